@@ -1,4 +1,4 @@
-internal import SystemBasics
+internal import FetchIndexPlatform
 
 /// What a catalogue or a change file is read from, once or more: a file, a pipe, or bytes that stand for one. Files and pipes
 /// may be compressed by gzip or zstd.

@@ -1,4 +1,4 @@
-package import Values
+package import FetchIndexValues
 
 /// Writes rows as the readers of catalogues read them, into a buffer that its user empties.
 ///

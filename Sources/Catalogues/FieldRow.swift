@@ -1,4 +1,4 @@
-internal import Bytes
+internal import FetchIndexPlatform
 
 /// The fields of one row in a buffer.
 package struct FieldRow {

@@ -1,4 +1,4 @@
-internal import Values
+internal import FetchIndexValues
 
 /// Finds the types of the members of JSON lines.
 ///

@@ -1,4 +1,4 @@
-package import Values
+package import FetchIndexValues
 
 /// How the keys of a file are written. Two spellings of one key would make one object of two rows, so the first key of a column decides
 /// where there are two ways:

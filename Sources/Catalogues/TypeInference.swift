@@ -1,4 +1,4 @@
-package import Values
+package import FetchIndexValues
 
 /// Finds the types of columns from the texts of all rows, without losing or merging any: what a type prints must be able to tell
 /// two texts apart for a key, and have the same value for another column.

@@ -1,4 +1,4 @@
-package import Values
+package import FetchIndexValues
 
 /// The texts of values in fields of catalogues; each is read back exactly. They equal `Value.description` except for
 /// booleans, negative zero, infinities, NaN, and dates with fractions of a millisecond.

@@ -1,4 +1,4 @@
-package import Values
+package import FetchIndexValues
 
 extension ValueType {
     /// Why a text cannot be read as the type, as errors say it behind the text, and which forms can.

@@ -1,4 +1,4 @@
-internal import Bytes
+internal import FetchIndexPlatform
 extension CountedTree {
     /// Everything that is wrong with the tree, one sentence each; empty when it is whole. O(n).
     /// Adds the nodes it visits to `visited`; a node that was there already is a defect.

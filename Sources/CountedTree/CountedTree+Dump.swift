@@ -1,4 +1,4 @@
-internal import Bytes
+internal import FetchIndexPlatform
 extension CountedTree {
     /// A drawing of the tree, one line per node and entry, keys as text where they are ASCII. A node that is reached twice is
     /// drawn once.

@@ -1,4 +1,4 @@
-internal import Bytes
+internal import FetchIndexPlatform
 /// What a descent to a key found.
 package struct Rank: Equatable, Sendable {
     /// Entries, and their weight, whose keys are less.

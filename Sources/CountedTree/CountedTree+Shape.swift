@@ -1,4 +1,4 @@
-internal import Bytes
+internal import FetchIndexPlatform
 
 /// How many nodes a tree has and how full they are, without a visit to each leaf.
 package struct TreeShape: Sendable, Equatable {

@@ -1,4 +1,4 @@
-internal import Bytes
+internal import FetchIndexPlatform
 
 extension CountedTree {
     /// The summary of the entries between two ranks; that of nothing in a tree without summaries. O(log n). Traps unless

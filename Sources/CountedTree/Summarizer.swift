@@ -1,4 +1,4 @@
-internal import Bytes
+internal import FetchIndexPlatform
 
 /// Sums up what the entries of a tree carry besides their weights, for any part of the tree.
 ///

@@ -1,4 +1,4 @@
-internal import Bytes
+internal import FetchIndexPlatform
 /// Builds a tree with filled nodes from sorted entries. O(n), with memory for the whole keys of one node per level.
 package struct TreeBuilder: ~Copyable {
     /// What the level above needs of an unfinished node: its measure, the key that separates it from its left neighbour, and its summary.

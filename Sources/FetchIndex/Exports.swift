@@ -1,4 +1,4 @@
 // Re-exported, so that `import FetchIndex` is enough.
-@_exported public import Models
-@_exported public import Predicates
-@_exported public import Values
+@_exported public import FetchIndexModels
+@_exported public import FetchIndexPredicates
+@_exported public import FetchIndexValues

@@ -1,8 +1,8 @@
-internal import Bytes
-internal import LMDB
-internal import Models
-internal import OrderCaches
-internal import Records
+internal import FetchIndexPlatform
+internal import FetchIndexLMDB
+internal import FetchIndexModels
+internal import FetchIndexOrderCaches
+internal import FetchIndexRecords
 
 /// Runs the body of a public function: the one place where errors of the modules below become errors that users can name.
 /// Errors of a user's own closure stay as they are.

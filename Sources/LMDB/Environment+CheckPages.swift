@@ -1,5 +1,3 @@
-package import LMDBCheck
-
 extension Environment {
     /// Writers may replace a state before it is pinned, but hardly so many times.
     private static let pinningTries = 100

@@ -1,7 +1,5 @@
-internal import LMDBCheck
-internal import Files
-internal import CLMDB
-internal import SystemBasics
+internal import FetchIndexPlatform
+internal import CFetchIndexLMDB
 
 extension Environment {
     /// How the pages of a copy stand.

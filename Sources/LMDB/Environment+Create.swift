@@ -1,7 +1,5 @@
-internal import Files
-internal import LMDBCheck
-internal import CLMDB
-internal import SystemBasics
+internal import FetchIndexPlatform
+internal import CFetchIndexLMDB
 
 extension Environment {
     /// How long the creation of an environment waits for a lock on its folder.

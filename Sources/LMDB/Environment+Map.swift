@@ -1,6 +1,5 @@
-internal import CLMDB
-internal import Files
-internal import SystemBasics
+internal import CFetchIndexLMDB
+internal import FetchIndexPlatform
 internal import Synchronization
 
 /// A write met the end of the map. Its transaction cannot be committed any more; what was committed before is whole.

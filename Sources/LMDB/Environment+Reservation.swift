@@ -1,4 +1,4 @@
-internal import SystemBasics
+internal import FetchIndexPlatform
 
 // How much address space a map takes before its file needs it.
 //

@@ -1,7 +1,5 @@
-internal import Files
-package import LMDBCheck
-internal import CLMDB
-internal import SystemBasics
+internal import FetchIndexPlatform
+internal import CFetchIndexLMDB
 package import Synchronization
 
 /// An LMDB environment: one folder with its data file and lock file, mapped into memory.

@@ -1,7 +1,5 @@
-internal import Files
-internal import LMDBCheck
-internal import CLMDB
-internal import SystemBasics
+internal import FetchIndexPlatform
+internal import CFetchIndexLMDB
 internal import Synchronization
 
 /// The environments that this process has open, by their files.

@@ -1,7 +1,5 @@
-internal import Bytes
-internal import Files
-internal import CLMDB
-internal import SystemBasics
+internal import FetchIndexPlatform
+internal import CFetchIndexLMDB
 
 /// An error of LMDB or of the system below it: the raw code that a C call returned.
 package struct LMDBError: Error, RawRepresentable, Hashable, Sendable {

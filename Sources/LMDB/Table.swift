@@ -1,6 +1,5 @@
-package import LMDBCheck
-internal import CLMDB
-internal import Files
+internal import CFetchIndexLMDB
+internal import FetchIndexPlatform
 internal import Synchronization
 
 /// A named table of an environment (LMDB's "database"): keys in order, each with one value.

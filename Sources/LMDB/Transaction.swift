@@ -1,5 +1,5 @@
-internal import CLMDB
-internal import Files
+internal import CFetchIndexLMDB
+internal import FetchIndexPlatform
 internal import Synchronization
 
 /// A read transaction: one unchanging view of the environment.

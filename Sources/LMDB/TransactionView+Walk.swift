@@ -1,5 +1,4 @@
-internal import CLMDB
-internal import LMDBCheck
+internal import CFetchIndexLMDB
 extension TransactionView {
     /// Hands out each entry of a table in the order of keys. The body may delete the entry at the cursor.
     package func forEachEntry(in table: Table, _ body: (inout Cursor) throws -> Void) throws {

@@ -1,6 +1,5 @@
-package import LMDBCheck
-internal import CLMDB
-internal import SystemBasics
+internal import CFetchIndexLMDB
+internal import FetchIndexPlatform
 
 /// What both kinds of transaction can read, and the write transaction write.
 ///

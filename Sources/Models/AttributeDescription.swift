@@ -1,4 +1,4 @@
-public import Values
+public import FetchIndexValues
 
 /// A named value of an entity's objects.
 public struct AttributeDescription: Sendable {

@@ -1,5 +1,5 @@
-internal import Bytes
-internal import Values
+internal import FetchIndexPlatform
+internal import FetchIndexValues
 
 extension Entity {
     /// Whether objects that were read with this entity can be used with a newer one of the store: what they read is there

@@ -1,4 +1,4 @@
-package import Values
+package import FetchIndexValues
 
 /// What no two objects have in common.
 package struct UniqueConstraint: Hashable, Sendable {

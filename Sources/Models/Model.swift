@@ -1,4 +1,4 @@
-internal import Values
+internal import FetchIndexValues
 
 /// The entities of a store. The model is stored in the file.
 public struct Model: Hashable, Sendable {

@@ -1,5 +1,5 @@
-internal import Bytes
-public import Values
+internal import FetchIndexPlatform
+public import FetchIndexValues
 
 /// What is wrong with a store, or with what is asked of it.
 public enum StoreError: Error, Equatable, Sendable {

@@ -1,4 +1,4 @@
-public import Values
+public import FetchIndexValues
 
 /// Which objects are wanted, in NSPredicate's format language.
 ///

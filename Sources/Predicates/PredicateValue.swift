@@ -1,4 +1,4 @@
-public import Values
+public import FetchIndexValues
 
 /// What a predicate is evaluated on: a value, a list, or values by name.
 public indirect enum PredicateValue: Hashable, Sendable {

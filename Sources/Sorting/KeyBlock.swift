@@ -1,4 +1,4 @@
-internal import Bytes
+internal import FetchIndexPlatform
 
 /// Keys that are handed on together, some 256 KiB of them.
 package struct KeyBlock {

@@ -1,6 +1,5 @@
-internal import Bytes
-internal import Models
-internal import SystemBasics
+internal import FetchIndexPlatform
+internal import FetchIndexModels
 
 /// Merges sorted keys in memory and in runs into one sequence with a binary heap of their next keys.
 enum KeyMerger {

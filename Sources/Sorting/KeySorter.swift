@@ -1,7 +1,5 @@
-internal import Bytes
-internal import Files
-internal import Models
-internal import SystemBasics
+internal import FetchIndexPlatform
+internal import FetchIndexModels
 
 /// Sorts byte keys, none of which is a prefix of another, in bounded memory: what does not fit is written to sorted runs on
 /// disk, which are merged at the end. Several sorters may be filled on threads of their own, and merged.

@@ -1,4 +1,4 @@
-internal import Bytes
+internal import FetchIndexPlatform
 
 /// Caching multikey quicksort: Bentley and Sedgewick, "Fast Algorithms for Sorting and Searching Strings" (1997), with
 /// eight bytes a step kept beside each key (Rantala's caching variant), so that keys with long common beginnings

@@ -1,7 +1,5 @@
-internal import Files
-package import Models
-internal import Bytes
-internal import SystemBasics
+internal import FetchIndexPlatform
+package import FetchIndexModels
 
 extension StoreError {
     /// A system call on a temporary file failed: most likely the disk is full.

@@ -1,4 +1,4 @@
-package import SystemBasics
+package import FetchIndexPlatform
 
 extension Decimal {
     /// To a whole number, down, up or toward zero: its digits before the point, and one more where that is not enough.

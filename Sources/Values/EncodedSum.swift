@@ -1,5 +1,4 @@
-internal import Bytes
-package import SystemBasics
+package import FetchIndexPlatform
 
 /// A sum as `ExactSum.take` wrote it, read in place.
 package struct EncodedSum: ~Escapable {

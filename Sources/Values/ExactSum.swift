@@ -1,5 +1,4 @@
-internal import Bytes
-internal import SystemBasics
+internal import FetchIndexPlatform
 
 /// The exact sum of numbers: neither their order nor their grouping changes it.
 ///

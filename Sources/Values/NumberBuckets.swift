@@ -1,4 +1,4 @@
-package import SystemBasics
+package import FetchIndexPlatform
 
 /// Intervals of one width, from each multiple of it up to the next.
 package struct NumberBuckets: Sendable {

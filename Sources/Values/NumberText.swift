@@ -1,4 +1,4 @@
-internal import SystemBasics
+internal import FetchIndexPlatform
 
 /// A number as a text has it: a sign, digits with a point, and an exponent. It keeps all digits, so that a caller can tell whether
 /// a type holds the number exactly.

@@ -1,4 +1,4 @@
-internal import SystemBasics
+internal import FetchIndexPlatform
 
 /// A decimal as an `OrderKey` has it: 0.digits x 10^point.
 package struct KeyDecimal {

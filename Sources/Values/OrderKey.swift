@@ -1,5 +1,4 @@
-internal import Bytes
-internal import SystemBasics
+internal import FetchIndexPlatform
 
 /// Bytes whose memcmp order is the order of values, one value after the other.
 ///

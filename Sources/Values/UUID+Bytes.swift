@@ -1,4 +1,4 @@
-package import SystemBasics
+package import FetchIndexPlatform
 
 extension UUID {
     /// Nil unless there are 16 bytes. Unlike `UUID()`, it does not ask the system for random bytes.

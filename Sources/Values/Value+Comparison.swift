@@ -1,4 +1,4 @@
-internal import SystemBasics
+internal import FetchIndexPlatform
 
 /// How two values compare.
 package enum ValueOrdering: Sendable {

@@ -1,6 +1,6 @@
 import FetchIndex
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 
 /// A store, and `fetchindex browse` on it, as a user starts it.
 final class BrowsedPage {

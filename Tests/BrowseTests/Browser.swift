@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 
 /// A real browser without a window, led by its driver (W3C WebDriver).
 final class Browser {

@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// Clients that connect and say nothing, and systems that give the live page's server few descriptors.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Bytes
+@testable import FetchIndexPlatform
 
 /// Numbers of variable length, whole and cut off.
 @Suite struct ByteReaderTests {

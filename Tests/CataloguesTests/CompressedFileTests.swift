@@ -1,10 +1,10 @@
-import CZlib
-import CZstd
+import CFetchIndexZlib
+import CFetchIndexZstd
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
-@testable import Catalogues
+@testable import FetchIndexCatalogues
 
 /// Catalogues that are compressed, or come through a pipe.
 @Suite struct CompressedFileTests {

@@ -1,6 +1,6 @@
-import Catalogues
+import FetchIndexCatalogues
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// Files whose next bytes another thread decompresses while their rows are used.

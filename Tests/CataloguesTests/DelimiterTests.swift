@@ -1,5 +1,5 @@
-import Catalogues
-import TestSupport
+import FetchIndexCatalogues
+import FetchIndexTestSupport
 import Testing
 
 /// What separates the fields of CSV.

@@ -1,6 +1,6 @@
-import Catalogues
+import FetchIndexCatalogues
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// Files as nobody should write them, and as they come.

@@ -1,8 +1,8 @@
-import Catalogues
+import FetchIndexCatalogues
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
-import Values
+import FetchIndexValues
 
 /// Lines of JSON, good and bad.
 @Suite struct JSONTests {

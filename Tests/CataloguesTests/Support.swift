@@ -1,4 +1,4 @@
-import Catalogues
+import FetchIndexCatalogues
 
 /// What reading a catalogue gives.
 struct Reading: Equatable {

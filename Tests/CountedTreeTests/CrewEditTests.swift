@@ -1,10 +1,10 @@
 import Foundation
 import Synchronization
-import SystemBasics
-import TestSupport
+import FetchIndexPlatform
+import FetchIndexTestSupport
 import Testing
 
-@testable import CountedTree
+@testable import FetchIndexCountedTree
 
 /// Many edits at once by two threads.
 @Suite struct CrewEditTests {

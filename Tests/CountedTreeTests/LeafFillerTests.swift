@@ -1,8 +1,8 @@
-import Bytes
-import TestSupport
+import FetchIndexPlatform
+import FetchIndexTestSupport
 import Testing
 
-@testable import CountedTree
+@testable import FetchIndexCountedTree
 
 /// Leaves of ascending keys, beside what a writer makes of the same cells.
 @Suite struct LeafFillerTests {

@@ -1,8 +1,8 @@
-import Bytes
-import TestSupport
+import FetchIndexPlatform
+import FetchIndexTestSupport
 import Testing
 
-@testable import CountedTree
+@testable import FetchIndexCountedTree
 
 /// Single nodes, beside what a look at all their keys says.
 @Suite struct NodeTests {

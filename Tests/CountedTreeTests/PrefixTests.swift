@@ -1,7 +1,7 @@
-import Bytes
+import FetchIndexPlatform
 import Testing
 
-@testable import CountedTree
+@testable import FetchIndexCountedTree
 
 /// What two byte strings have in common at their start, beside a look at each byte.
 @Suite struct PrefixTests {

@@ -1,8 +1,8 @@
-import SystemBasics
-import TestSupport
+import FetchIndexPlatform
+import FetchIndexTestSupport
 import Testing
 
-@testable import CountedTree
+@testable import FetchIndexCountedTree
 
 /// Small ones and very large ones, so that summaries have different lengths.
 func randomNumber(for tree: CountedTree, _ generator: inout SeededGenerator) -> UInt32 {

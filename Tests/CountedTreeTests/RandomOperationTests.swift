@@ -1,8 +1,8 @@
-import Bytes
-import TestSupport
+import FetchIndexPlatform
+import FetchIndexTestSupport
 import Testing
 
-@testable import CountedTree
+@testable import FetchIndexCountedTree
 
 private enum Operation: CaseIterable {
     case insert, remove, setWeight, batch, select, selectByWeight, rank, walk, sum

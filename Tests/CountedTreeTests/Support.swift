@@ -1,7 +1,7 @@
-import Bytes
-import TestSupport
+import FetchIndexPlatform
+import FetchIndexTestSupport
 
-@testable import CountedTree
+@testable import FetchIndexCountedTree
 
 /// What a counted tree means: a sorted array of keys with weights.
 struct SortedArray: Equatable {

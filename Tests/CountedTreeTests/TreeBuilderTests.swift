@@ -1,8 +1,8 @@
-import Bytes
-import TestSupport
+import FetchIndexPlatform
+import FetchIndexTestSupport
 import Testing
 
-@testable import CountedTree
+@testable import FetchIndexCountedTree
 
 @Suite struct TreeBuilderTests {
     @Test(arguments: [0, 1, 2, 5, 40, 300, 5000]) func aBuiltTreeHoldsItsEntriesInFullNodes(count: Int) throws {

@@ -1,4 +1,4 @@
-internal import TestSupport
+internal import FetchIndexTestSupport
 
 /// What a victim does, step by step: each is a pure function of the seed, its number and the state before it, so that who
 /// reads a store after a crash can tell what must be in it.

@@ -1,5 +1,5 @@
-import OrderCaches
-import Records
+import FetchIndexOrderCaches
+import FetchIndexRecords
 package import FetchIndex
 
 /// Does a script's steps to a store.

@@ -1,4 +1,4 @@
-import Records
+import FetchIndexRecords
 package import FetchIndex
 
 /// What must be in a store: the rows by key, and the number of its newest commit.

@@ -1,6 +1,6 @@
 import FetchIndex
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// Programs that use the library and run out of descriptors, or have thousands of stores open.
@@ -14,7 +14,8 @@ import Testing
         try Child(
             "/bin/bash",
             [
-                "-c", "ulimit -n \(limit); exec \"$0\" \"$@\"", VictimRunner.executable("Victim").path, "starved",
+                "-c", "ulimit -n \(limit); exec \"$0\" \"$@\"", VictimRunner.executable("FetchIndexVictim").path,
+                "starved",
                 runner.store,
             ]
                 + arguments, output: output, errors: output + ".errors")

@@ -1,9 +1,8 @@
 #if os(Linux)
-    import Administration
-    import FaultScript
     import FetchIndex
+    import FetchIndexFaultScript
     import Foundation
-    import TestSupport
+    import FetchIndexTestSupport
     import Testing
 
     /// Disks that are full or fail.
@@ -63,7 +62,7 @@
         @Test(.disabled(if: isUnderSanitizer), arguments: [0, 4, 40, 400, 4000])
         func aProgramIsToldThatAFileMayNotGrow(limit: Int) throws {
             let victim = try VictimRunner()
-            let program = VictimRunner.executable("Victim").path
+            let program = VictimRunner.executable("FetchIndexVictim").path
             let (status, output) = try shell("ulimit -f \(limit); '\(program)' starved '\(victim.store)' of=bytes 2>&1")
             let lines = output.split(separator: "\n")
             #expect(status == 0 && lines.count == 2 && lines.last == "finished", "\(status): \(output)")

@@ -1,9 +1,8 @@
-import Administration
-import Records
-import FaultScript
 import FetchIndex
+import FetchIndexRecords
+import FetchIndexFaultScript
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// Many processes on one store.

@@ -1,10 +1,10 @@
-import Administration
-import Records
+import FetchIndex
+import FetchIndexRecords
 #if os(Linux)
-    import FaultScript
+    import FetchIndexFaultScript
     import FetchIndex
     import Foundation
-    import TestSupport
+    import FetchIndexTestSupport
     import Testing
 
     /// Power losses, simulated from the trace of what a process wrote and synced.

@@ -1,8 +1,7 @@
-import Administration
-import FaultScript
 import FetchIndex
+import FetchIndexFaultScript
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// Runs the built victim on a store in a folder of its own.
@@ -30,7 +29,7 @@ struct VictimRunner {
         init(_ runner: VictimRunner, _ arguments: [String]) throws {
             output = runner.folder.path + "/output-" + UUID().uuidString
             try Data().write(to: URL(fileURLWithPath: output))
-            process.executableURL = VictimRunner.executable("Victim")
+            process.executableURL = VictimRunner.executable("FetchIndexVictim")
             process.arguments = arguments
             process.standardInput = FileHandle.nullDevice
             process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: output))

@@ -1,7 +1,7 @@
 #if os(Linux)
-    import FaultScript
+    import FetchIndexFaultScript
     import Foundation
-    import TestSupport
+    import FetchIndexTestSupport
     import Testing
 
     /// Processes that are killed in the middle of everything that writes.

@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 
 /// What a victim's recorder saw of the data file, in order.
 struct WriteTrace {

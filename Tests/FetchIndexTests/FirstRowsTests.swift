@@ -1,6 +1,6 @@
 import Foundation
-import OrderCaches
-import TestSupport
+import FetchIndexOrderCaches
+import FetchIndexTestSupport
 import Testing
 
 @testable import FetchIndex

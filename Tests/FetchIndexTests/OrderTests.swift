@@ -1,11 +1,9 @@
-import Records
-import Administration
-import Foundation
-import LMDB
-import TestSupport
-import Testing
-
+import FetchIndexRecords
 @testable import FetchIndex
+import Foundation
+import FetchIndexLMDB
+import FetchIndexTestSupport
+import Testing
 
 /// The meaning of a request in plain Swift: filter, group, sort. The oracle of the tests.
 struct PlainFetch {

@@ -1,13 +1,12 @@
-import Bytes
-import Administration
-import LMDB
-import TestSupport
-import Testing
-import Values
-
+import FetchIndexPlatform
 @testable import FetchIndex
-@testable import OrderCaches
-@testable import Records
+import FetchIndexLMDB
+import FetchIndexTestSupport
+import Testing
+import FetchIndexValues
+
+@testable import FetchIndexOrderCaches
+@testable import FetchIndexRecords
 
 /// Stores damaged on purpose, each in one way, and mended.
 @Suite struct RepairTests {

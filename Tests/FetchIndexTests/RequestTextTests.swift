@@ -1,5 +1,5 @@
-import OrderCaches
-import TestSupport
+import FetchIndexOrderCaches
+import FetchIndexTestSupport
 import Testing
 
 @testable import FetchIndex

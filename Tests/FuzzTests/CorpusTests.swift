@@ -1,5 +1,5 @@
 import Foundation
-import FuzzBodies
+import FetchIndexFuzzBodies
 import Testing
 
 /// What fuzzing reached and found, kept in `Tests/Fuzz/Corpus`, runs without a trap or a contradiction.

@@ -1,10 +1,8 @@
-import LMDBCheck
-import Files
+@testable import FetchIndexLMDB
+import FetchIndexPlatform
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
-
-@testable import LMDB
 
 /// Files that are written beside their name, and copies of environments.
 @Suite struct CopyTests {

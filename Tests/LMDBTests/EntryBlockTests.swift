@@ -1,9 +1,7 @@
 import Foundation
-import LMDBCheck
-import TestSupport
+@testable import FetchIndexLMDB
+import FetchIndexTestSupport
 import Testing
-
-@testable import LMDB
 
 /// Entries that are read in blocks are those that a walk finds one by one.
 @Suite struct EntryBlockTests {

@@ -1,9 +1,7 @@
-import LMDBCheck
+@testable import FetchIndexLMDB
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
-
-@testable import LMDB
 
 @Suite struct EnvironmentTests {
     let folder = TemporaryFolder()

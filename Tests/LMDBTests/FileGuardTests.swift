@@ -1,10 +1,8 @@
-import Files
-@testable import LMDBCheck
+import FetchIndexPlatform
+@testable import FetchIndexLMDB
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
-
-@testable import LMDB
 
 /// What stands in the place of an environment's files, and is refused before LMDB opens it.
 @Suite struct FileGuardTests {

@@ -1,11 +1,9 @@
-import Files
-import LMDBCheck
+import FetchIndexPlatform
+@testable import FetchIndexLMDB
 import Synchronization
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
-
-@testable import LMDB
 
 #if os(Linux)
     /// Files that are moved, deleted or replaced while this process has them open: it keeps its locks on what it has, and

@@ -1,8 +1,8 @@
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
-@testable import LMDB
+@testable import FetchIndexLMDB
 
 /// How much address space maps take.
 @Suite struct ReservationTests {

@@ -1,12 +1,12 @@
-import Models
-import CountedTree
+import FetchIndexModels
+import FetchIndexCountedTree
 import Foundation
-import Records
-import TestSupport
+import FetchIndexRecords
+import FetchIndexTestSupport
 import Testing
-import Values
+import FetchIndexValues
 
-@testable import OrderCaches
+@testable import FetchIndexOrderCaches
 
 /// Builds of more nodes than one transaction takes, and what others do to the store meanwhile.
 @Suite struct BuildInPiecesTests {

@@ -1,13 +1,13 @@
-import Bytes
-import Models
-import CountedTree
+import FetchIndexPlatform
+import FetchIndexModels
+import FetchIndexCountedTree
 import Foundation
-import Records
-import Sorting
-import TestSupport
+import FetchIndexRecords
+import FetchIndexSorting
+import FetchIndexTestSupport
 import Testing
 
-@testable import OrderCaches
+@testable import FetchIndexOrderCaches
 
 @Suite struct BuildTests {
     @Test(arguments: TestOrder.all, [UInt64(1), 2]) func aBuiltOrderIsSortAndGroup(order: TestOrder, seed: UInt64)

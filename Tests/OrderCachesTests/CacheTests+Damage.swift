@@ -1,11 +1,11 @@
-import Models
-import Bytes
-import LMDB
-import Records
-import TestSupport
+import FetchIndexModels
+import FetchIndexPlatform
+import FetchIndexLMDB
+import FetchIndexRecords
+import FetchIndexTestSupport
 import Testing
 
-@testable import OrderCaches
+@testable import FetchIndexOrderCaches
 
 /// Bytes of caches damaged on purpose.
 extension CacheTests {

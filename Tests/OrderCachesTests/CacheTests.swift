@@ -1,14 +1,13 @@
-import Models
-import LMDBCheck
-import CountedTree
+import FetchIndexModels
+import FetchIndexLMDB
+import FetchIndexCountedTree
 import Foundation
-import LMDB
-import Records
-import TestSupport
+import FetchIndexRecords
+import FetchIndexTestSupport
 import Testing
-import Values
+import FetchIndexValues
 
-@testable import OrderCaches
+@testable import FetchIndexOrderCaches
 
 @Suite struct CacheTests {
     let test: TestStore

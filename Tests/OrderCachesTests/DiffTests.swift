@@ -1,10 +1,10 @@
-import Models
-import CountedTree
-import Records
-import TestSupport
+import FetchIndexModels
+import FetchIndexCountedTree
+import FetchIndexRecords
+import FetchIndexTestSupport
 import Testing
 
-@testable import OrderCaches
+@testable import FetchIndexOrderCaches
 
 /// The fewest moves by the plain rule: what is not in a longest increasing subsequence of old places moves.
 func fewestMoves(_ old: [Int], _ new: [Int]) -> Int {

@@ -1,11 +1,11 @@
-import Models
-import CountedTree
+import FetchIndexModels
+import FetchIndexCountedTree
 import Foundation
-import Records
-import TestSupport
+import FetchIndexRecords
+import FetchIndexTestSupport
 import Testing
 
-@testable import OrderCaches
+@testable import FetchIndexOrderCaches
 
 /// All single and double edits on small lists, in one batch each.
 @Suite struct ExhaustiveTests {

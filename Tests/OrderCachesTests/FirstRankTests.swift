@@ -1,13 +1,13 @@
-import Bytes
-import CountedTree
+import FetchIndexPlatform
+import FetchIndexCountedTree
 import Foundation
-import Models
-import Records
-import TestSupport
+import FetchIndexModels
+import FetchIndexRecords
+import FetchIndexTestSupport
 import Testing
-import Values
+import FetchIndexValues
 
-@testable import OrderCaches
+@testable import FetchIndexOrderCaches
 
 /// Where a section's rows begin, by its entry and by its rows.
 @Suite struct FirstRankTests {

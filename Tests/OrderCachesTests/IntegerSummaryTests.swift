@@ -1,11 +1,11 @@
-import Bytes
-import CountedTree
+import FetchIndexPlatform
+import FetchIndexCountedTree
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
-import Values
+import FetchIndexValues
 
-@testable import OrderCaches
+@testable import FetchIndexOrderCaches
 
 /// Results of integers against 128-bit arithmetic: most are read in a quick way, the others in the general one.
 @Suite struct IntegerSummaryTests {

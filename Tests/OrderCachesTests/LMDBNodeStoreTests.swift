@@ -1,12 +1,11 @@
-import LMDBCheck
-import Bytes
-import CountedTree
-import LMDB
-import Records
-import TestSupport
+import FetchIndexLMDB
+import FetchIndexPlatform
+import FetchIndexCountedTree
+import FetchIndexRecords
+import FetchIndexTestSupport
 import Testing
 
-@testable import OrderCaches
+@testable import FetchIndexOrderCaches
 
 /// Trees in a store's nodes table: random operations against a sorted array, in transactions, with small nodes and long keys.
 @Suite struct LMDBNodeStoreTests {

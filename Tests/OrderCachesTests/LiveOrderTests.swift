@@ -1,10 +1,10 @@
-import CountedTree
-import Models
-import Records
-import TestSupport
+import FetchIndexCountedTree
+import FetchIndexModels
+import FetchIndexRecords
+import FetchIndexTestSupport
 import Testing
 
-@testable import OrderCaches
+@testable import FetchIndexOrderCaches
 
 @Suite struct LiveOrderTests {
     /// The unsaved edits have a leaf of their own; the one of the saved order cannot be read. The window needs it.

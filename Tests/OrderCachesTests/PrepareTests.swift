@@ -1,11 +1,11 @@
-import CountedTree
-import Models
-import Records
-import SystemBasics
-import TestSupport
+import FetchIndexCountedTree
+import FetchIndexModels
+import FetchIndexRecords
+import FetchIndexPlatform
+import FetchIndexTestSupport
 import Testing
 
-@testable import OrderCaches
+@testable import FetchIndexOrderCaches
 
 /// Caches that are caught up before the changes are written.
 @Suite struct PrepareTests {

@@ -1,9 +1,9 @@
-import Models
-import Records
-import TestSupport
-import Values
+import FetchIndexModels
+import FetchIndexRecords
+import FetchIndexTestSupport
+import FetchIndexValues
 
-@testable import OrderCaches
+@testable import FetchIndexOrderCaches
 
 /// Rows of the tests: a group (nil: no section), a rank to sort by, and whether the row is a member.
 struct TestRow: Hashable {
@@ -180,7 +180,7 @@ struct TestOrder: CustomStringConvertible {
             case .byName(let isDescending, _): .byName(isDescending: isDescending)
             case .byCount(let isDescending): .byCount(isDescending: isDescending)
             }
-        return TestSupport.plainSections(of: members, by: isBefore, in: hasSections ? value : nil, order)
+        return FetchIndexTestSupport.plainSections(of: members, by: isBefore, in: hasSections ? value : nil, order)
     }
 }
 

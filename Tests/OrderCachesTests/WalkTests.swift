@@ -1,10 +1,10 @@
-import Models
-import Records
-import TestSupport
+import FetchIndexModels
+import FetchIndexRecords
+import FetchIndexTestSupport
 import Testing
-import Values
+import FetchIndexValues
 
-@testable import OrderCaches
+@testable import FetchIndexOrderCaches
 
 /// Walks by object number against the members of the records, on one thread and on several, which read the objects behind the first
 /// 8,192 numbers in parts of 16,384.

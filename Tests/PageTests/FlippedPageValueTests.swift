@@ -1,12 +1,12 @@
-import Bytes
+import FetchIndexPlatform
 import FetchIndex
 import Foundation
-import OrderCaches
-import Records
-import TestSupport
+import FetchIndexOrderCaches
+import FetchIndexRecords
+import FetchIndexTestSupport
 import Testing
 
-@testable import LMDB
+@testable import FetchIndexLMDB
 
 /// A byte flipped in each value of a table at once, each byte of each value in its turn: `check` names each of them, and
 /// neither opening nor reading ends the process.

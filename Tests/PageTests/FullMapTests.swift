@@ -1,13 +1,12 @@
-import Administration
 import FetchIndex
 import Foundation
-import OrderCaches
-import Records
-import TestSupport
+import FetchIndexOrderCaches
+import FetchIndexRecords
+import FetchIndexTestSupport
 import Testing
-import Values
+import FetchIndexValues
 
-@testable import LMDB
+@testable import FetchIndexLMDB
 
 /// Maps that are full in the middle of every kind of transaction.
 @Suite struct FullMapTests {

@@ -1,13 +1,10 @@
-import LMDBCheck
-import Administration
+@testable import FetchIndexLMDB
 import FetchIndex
 import Foundation
-import Records
+import FetchIndexRecords
 import Synchronization
-import TestSupport
+import FetchIndexTestSupport
 import Testing
-
-@testable import LMDB
 
 /// The walk finds nothing where nothing is wrong, also while others write.
 @Suite struct HealthyStoreTests {

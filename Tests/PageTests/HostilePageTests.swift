@@ -1,11 +1,9 @@
-@testable import LMDBCheck
-import Records
+@testable import FetchIndexLMDB
+import FetchIndexRecords
 import FetchIndex
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
-
-@testable import LMDB
 
 /// Pages made up to mislead whoever believes them: the walk says what is wrong, and ends.
 @Suite struct HostilePageTests {

@@ -1,11 +1,8 @@
-@testable import LMDBCheck
-import Administration
+@testable import FetchIndexLMDB
 import FetchIndex
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
-
-@testable import LMDB
 
 /// Files that were cut off, and pages that something wrote over: found by `check`, and never the end of the process.
 @Suite struct OverwrittenPageTests {

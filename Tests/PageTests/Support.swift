@@ -1,13 +1,10 @@
-@testable import LMDBCheck
-import Administration
+@testable import FetchIndexLMDB
 import FetchIndex
 import Foundation
-import OrderCaches
-import Records
-import TestSupport
-import Values
-
-@testable import LMDB
+import FetchIndexOrderCaches
+import FetchIndexRecords
+import FetchIndexTestSupport
+import FetchIndexValues
 
 /// A small store with all that a file can hold, as it lies on disk: records, some of them on overflow pages, log, unique
 /// keys, links, three caches, and pages that are free.

@@ -1,11 +1,10 @@
-@testable import LMDBCheck
-import Models
+@testable import FetchIndexLMDB
+import FetchIndexModels
 import Foundation
-import OrderCaches
-import TestSupport
+import FetchIndexOrderCaches
+import FetchIndexTestSupport
 
-@testable import LMDB
-@testable import Records
+@testable import FetchIndexRecords
 
 /// Where a value of one of the store's tables lies in the data file.
 struct ValuePlace {

@@ -1,7 +1,7 @@
 import FetchIndex
 import Foundation
-import PostgresSource
-import TestSupport
+import FetchIndexPostgresSource
+import FetchIndexTestSupport
 import Testing
 
 /// Tables that change while older rows of them are still to come.

@@ -1,7 +1,7 @@
 import FetchIndex
 import Foundation
-import PostgresSource
-import TestSupport
+import FetchIndexPostgresSource
+import FetchIndexTestSupport
 import Testing
 
 /// What the source's programs and the server may do meanwhile.

@@ -1,7 +1,7 @@
 import FetchIndex
 import Foundation
-import PostgresSource
-import TestSupport
+import FetchIndexPostgresSource
+import FetchIndexTestSupport
 import Testing
 
 /// Stores that follow by the change table.

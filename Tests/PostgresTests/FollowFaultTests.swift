@@ -1,9 +1,9 @@
 import FetchIndex
 import Foundation
-import PostgresSource
-import Records
+import FetchIndexPostgresSource
+import FetchIndexRecords
 import Synchronization
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// Stores that follow while the source changes, and while processes are killed: in the end and on the way they equal the tables.

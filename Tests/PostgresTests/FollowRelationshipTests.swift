@@ -1,9 +1,9 @@
 import FetchIndex
 import Foundation
-import PostgresSource
-import TestSupport
+import FetchIndexPostgresSource
+import FetchIndexTestSupport
 import Testing
-import Values
+import FetchIndexValues
 
 /// Tables of a real server that refer to each other.
 @Suite(.enabled(if: TestServer.isInstalled)) struct FollowRelationshipTests {

@@ -1,10 +1,10 @@
 import FetchIndex
 import Foundation
-import PostgresSource
-import Records
-import TestSupport
+import FetchIndexPostgresSource
+import FetchIndexRecords
+import FetchIndexTestSupport
 import Testing
-import Values
+import FetchIndexValues
 
 /// What a store is that follows tables of a real server.
 @Suite(.enabled(if: TestServer.isInstalled)) struct FollowTests {

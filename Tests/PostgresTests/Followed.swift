@@ -1,11 +1,10 @@
-import Administration
 import FetchIndex
 import Foundation
-import PostgresSource
-import Records
-import TestSupport
+import FetchIndexPostgresSource
+import FetchIndexRecords
+import FetchIndexTestSupport
 import Testing
-import Values
+import FetchIndexValues
 
 /// A store that follows tables, compared with them.
 struct Followed {

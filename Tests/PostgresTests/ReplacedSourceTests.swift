@@ -1,7 +1,7 @@
 import FetchIndex
 import Foundation
-import PostgresSource
-import TestSupport
+import FetchIndexPostgresSource
+import FetchIndexTestSupport
 import Testing
 
 /// Sources that are others now, under the same address.

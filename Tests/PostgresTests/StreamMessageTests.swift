@@ -1,8 +1,8 @@
 import Foundation
-import PostgresSource
-import TestSupport
+import FetchIndexPostgresSource
+import FetchIndexTestSupport
 import Testing
-import Values
+import FetchIndexValues
 
 /// Messages of the protocol, put together by hand from its documentation.
 @Suite struct StreamMessageTests {

@@ -1,7 +1,7 @@
 import FetchIndex
 import Foundation
-import PostgresSource
-import TestSupport
+import FetchIndexPostgresSource
+import FetchIndexTestSupport
 import Testing
 
 /// Tables that change in ways that their rows do not tell.

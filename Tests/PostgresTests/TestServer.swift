@@ -1,6 +1,6 @@
 import Foundation
-import PostgresSource
-import TestSupport
+import FetchIndexPostgresSource
+import FetchIndexTestSupport
 
 /// A PostgreSQL server of the tests' own, in a folder that is removed with it.
 /// Optimized code releases a variable after its last use: `defer { server.stop() }` keeps a server to the end of its test.

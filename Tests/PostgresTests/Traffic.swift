@@ -1,7 +1,7 @@
 import Foundation
-import PostgresSource
+import FetchIndexPostgresSource
 import Synchronization
-import TestSupport
+import FetchIndexTestSupport
 
 /// Writers that change two tables of a source at random, in transactions of all kinds, until they are told to stop. They can be held
 /// between transactions, so that the source has a state to compare with.

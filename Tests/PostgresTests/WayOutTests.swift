@@ -1,8 +1,8 @@
 import FetchIndex
 import Foundation
-import PostgresSource
-import Records
-import TestSupport
+import FetchIndexPostgresSource
+import FetchIndexRecords
+import FetchIndexTestSupport
 import Testing
 
 /// What ends following has a way out, and loses nothing.

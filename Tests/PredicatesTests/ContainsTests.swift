@@ -1,7 +1,7 @@
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
-@testable import Predicates
+@testable import FetchIndexPredicates
 
 /// CONTAINS looks for a pattern's rarest byte; a plain search compares at each place.
 @Suite struct ContainsTests {

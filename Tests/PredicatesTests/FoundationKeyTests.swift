@@ -1,8 +1,8 @@
 import Foundation
 import Testing
-import Values
+import FetchIndexValues
 
-@testable import Predicates
+@testable import FetchIndexPredicates
 
 /// What Apple's programs write and mean: keys of Foundation's classes, its class names in casts, empty texts and nulls.
 @Suite struct FoundationKeyTests {

@@ -1,6 +1,6 @@
-import Predicates
+import FetchIndexPredicates
 import Testing
-import Values
+import FetchIndexValues
 
 /// Predicates as large as nobody writes them: answers or errors, in bounded time and without deep recursion.
 @Suite struct HostilePredicateTests {

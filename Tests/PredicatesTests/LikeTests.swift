@@ -1,9 +1,9 @@
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
-import Values
+import FetchIndexValues
 
-@testable import Predicates
+@testable import FetchIndexPredicates
 
 /// LIKE beside a matcher that tries all ways to cut a text.
 @Suite struct LikeTests {

@@ -1,11 +1,11 @@
 import Dispatch
 import Foundation
 import Synchronization
-import TestSupport
+import FetchIndexTestSupport
 import Testing
-import Values
+import FetchIndexValues
 
-@testable import Predicates
+@testable import FetchIndexPredicates
 
 @Suite struct ParserTests {
     @Test(arguments: [

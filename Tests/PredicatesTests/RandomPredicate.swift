@@ -1,8 +1,8 @@
 import Foundation
-import TestSupport
-import Values
+import FetchIndexTestSupport
+import FetchIndexValues
 
-@testable import Predicates
+@testable import FetchIndexPredicates
 
 /// Random syntax trees, in the form that the parser gives them.
 struct RandomPredicate {

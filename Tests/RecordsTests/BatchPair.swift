@@ -1,6 +1,6 @@
-import Models
-import Records
-import TestSupport
+import FetchIndexModels
+import FetchIndexRecords
+import FetchIndexTestSupport
 import Testing
 
 /// Two stores of one model: one takes batches of records, the other the same records one by one.

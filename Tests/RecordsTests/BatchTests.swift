@@ -1,8 +1,8 @@
-import Models
-import Records
-import TestSupport
+import FetchIndexModels
+import FetchIndexRecords
+import FetchIndexTestSupport
 import Testing
-import Values
+import FetchIndexValues
 
 /// Batches of records against the same records written one by one.
 @Suite struct BatchTests {

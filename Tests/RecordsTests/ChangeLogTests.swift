@@ -1,11 +1,11 @@
-import Bytes
-import Models
-import LMDB
-import TestSupport
+import FetchIndexPlatform
+import FetchIndexModels
+import FetchIndexLMDB
+import FetchIndexTestSupport
 import Testing
-import Values
+import FetchIndexValues
 
-@testable import Records
+@testable import FetchIndexRecords
 
 private enum Operation: CaseIterable {
     case insert, update, updateToEqual, delete

@@ -1,10 +1,10 @@
-import Bytes
-import LMDB
-import Models
-import TestSupport
+import FetchIndexPlatform
+import FetchIndexLMDB
+import FetchIndexModels
+import FetchIndexTestSupport
 import Testing
 
-@testable import Records
+@testable import FetchIndexRecords
 
 /// Damaged columns and records.
 extension ColumnTests {

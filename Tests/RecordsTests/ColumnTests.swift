@@ -1,12 +1,12 @@
-import Bytes
+import FetchIndexPlatform
 import Foundation
-import Models
+import FetchIndexModels
 import Synchronization
-import TestSupport
+import FetchIndexTestSupport
 import Testing
-import Values
+import FetchIndexValues
 
-@testable import Records
+@testable import FetchIndexRecords
 
 /// Columns say what texts the objects of a zone have, whatever is written.
 @Suite struct ColumnTests {

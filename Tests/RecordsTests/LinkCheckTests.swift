@@ -1,11 +1,11 @@
-import Bytes
-import Models
-import TestSupport
+import FetchIndexPlatform
+import FetchIndexModels
+import FetchIndexTestSupport
 import Testing
-import Values
+import FetchIndexValues
 
-@testable import LMDB
-@testable import Records
+@testable import FetchIndexLMDB
+@testable import FetchIndexRecords
 
 /// `check` names what is wrong with links, and a repair mends it from the records.
 @Suite struct LinkCheckTests {

@@ -1,11 +1,10 @@
-import LMDBCheck
-import Bytes
-import Models
-import TestSupport
+@testable import FetchIndexLMDB
+import FetchIndexPlatform
+import FetchIndexModels
+import FetchIndexTestSupport
 import Testing
 
-@testable import LMDB
-@testable import Records
+@testable import FetchIndexRecords
 
 /// `check` names each part of the log that is damaged, misplaced or missing.
 @Suite struct LogCheckTests {

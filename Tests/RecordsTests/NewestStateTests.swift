@@ -1,10 +1,10 @@
-import Models
+import FetchIndexModels
 import Foundation
-import LMDB
-import Records
-import TestSupport
+import FetchIndexLMDB
+import FetchIndexRecords
+import FetchIndexTestSupport
 import Testing
-import Values
+import FetchIndexValues
 
 /// Two pages at the start of the file say which state is the newest, and have no checksum. A damaged number must not hide
 /// a commit.

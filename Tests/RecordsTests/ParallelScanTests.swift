@@ -1,10 +1,10 @@
 import Foundation
-import Models
+import FetchIndexModels
 import Synchronization
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
-@testable import Records
+@testable import FetchIndexRecords
 
 @Suite struct ParallelScanTests {
     private static let count = 20_000

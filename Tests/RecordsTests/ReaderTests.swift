@@ -1,10 +1,10 @@
-import Models
+import FetchIndexModels
 import Foundation
-import LMDB
-import TestSupport
+import FetchIndexLMDB
+import FetchIndexTestSupport
 import Testing
 
-@testable import Records
+@testable import FetchIndexRecords
 
 /// How old readers are, and what they cost.
 @Suite struct ReaderTests {

@@ -1,11 +1,11 @@
-import Models
-import Bytes
+import FetchIndexModels
+import FetchIndexPlatform
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
-import Values
+import FetchIndexValues
 
-@testable import Records
+@testable import FetchIndexRecords
 
 @Suite struct RecordTests {
     let entity = Entity("Everything", ValueType.allCases.map { AttributeDescription($0.name, $0) })

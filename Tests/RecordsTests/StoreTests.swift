@@ -1,12 +1,12 @@
-import Bytes
-import Models
+import FetchIndexPlatform
+import FetchIndexModels
 import Foundation
-import LMDB
-import TestSupport
+import FetchIndexLMDB
+import FetchIndexTestSupport
 import Testing
-import Values
+import FetchIndexValues
 
-@testable import Records
+@testable import FetchIndexRecords
 
 @Suite struct StoreTests {
     @Test func uniqueKeysGiveUpsertAndRefuseASecondObject() throws {

@@ -1,7 +1,7 @@
-import Models
-import Records
-import TestSupport
-import Values
+import FetchIndexModels
+import FetchIndexRecords
+import FetchIndexTestSupport
+import FetchIndexValues
 
 extension TestStore {
     static let books = Model(entities: [

@@ -1,11 +1,11 @@
-import Bytes
-import Models
-import TestSupport
+import FetchIndexPlatform
+import FetchIndexModels
+import FetchIndexTestSupport
 import Testing
-import Values
+import FetchIndexValues
 
-@testable import LMDB
-@testable import Records
+@testable import FetchIndexLMDB
+@testable import FetchIndexRecords
 
 /// `check` names each unique key of an object that is damaged, and what else is wrong with the object.
 @Suite struct UniqueCheckTests {

@@ -1,11 +1,11 @@
-import Bytes
-import LMDB
-import Models
-import TestSupport
+import FetchIndexPlatform
+import FetchIndexLMDB
+import FetchIndexModels
+import FetchIndexTestSupport
 import Testing
-import Values
+import FetchIndexValues
 
-@testable import Records
+@testable import FetchIndexRecords
 
 /// Objects whose unique keys a first import has left out.
 @Suite struct UnkeyedTests {

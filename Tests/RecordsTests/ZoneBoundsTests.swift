@@ -1,11 +1,11 @@
-import Bytes
+import FetchIndexPlatform
 import Foundation
-import Models
-import TestSupport
+import FetchIndexModels
+import FetchIndexTestSupport
 import Testing
-import Values
+import FetchIndexValues
 
-@testable import Records
+@testable import FetchIndexRecords
 
 /// The bounds of values, and the numbers that are left where zones are skipped.
 @Suite struct ZoneBoundsTests {

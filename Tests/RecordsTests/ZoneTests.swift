@@ -1,12 +1,12 @@
-import Bytes
+import FetchIndexPlatform
 import Foundation
-import LMDB
-import Models
-import TestSupport
+import FetchIndexLMDB
+import FetchIndexModels
+import FetchIndexTestSupport
 import Testing
-import Values
+import FetchIndexValues
 
-@testable import Records
+@testable import FetchIndexRecords
 
 /// Zones have the bounds of all their objects' values, whatever is written.
 @Suite struct ZoneTests {

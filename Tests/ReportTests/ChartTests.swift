@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Charts
+@testable import FetchIndexInspection
 
 /// Charts as bytes: the same values give the same drawing.
 @Suite struct ChartTests {

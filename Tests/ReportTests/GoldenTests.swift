@@ -1,8 +1,10 @@
 import FetchIndex
 import Foundation
-import Report
-import TestSupport
+import FetchIndexInspection
+import FetchIndexTestSupport
 import Testing
+
+@testable import FetchIndexBenchmarkPage
 
 /// Pages as files: the same store gives the same bytes, on each machine. FETCHINDEX_TEST_GOLDEN=FOLDER writes new ones there.
 @Suite struct GoldenTests {

@@ -1,9 +1,9 @@
 import FetchIndex
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
-@testable import Report
+@testable import FetchIndexInspection
 
 /// The inspection report of a store.
 @Suite struct ReportTests {

@@ -1,6 +1,6 @@
 import Foundation
-import SystemBasics
-import TestSupport
+import FetchIndexPlatform
+import FetchIndexTestSupport
 import Testing
 
 @Suite struct CrewTests {

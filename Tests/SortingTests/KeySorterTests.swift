@@ -1,8 +1,8 @@
-import Bytes
+import FetchIndexPlatform
 import Foundation
-import Models
-import Sorting
-import TestSupport
+import FetchIndexModels
+import FetchIndexSorting
+import FetchIndexTestSupport
 import Testing
 
 @Suite struct KeySorterTests {

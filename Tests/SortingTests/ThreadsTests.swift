@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@testable import SystemBasics
+@testable import FetchIndexPlatform
 
 @Suite struct ThreadsTests {
     private struct Fault: Error, Equatable { let number: Int }

@@ -1,5 +1,5 @@
 import Dispatch
-package import SystemBasics
+package import FetchIndexPlatform
 
 extension Crew {
     /// Calls the body as the leader of a crew whose helper is there already.

@@ -1,7 +1,7 @@
-import Bytes
-package import Models
-internal import LMDB
-package import Records
+import FetchIndexPlatform
+package import FetchIndexModels
+internal import FetchIndexLMDB
+package import FetchIndexRecords
 internal import Testing
 
 /// A store in a folder of its own, which checks itself when the test is done with it.

@@ -39,7 +39,7 @@ package struct UserProgram {
             .deletingLastPathComponent().appendingPathComponent("Sources").path
         let maps = try FileManager.default.subpathsOfDirectory(atPath: sources)
             .filter { $0.hasSuffix("/module.modulemap") }.map { sources + "/" + $0 }
-        let made = products.appendingPathComponent("CICU.build/module.modulemap").path
+        let made = products.appendingPathComponent("CFetchIndexICU.build/module.modulemap").path
         return FileManager.default.fileExists(atPath: made) ? maps + [made] : maps
     }
 }

@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// What programs read along: each batch says how it came to be, and none says that nothing changed where something did.

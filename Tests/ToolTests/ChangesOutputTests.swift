@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// `changes --output csv|tsv|jsonl`: a line for each changed row.

@@ -1,9 +1,7 @@
-@testable import LMDBCheck
+@testable import FetchIndexLMDB
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
-
-@testable import LMDB
 
 /// Copies of a store with one kind of damage each, and what the tool's commands make of them: right, an error, or a cache
 /// that is rebuilt. A damaged value is never served as right; what damaged pages of LMDB's make wrong, `check` finds.

@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// A program may be started with its standard descriptors closed. The next files that it opens get these descriptors, so

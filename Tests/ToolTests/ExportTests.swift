@@ -1,6 +1,6 @@
-import Records
+import FetchIndexRecords
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 import FetchIndex

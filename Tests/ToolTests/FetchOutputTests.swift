@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// Rows of an order as a catalogue: `fetch --output jsonl|csv|tsv`, `--columns` and `--in-section`.

@@ -1,7 +1,7 @@
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
-@testable import Wording
+@testable import FetchIndexInspection
 
 @Suite struct FittedTextTests {
     private static let pieces = [

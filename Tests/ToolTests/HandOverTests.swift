@@ -1,8 +1,8 @@
 import FetchIndex
 import Foundation
-import Records
+import FetchIndexRecords
 import Synchronization
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// Processes that wait in the middle of opening a store, while others change its files below them.

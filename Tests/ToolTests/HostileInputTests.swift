@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// Catalogue and change files as nobody should write them, the whole way: one sentence, nothing lost, nothing torn.

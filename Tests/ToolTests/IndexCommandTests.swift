@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// Indexes, maintained caches and derived attributes on the command line.

@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// Processes killed at random moments: what was acknowledged is there, what was not is absent, the store is whole.

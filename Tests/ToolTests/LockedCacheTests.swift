@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// `cache lock`, `fetch --cache` alone, `--require` and `--timeout`: a cache is not replaced, nor built, by mistake.

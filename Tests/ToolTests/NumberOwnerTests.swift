@@ -1,6 +1,6 @@
 import FetchIndex
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// Numbers of objects in files, between stores: `@id`, `@store` and `--key`.

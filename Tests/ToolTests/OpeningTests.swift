@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// Stores that cannot be opened, and paths that are hard to say: one sentence each.

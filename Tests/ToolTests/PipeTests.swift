@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// Imports from standard input, pipes and compressed files.

@@ -1,6 +1,6 @@
 import FetchIndex
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// Files whose rows are related to objects: by a unique attribute of these, and by their numbers.

@@ -1,6 +1,6 @@
 import FetchIndex
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// Relationships that `model migrate` renames and drops: both sides change, links stay or go.

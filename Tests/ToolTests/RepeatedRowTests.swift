@@ -1,6 +1,6 @@
 import FetchIndex
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// Of rows with one key in a file, the last one decides before anything is compared.

@@ -1,4 +1,4 @@
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// Caches of an attribute whose type changes several times.

@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// What the tool makes in the store's folder is for its owner alone, and what it prints can neither command a terminal nor deceive who reads

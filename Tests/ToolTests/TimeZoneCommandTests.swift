@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// Sections of dates by the machine's time zone data, and what becomes of caches when these change.

@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// A batch is told until its output is written: what fails, or is killed, is told again.

@@ -1,8 +1,8 @@
 import FetchIndex
 import Foundation
-import LMDB
-import Records
-import TestSupport
+import FetchIndexLMDB
+import FetchIndexRecords
+import FetchIndexTestSupport
 import Testing
 
 /// One process watches an order while others write.

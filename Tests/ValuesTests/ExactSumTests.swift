@@ -1,9 +1,9 @@
-import Bytes
+import FetchIndexPlatform
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
-@testable import Values
+@testable import FetchIndexValues
 
 extension ExactSum {
     var bytes: [UInt8] {

@@ -1,7 +1,7 @@
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
-@testable import Values
+@testable import FetchIndexValues
 
 @Suite struct IndexTitleTests {
     private func title(_ text: String, _ titles: IndexTitles) throws -> String {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Values
+@testable import FetchIndexValues
 
 @Suite struct NearNameTests {
     @Test(arguments: [

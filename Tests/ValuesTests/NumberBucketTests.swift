@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Values
+@testable import FetchIndexValues
 
 @Suite struct NumberBucketTests {
     @Test(arguments: [

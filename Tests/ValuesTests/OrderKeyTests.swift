@@ -1,8 +1,8 @@
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
-@testable import Values
+@testable import FetchIndexValues
 
 /// Values of one type with many ties, shared prefixes and edges.
 func randomValue(_ type: ValueType, using generator: inout SeededGenerator) -> Value {

@@ -1,8 +1,8 @@
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
-@testable import Values
+@testable import FetchIndexValues
 
 /// Days by the system's time zone data.
 @Suite struct TimeZoneTests {

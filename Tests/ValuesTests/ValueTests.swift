@@ -1,8 +1,8 @@
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
-@testable import Values
+@testable import FetchIndexValues
 
 @Suite struct ValueTests {
     @Test func decimalsAndDoublesCompareExactly() {

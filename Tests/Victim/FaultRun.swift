@@ -1,9 +1,9 @@
-internal import Administration
+internal import FetchIndex
 #if os(Linux)
-    internal import FaultScript
+    internal import FetchIndexFaultScript
     internal import FetchIndex
     internal import Foundation
-    internal import WriteRecorder
+    internal import CFetchIndexWriteRecorder
 
     /// Makes each file system call of each kind of step fail in turn, in each way, and looks whether the store is what
     /// it was before, whether the error says so, and whether the step can be done then. Prints a line for each defect, and

@@ -1,4 +1,4 @@
-internal import FaultScript
+internal import FetchIndexFaultScript
 internal import FetchIndex
 internal import Foundation
 

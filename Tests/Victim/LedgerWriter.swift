@@ -1,7 +1,7 @@
-internal import FaultScript
+internal import FetchIndexFaultScript
 internal import FetchIndex
 internal import Foundation
-internal import TestSupport
+internal import FetchIndexTestSupport
 
 /// Makes transfers by optimistic retries, until it is told to stop. Each is acknowledged by a line: entry, commit, digest.
 struct LedgerWriter {

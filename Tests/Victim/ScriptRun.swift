@@ -1,9 +1,9 @@
-import Records
+import FetchIndexRecords
 #if os(Linux)
-    internal import FaultScript
+    internal import FetchIndexFaultScript
     internal import FetchIndex
     internal import Foundation
-    internal import WriteRecorder
+    internal import CFetchIndexWriteRecorder
 
     /// Does the steps of a script and acknowledges each by a line: its number, the commit after it, and the store's last
     /// transaction. With `trace`, the file system calls go to that file, and acknowledgements to it, too; with `die`, the

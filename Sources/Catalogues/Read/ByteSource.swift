@@ -1,4 +1,4 @@
-internal import SystemBasics
+internal import FetchIndexPlatform
 
 /// Bytes that are read once, from the first to the last.
 protocol ByteSource: AnyObject {
@@ -59,8 +59,8 @@ final class FileSource: ByteSource {
 
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         if buffer.isEmpty || isAtEnd { return 0 }
-        var count = SystemBasics.read(file, buffer.baseAddress, buffer.count)
-        while count < 0 && errno == EINTR { count = SystemBasics.read(file, buffer.baseAddress, buffer.count) }
+        var count = FetchIndexPlatform.read(file, buffer.baseAddress, buffer.count)
+        while count < 0 && errno == EINTR { count = FetchIndexPlatform.read(file, buffer.baseAddress, buffer.count) }
         guard count >= 0 else {
             throw UnreadableFile(path: path, reason: "cannot be read: \(String(cString: strerror(errno)))")
         }

@@ -1,5 +1,5 @@
-internal import CCSV
-package import Values
+internal import CFetchIndexCSV
+package import FetchIndexValues
 
 /// Comma-separated values. Lines without quotation marks are cut at their commas, or another delimiter; all others are read by libcsv: quotes,
 /// quoted line ends, CRLF (RFC 4180), and LF or CR. An empty field is null, and "" an empty text. A quotation mark out of place ends the reading: rows after it could be part of a field.

@@ -1,4 +1,4 @@
-internal import SystemBasics
+internal import FetchIndexPlatform
 
 /// Reads a file, decompressed, in pieces. The byte-order mark of UTF-8 at its start is passed over; UTF-16 is refused.
 package final class FileReader {

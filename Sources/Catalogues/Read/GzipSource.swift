@@ -1,4 +1,4 @@
-internal import CZlib
+internal import CFetchIndexZlib
 
 /// Gzip's data (RFC 1952), decompressed by zlib; several members stand one after the other.
 final class GzipSource: ByteSource {

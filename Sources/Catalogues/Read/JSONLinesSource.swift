@@ -1,4 +1,4 @@
-package import Values
+package import FetchIndexValues
 
 /// JSON lines: one object a line. The columns are the keys of the first objects and those that the reader was told, in alphabetical
 /// order. A member that a line lacks is an absent field.

@@ -1,4 +1,4 @@
-package import Values
+package import FetchIndexValues
 
 /// A value of a flat JSON object.
 package enum JSONScalar: Equatable, Sendable {

@@ -1,4 +1,4 @@
-internal import Bytes
+internal import FetchIndexPlatform
 /// Reads a flat JSON object (RFC 8259), strictly and without recursion: nesting is an error.
 ///
 /// A duplicate member is an error, too: the RFC leaves open which of the two counts.

@@ -1,4 +1,4 @@
-internal import SystemBasics
+internal import FetchIndexPlatform
 
 /// Cuts a file into lines, without their ends: LF, CRLF or CR, also mixed.
 package final class LineSplitter {

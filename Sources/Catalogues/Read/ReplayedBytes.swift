@@ -1,5 +1,4 @@
-internal import Files
-internal import SystemBasics
+internal import FetchIndexPlatform
 
 /// Bytes of a pipe that several readers begin to read, and one reads to the end: what was read is kept until then, much of it in a
 /// temporary file that has no name.

@@ -1,4 +1,4 @@
-internal import Values
+internal import FetchIndexValues
 
 /// Ends a reading whose rest decides nothing.
 private struct Decided: Error {}

@@ -1,4 +1,4 @@
-package import Values
+package import FetchIndexValues
 
 /// Rows of a file, each handed out as the bytes of its fields.
 package protocol RowSource: AnyObject {

@@ -1,4 +1,4 @@
-package import Values
+package import FetchIndexValues
 
 /// Tab-separated values as IANA's text/tab-separated-values has them: no quoting; a field has neither tab nor line end.
 package final class TabSeparatedSource: RowSource {

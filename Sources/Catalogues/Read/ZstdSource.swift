@@ -1,4 +1,4 @@
-internal import CZstd
+internal import CFetchIndexZstd
 
 /// Zstandard's data (RFC 8878), decompressed by libzstd; several frames stand one after the other.
 final class ZstdSource: ByteSource {

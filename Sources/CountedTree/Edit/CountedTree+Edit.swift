@@ -1,5 +1,4 @@
-internal import Bytes
-package import SystemBasics
+package import FetchIndexPlatform
 
 /// A change of one entry, or a lookup of its rank.
 package struct TreeEdit {

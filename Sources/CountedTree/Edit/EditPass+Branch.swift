@@ -1,4 +1,4 @@
-internal import Bytes
+internal import FetchIndexPlatform
 extension EditPass {
     /// A child that edits reach, and what became of it.
     struct EditedChild {

@@ -1,4 +1,4 @@
-internal import Bytes
+internal import FetchIndexPlatform
 extension EditPass {
     /// Writes a node's new cells: into it, into it and new ones when they are too many, or nowhere.
     func finish(

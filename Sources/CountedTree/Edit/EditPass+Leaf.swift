@@ -1,4 +1,4 @@
-internal import Bytes
+internal import FetchIndexPlatform
 extension EditPass {
     /// What edits make of a leaf.
     private struct EditedLeaf {

@@ -1,4 +1,4 @@
-internal import SystemBasics
+internal import FetchIndexPlatform
 
 extension EditPass {
     /// Fewer edits cost less than telling another thread of them.

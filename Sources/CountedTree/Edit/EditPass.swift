@@ -1,5 +1,4 @@
-internal import Bytes
-internal import SystemBasics
+internal import FetchIndexPlatform
 
 /// One descent over all nodes that the edits touch.
 struct EditPass {

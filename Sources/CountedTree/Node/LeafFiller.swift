@@ -1,4 +1,4 @@
-internal import Bytes
+internal import FetchIndexPlatform
 
 /// A leaf that is filled with ascending keys. Each cell is written once, as it stands in the finished node.
 struct LeafFiller: ~Copyable {

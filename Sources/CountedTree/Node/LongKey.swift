@@ -1,4 +1,4 @@
-internal import Bytes
+internal import FetchIndexPlatform
 /// A key as a cell holds it: all of it, or the first bytes of a long key and the number of its overflow node.
 struct StoredKey {
     var bytes: [UInt8]

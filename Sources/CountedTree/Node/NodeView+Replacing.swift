@@ -1,4 +1,4 @@
-internal import Bytes
+internal import FetchIndexPlatform
 extension NodeView {
     /// A leaf's bytes after changes in the order of their slots, made in one go in a buffer; nil when they are too many for one
     /// node, or none. O(bytes).

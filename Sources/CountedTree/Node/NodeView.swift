@@ -1,4 +1,4 @@
-internal import Bytes
+internal import FetchIndexPlatform
 /// A node's bytes, read in place. Every offset is checked before it is used.
 struct NodeView: ~Escapable {
     /// Up to the end of the last cell, without a store's padding.

@@ -1,4 +1,4 @@
-internal import Bytes
+internal import FetchIndexPlatform
 /// Assembles nodes from cells of other nodes or new ones. Keys stand in it whole; in the finished bytes of a node each is
 /// relative to its base. A branch's first key is left out there.
 struct NodeWriter {

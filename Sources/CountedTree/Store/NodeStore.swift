@@ -1,4 +1,4 @@
-internal import Bytes
+internal import FetchIndexPlatform
 
 /// The number of a node in a node store. 0 is no node.
 package typealias NodeNumber = UInt64

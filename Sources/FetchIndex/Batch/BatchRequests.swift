@@ -1,6 +1,6 @@
-internal import OrderCaches
-public import Models
-internal import Records
+internal import FetchIndexOrderCaches
+public import FetchIndexModels
+internal import FetchIndexRecords
 
 /// Inserts rows without making objects.
 public struct BatchInsertRequest: Sendable {

@@ -1,5 +1,5 @@
-internal import Models
-package import Records
+internal import FetchIndexModels
+package import FetchIndexRecords
 internal import Synchronization
 
 // Many records at once. The unique keys of a first import are written at its end, in their order.

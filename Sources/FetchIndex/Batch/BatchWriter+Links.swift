@@ -1,6 +1,6 @@
-internal import Models
-internal import Records
-internal import SystemBasics
+internal import FetchIndexModels
+internal import FetchIndexRecords
+internal import FetchIndexPlatform
 
 /// A link that could not be made when its row was written: its object was not there yet, or was linked to another one.
 package struct MissingLink {

@@ -1,6 +1,6 @@
-internal import Models
-package import Records
-internal import SystemBasics
+internal import FetchIndexModels
+package import FetchIndexRecords
+internal import FetchIndexPlatform
 
 /// An object that a row of a file is related to.
 package enum RelatedObject {

@@ -1,6 +1,6 @@
-internal import Models
-internal import OrderCaches
-internal import Records
+internal import FetchIndexModels
+internal import FetchIndexOrderCaches
+internal import FetchIndexRecords
 
 // Commits whose change of an order is told to a reader, who may fail.
 extension BatchWriter {

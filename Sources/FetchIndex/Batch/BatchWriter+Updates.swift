@@ -1,5 +1,5 @@
-internal import Models
-internal import Records
+internal import FetchIndexModels
+internal import FetchIndexRecords
 
 /// Objects that rows of one transaction updated.
 struct UpdatedRows {

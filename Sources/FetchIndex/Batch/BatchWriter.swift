@@ -1,8 +1,8 @@
 internal import Synchronization
-internal import OrderCaches
-internal import Records
-package import SystemBasics
-public import Models
+internal import FetchIndexOrderCaches
+internal import FetchIndexRecords
+package import FetchIndexPlatform
+public import FetchIndexModels
 /// Writes many objects of an entity without making managed objects: in transactions, by unique keys, logged like every
 /// change.
 ///

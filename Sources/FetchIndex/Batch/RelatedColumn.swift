@@ -1,5 +1,5 @@
-internal import Models
-internal import Records
+internal import FetchIndexModels
+internal import FetchIndexRecords
 
 /// A column of a file, of which each field names objects that are related to its row's.
 package final class RelatedColumn {

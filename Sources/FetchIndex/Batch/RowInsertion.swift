@@ -1,5 +1,5 @@
-internal import Models
-internal import Records
+internal import FetchIndexModels
+internal import FetchIndexRecords
 
 /// Inserts rows into an entity, or updates the objects that have their unique values. Rows are gathered into batches, so that their
 /// unique keys are written in order.

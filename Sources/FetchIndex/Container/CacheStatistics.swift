@@ -1,5 +1,5 @@
-internal import Records
-internal import OrderCaches
+internal import FetchIndexRecords
+internal import FetchIndexOrderCaches
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else

@@ -1,5 +1,5 @@
-internal import Records
-internal import LMDB
+internal import FetchIndexRecords
+internal import FetchIndexLMDB
 
 /// How much of a commit has reached the disk when it returns. A process that crashes or is killed loses nothing that it
 /// committed, whatever the durability; this is about power losses and crashes of the system.

@@ -1,10 +1,10 @@
-public import Models
+public import FetchIndexModels
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
     public import Foundation
 #endif
-internal import Records
+internal import FetchIndexRecords
 
 /// A commit of the store, from its log.
 public struct HistoryTransaction: Sendable {

@@ -1,4 +1,4 @@
-package import OrderCaches
+package import FetchIndexOrderCaches
 
 extension PersistentContainer {
     /// How an order is opened.

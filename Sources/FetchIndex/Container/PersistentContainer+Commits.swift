@@ -1,7 +1,7 @@
-internal import Models
-internal import LMDB
-internal import Records
-internal import SystemBasics
+internal import FetchIndexModels
+internal import FetchIndexLMDB
+internal import FetchIndexRecords
+internal import FetchIndexPlatform
 internal import Synchronization
 
 extension PersistentContainer {

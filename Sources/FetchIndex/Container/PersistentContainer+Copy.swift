@@ -1,4 +1,4 @@
-internal import Records
+internal import FetchIndexRecords
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else

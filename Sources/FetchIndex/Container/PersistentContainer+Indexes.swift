@@ -1,6 +1,6 @@
-package import Models
-package import OrderCaches
-package import Records
+package import FetchIndexModels
+package import FetchIndexOrderCaches
+package import FetchIndexRecords
 
 extension PersistentContainer {
     /// Makes every writer keep a named cache in its own transaction, or stops that. A kept cache is never behind, and each

@@ -1,7 +1,7 @@
-internal import OrderCaches
-public import Models
-internal import Records
-public import Values
+internal import FetchIndexOrderCaches
+public import FetchIndexModels
+internal import FetchIndexRecords
+public import FetchIndexValues
 
 /// Which changes opening a store may make to its model.
 public enum MigrationPolicy: Sendable {

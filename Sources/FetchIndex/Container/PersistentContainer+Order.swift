@@ -1,7 +1,7 @@
-internal import Bytes
-internal import CountedTree
-internal import OrderCaches
-internal import Records
+internal import FetchIndexPlatform
+internal import FetchIndexCountedTree
+internal import FetchIndexOrderCaches
+internal import FetchIndexRecords
 
 extension PersistentContainer {
     /// Opens an order and calls the body with it. When the body meets damage in the cache, the cache is rebuilt and the body is

@@ -1,7 +1,7 @@
-package import OrderCaches
-package import Records
-internal import Bytes
-public import Models
+package import FetchIndexOrderCaches
+package import FetchIndexRecords
+internal import FetchIndexPlatform
+public import FetchIndexModels
 internal import Dispatch
 internal import Synchronization
 public import Foundation

@@ -1,6 +1,6 @@
-internal import Models
-internal import OrderCaches
-internal import Records
+internal import FetchIndexModels
+internal import FetchIndexOrderCaches
+internal import FetchIndexRecords
 
 /// What a context is made of. Each object of the context keeps it too, so that objects can be read, edited and saved when
 /// nobody keeps the context: the core makes the context again when one of them asks for it.

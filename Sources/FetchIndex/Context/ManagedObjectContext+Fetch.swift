@@ -1,7 +1,7 @@
-internal import OrderCaches
-public import Models
-internal import Predicates
-internal import Records
+internal import FetchIndexOrderCaches
+public import FetchIndexModels
+internal import FetchIndexPredicates
+internal import FetchIndexRecords
 
 extension ManagedObjectContext {
     /// The objects of a request, with the context's unsaved edits. A plain fetch has no cache: O(n) for n records of the

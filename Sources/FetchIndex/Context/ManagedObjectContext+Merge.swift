@@ -1,6 +1,6 @@
-internal import OrderCaches
-internal import Models
-internal import Records
+internal import FetchIndexOrderCaches
+internal import FetchIndexModels
+internal import FetchIndexRecords
 
 extension ManagedObjectContext {
     /// Advances to the store's newest state, and reports what that changes. Unsaved values stay, over the new ones.

@@ -1,6 +1,6 @@
-internal import Bytes
-public import Models
-internal import Records
+internal import FetchIndexPlatform
+public import FetchIndexModels
+internal import FetchIndexRecords
 
 extension ManagedObjectContext {
     /// Inserts an object of an entity. Throws `StoreError.unknownEntity`.

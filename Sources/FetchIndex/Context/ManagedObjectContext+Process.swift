@@ -1,5 +1,5 @@
-internal import OrderCaches
-internal import Records
+internal import FetchIndexOrderCaches
+internal import FetchIndexRecords
 
 extension ManagedObjectContext {
     /// Reports the edits since the last processing to controllers, as one batch each. Runs at the end of the current job of the

@@ -1,7 +1,7 @@
-internal import OrderCaches
-internal import Models
-internal import Records
-internal import SystemBasics
+internal import FetchIndexOrderCaches
+internal import FetchIndexModels
+internal import FetchIndexRecords
+internal import FetchIndexPlatform
 
 extension ManagedObjectContext {
     /// Writes all unsaved edits in one transaction, which also catches up the caches of live controllers. Then advances to the

@@ -1,7 +1,7 @@
-internal import OrderCaches
-internal import Bytes
-internal import Models
-internal import Records
+internal import FetchIndexOrderCaches
+internal import FetchIndexPlatform
+internal import FetchIndexModels
+internal import FetchIndexRecords
 
 /// A pinned state of the store, and the unsaved edits over it.
 ///

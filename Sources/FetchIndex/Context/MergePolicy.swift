@@ -1,6 +1,6 @@
-public import Models
+public import FetchIndexModels
 internal import Foundation
-internal import Records
+internal import FetchIndexRecords
 
 /// What a save does with an object that another context or process has changed since this context read it.
 public enum MergePolicy: Hashable, Sendable {

@@ -1,6 +1,6 @@
-internal import Bytes
-internal import Models
-internal import Records
+internal import FetchIndexPlatform
+internal import FetchIndexModels
+internal import FetchIndexRecords
 
 extension SavePlan {
     /// Throws when a record lacks a required value; of references only when it is complete.

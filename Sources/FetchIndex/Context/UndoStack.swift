@@ -1,5 +1,5 @@
-internal import Records
-internal import Models
+internal import FetchIndexRecords
+internal import FetchIndexModels
 /// The edits of a context in groups: the edits between two processings are one group.
 struct UndoStack {
     /// An object as it was.

@@ -1,6 +1,6 @@
-internal import Models
-internal import OrderCaches
-internal import Records
+internal import FetchIndexModels
+internal import FetchIndexOrderCaches
+internal import FetchIndexRecords
 
 /// The unsaved edits of a context: which objects have them, and what of them controllers and fetches have been told.
 ///

@@ -1,4 +1,4 @@
-internal import Models
+internal import FetchIndexModels
 /// Declares an attribute of a managed object's class.
 ///
 ///     final class Book: ManagedObject {

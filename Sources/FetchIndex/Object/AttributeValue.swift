@@ -4,7 +4,7 @@
     public import Foundation
 #endif
 
-public import Predicates
+public import FetchIndexPredicates
 
 /// A Swift type that an attribute's value can be read and written as. Attributes' types conform to it:
 ///

@@ -1,7 +1,7 @@
-internal import Models
-internal import Predicates
-internal import Records
-internal import Values
+internal import FetchIndexModels
+internal import FetchIndexPredicates
+internal import FetchIndexRecords
+internal import FetchIndexValues
 
 /// Computes the derived attributes of an entity's records.
 final class DerivedValues: RecordCompleter {

@@ -1,5 +1,5 @@
-internal import Models
-internal import Records
+internal import FetchIndexModels
+internal import FetchIndexRecords
 
 /// Objects are the same when they are identical.
 extension ManagedObject: Hashable, CustomStringConvertible {

@@ -1,7 +1,7 @@
-internal import Bytes
-internal import Models
+internal import FetchIndexPlatform
+internal import FetchIndexModels
 public import Observation
-internal import Records
+internal import FetchIndexRecords
 
 /// Observation's tracking of what is read of objects: `withObservationTracking`, `Observations`, and views that use them.
 /// An attribute is tracked by itself; the id, whether there are changes, and the like are tracked together.

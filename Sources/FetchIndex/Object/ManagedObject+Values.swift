@@ -1,6 +1,6 @@
-internal import Models
-internal import SystemBasics
-public import Values
+internal import FetchIndexModels
+internal import FetchIndexPlatform
+public import FetchIndexValues
 
 extension ManagedObject {
     /// Unsaved values by name; of a to-one relationship that the object holds, the id of the related object as text.

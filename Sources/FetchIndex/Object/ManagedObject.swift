@@ -1,5 +1,5 @@
-public import Models
-internal import Records
+public import FetchIndexModels
+internal import FetchIndexRecords
 
 /// An object of a store in a context: there is one for each id and context.
 ///

@@ -1,5 +1,5 @@
-public import Models
-internal import SystemBasics
+public import FetchIndexModels
+internal import FetchIndexPlatform
 
 extension Model {
     /// The model that classes of managed objects declare. The entity of a class whose base class is among them is a subentity of

@@ -1,7 +1,7 @@
-internal import SystemBasics
-public import Models
-public import Predicates
-public import Values
+internal import FetchIndexPlatform
+public import FetchIndexModels
+public import FetchIndexPredicates
+public import FetchIndexValues
 
 /// As the text of its URI, so that the value means the same object in every store that it is copied to.
 extension ObjectID: AttributeValue {

@@ -1,4 +1,4 @@
-internal import Models
+internal import FetchIndexModels
 
 /// What a context gives an object to begin with.
 public struct ObjectRegistration {

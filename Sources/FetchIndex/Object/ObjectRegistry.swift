@@ -1,4 +1,4 @@
-internal import Models
+internal import FetchIndexModels
 
 /// The objects that a context has, without retaining them, and the unsaved values of those that nobody retains.
 struct ObjectRegistry {

@@ -1,8 +1,8 @@
-internal import Models
-internal import Predicates
-internal import Records
-internal import SystemBasics
-internal import Values
+internal import FetchIndexModels
+internal import FetchIndexPredicates
+internal import FetchIndexRecords
+internal import FetchIndexPlatform
+internal import FetchIndexValues
 
 /// Writes a predicate so that objects are their keys where they are compared: `author == %@`, `SELF IN %@`, `ANY tags == SELF`,
 /// `$b.author != SELF.author`; and so that the entity of an object is its name: `entity == 'Book'`, `author.entity.name`.

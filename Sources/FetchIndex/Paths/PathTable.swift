@@ -1,5 +1,5 @@
-internal import Models
-internal import Predicates
+internal import FetchIndexModels
+internal import FetchIndexPredicates
 
 /// The attributes that a definition names, as slots: an entity's own, and from `firstSlot` on key paths through relationships.
 final class PathTable {

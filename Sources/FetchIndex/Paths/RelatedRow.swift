@@ -1,7 +1,7 @@
-internal import Models
-internal import Predicates
-internal import Records
-internal import Values
+internal import FetchIndexModels
+internal import FetchIndexPredicates
+internal import FetchIndexRecords
+internal import FetchIndexValues
 
 /// A record as a predicate reads it, with the values of other records to which key paths lead.
 struct RelatedRow: PredicateRow, ~Escapable {

@@ -1,8 +1,8 @@
-internal import Models
-internal import OrderCaches
-internal import Predicates
-internal import Records
-internal import Values
+internal import FetchIndexModels
+internal import FetchIndexOrderCaches
+internal import FetchIndexPredicates
+internal import FetchIndexRecords
+internal import FetchIndexValues
 
 /// Candidates by way of related objects: those that the predicate wants at the end of a path are found, and the links are followed
 /// back.

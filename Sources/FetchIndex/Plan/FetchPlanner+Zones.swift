@@ -1,7 +1,7 @@
-internal import OrderCaches
-internal import Predicates
-internal import Records
-internal import Values
+internal import FetchIndexOrderCaches
+internal import FetchIndexPredicates
+internal import FetchIndexRecords
+internal import FetchIndexValues
 
 /// Scans leave out zones of objects where no value can be one that the predicate demands.
 extension FetchPlanner {

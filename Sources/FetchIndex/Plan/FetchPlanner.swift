@@ -1,9 +1,9 @@
-internal import Bytes
-internal import Models
-internal import OrderCaches
-internal import Predicates
-internal import Records
-internal import Values
+internal import FetchIndexPlatform
+internal import FetchIndexModels
+internal import FetchIndexOrderCaches
+internal import FetchIndexPredicates
+internal import FetchIndexRecords
+internal import FetchIndexValues
 
 /// Chooses the candidates of a fetch. The parts of the predicate's topmost AND that bound an attribute are looked up where that
 /// attribute leads a cache or is a unique key. The whole predicate is evaluated on the candidates.

@@ -1,5 +1,5 @@
-internal import Predicates
-internal import Values
+internal import FetchIndexPredicates
+internal import FetchIndexValues
 
 /// An interval of OrderKeys: those that are not less than `lower`, and less than `upper`.
 ///

@@ -1,7 +1,7 @@
-internal import Models
-internal import OrderCaches
-internal import Predicates
-internal import Records
+internal import FetchIndexModels
+internal import FetchIndexOrderCaches
+internal import FetchIndexPredicates
+internal import FetchIndexRecords
 
 /// A current cache whose row keys begin with attributes, so a range of the first one, and of the next ones where those before
 /// them have one value, is a range of rows.

@@ -1,7 +1,7 @@
-public import Predicates
-internal import Models
-internal import Records
-internal import Values
+public import FetchIndexPredicates
+internal import FetchIndexModels
+internal import FetchIndexRecords
+internal import FetchIndexValues
 
 extension FetchPredicate {
     /// Whether an object matches, with its unsaved values. O(size of the predicate and of the object): the predicate is

@@ -3,8 +3,8 @@
 #else
     public import Foundation
 #endif
-public import Predicates
-internal import Values
+public import FetchIndexPredicates
+internal import FetchIndexValues
 
 extension FetchPredicate {
     /// Converts a predicate of Foundation: `FetchPredicate(#Predicate<Book> { $0.price < 2000 })`. Texts then compare by

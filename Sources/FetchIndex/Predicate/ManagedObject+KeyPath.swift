@@ -1,6 +1,6 @@
-internal import Models
-public import Predicates
-internal import Values
+internal import FetchIndexModels
+public import FetchIndexPredicates
+internal import FetchIndexValues
 
 extension ManagedObject {
     /// What a key path leads to from the object, as in `genre IN %@.shelf.genres`, with its unsaved values: an attribute's value, an

@@ -1,4 +1,4 @@
-public import Predicates
+public import FetchIndexPredicates
 
 // Objects are arguments of predicates, alone and in collections: `author == %@`, `author IN %@`.
 

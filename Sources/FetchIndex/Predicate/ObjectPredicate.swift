@@ -1,5 +1,5 @@
-public import Predicates
-internal import Values
+public import FetchIndexPredicates
+internal import FetchIndexValues
 
 /// A predicate on the objects of a class, made of key paths by operators. The compiler checks names and types.
 ///

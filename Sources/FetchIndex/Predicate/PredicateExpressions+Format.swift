@@ -1,6 +1,6 @@
-internal import SystemBasics
-internal import Predicates
-internal import Values
+internal import FetchIndexPlatform
+internal import FetchIndexPredicates
+internal import FetchIndexValues
 
 // The parts of a `#Predicate`. Each type converts itself: generic parameters are cast to `FormatExpressible` at run time.
 

@@ -1,6 +1,6 @@
-internal import Models
-internal import Records
-internal import Values
+internal import FetchIndexModels
+internal import FetchIndexRecords
+internal import FetchIndexValues
 
 extension Entity {
     /// A record with permanent keys in its references instead of temporary ones, or with null where an object has none yet.

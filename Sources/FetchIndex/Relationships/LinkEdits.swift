@@ -1,6 +1,6 @@
-internal import Models
-internal import Records
-internal import Values
+internal import FetchIndexModels
+internal import FetchIndexRecords
+internal import FetchIndexValues
 
 /// The links that unsaved edits add to the saved ones, and those that they remove, by the object that they lead to.
 struct LinkEdits {

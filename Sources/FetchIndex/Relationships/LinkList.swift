@@ -1,7 +1,7 @@
-internal import Bytes
-internal import Models
-internal import Records
-internal import Values
+internal import FetchIndexPlatform
+internal import FetchIndexModels
+internal import FetchIndexRecords
+internal import FetchIndexValues
 
 /// The links to an object in a context: those of the snapshot with what unsaved edits add and remove. Loads nothing.
 struct LinkList {

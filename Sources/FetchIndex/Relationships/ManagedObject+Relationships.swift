@@ -1,4 +1,4 @@
-internal import Models
+internal import FetchIndexModels
 
 extension ManagedObject {
     /// The object of a to-one relationship; nil when there is none, or it was deleted elsewhere. O(log n). Traps when the entity has no such relationship, and

@@ -1,6 +1,6 @@
-internal import SystemBasics
-internal import Models
-internal import Records
+internal import FetchIndexPlatform
+internal import FetchIndexModels
+internal import FetchIndexRecords
 
 extension ManagedObjectContext {
     /// The links that unsaved edits add and remove. O(unsaved edits) after a save, merge or rollback, else O(1).

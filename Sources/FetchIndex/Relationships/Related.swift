@@ -1,4 +1,4 @@
-internal import Models
+internal import FetchIndexModels
 
 /// The objects of a to-many relationship.
 ///

@@ -1,4 +1,4 @@
-public import Models
+public import FetchIndexModels
 
 /// Declares a relationship of a managed object's class, once on each side.
 ///

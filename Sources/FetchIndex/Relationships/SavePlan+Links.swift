@@ -1,6 +1,6 @@
-internal import Models
-internal import OrderCaches
-internal import Records
+internal import FetchIndexModels
+internal import FetchIndexOrderCaches
+internal import FetchIndexRecords
 
 extension SavePlan {
     /// Whether a new link of a many-to-many relationship is to be dropped: where one of its objects was deleted elsewhere, and the policy is

@@ -1,5 +1,5 @@
-internal import Models
-internal import SystemBasics
+internal import FetchIndexModels
+internal import FetchIndexPlatform
 
 /// A to-many relationship of an object in its context.
 struct ToManyAccess {

@@ -1,6 +1,6 @@
-internal import Models
-internal import OrderCaches
-internal import Values
+internal import FetchIndexModels
+internal import FetchIndexOrderCaches
+internal import FetchIndexValues
 
 /// What an aggregate is of the values of an attribute.
 public enum AggregateFunction: String, Hashable, Sendable, CaseIterable {

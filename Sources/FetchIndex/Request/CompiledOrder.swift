@@ -1,6 +1,6 @@
-internal import Models
-internal import OrderCaches
-internal import Records
+internal import FetchIndexModels
+internal import FetchIndexOrderCaches
+internal import FetchIndexRecords
 internal import Synchronization
 
 /// What a definition is in a model, without what places rows: enough to find its cache, and to read it.

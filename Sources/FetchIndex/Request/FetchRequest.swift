@@ -1,4 +1,4 @@
-public import Models
+public import FetchIndexModels
 /// A fetch: the objects and their order.
 public struct FetchRequest<Object: ManagedObject>: Sendable {
     public enum ResultType: Hashable, Sendable {

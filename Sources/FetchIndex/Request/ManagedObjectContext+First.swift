@@ -1,7 +1,7 @@
-internal import Models
-public import Predicates
-internal import Records
-public import Values
+internal import FetchIndexModels
+public import FetchIndexPredicates
+internal import FetchIndexRecords
+public import FetchIndexValues
 
 /// One object: the first of a request, or the one with a unique value.
 extension ManagedObjectContext {

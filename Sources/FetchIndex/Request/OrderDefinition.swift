@@ -1,6 +1,6 @@
-package import Records
-package import OrderCaches
-internal import Models
+package import FetchIndexRecords
+package import FetchIndexOrderCaches
+internal import FetchIndexModels
 /// Everything that shapes the order of a request, and so its cache. Limit and offset do not shape it.
 public struct OrderDefinition: Hashable, Sendable {
     public var entity: String

@@ -1,6 +1,6 @@
-internal import OrderCaches
-internal import Records
-internal import Models
+internal import FetchIndexOrderCaches
+internal import FetchIndexRecords
+internal import FetchIndexModels
 /// Places the records of an entity by a definition: member or not, section value, sort key.
 final class RecordPlacer: RowPlacer {
     private let definition: OrderDefinition

@@ -1,7 +1,7 @@
-package import Models
-package import Predicates
-package import Records
-package import Values
+package import FetchIndexModels
+package import FetchIndexPredicates
+package import FetchIndexRecords
+package import FetchIndexValues
 
 /// The bytes of a record, as a predicate reads them: one slot an attribute.
 extension RecordView: PredicateRow {

@@ -1,8 +1,8 @@
-internal import Bytes
-internal import Models
-internal import Predicates
-internal import Records
-internal import Values
+internal import FetchIndexPlatform
+internal import FetchIndexModels
+internal import FetchIndexPredicates
+internal import FetchIndexRecords
+internal import FetchIndexValues
 
 /// Computes a sort key's part of a row's key. A class: a struct of references would be retained field by field for each row.
 final class SortColumn {

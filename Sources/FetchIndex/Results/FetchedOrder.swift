@@ -1,6 +1,6 @@
-package import OrderCaches
-internal import Records
-public import Models
+package import FetchIndexOrderCaches
+internal import FetchIndexRecords
+public import FetchIndexModels
 /// An open order: the read interface without objects, for batch jobs. Sections and rows are read on demand; nothing is
 /// loaded in advance.
 ///

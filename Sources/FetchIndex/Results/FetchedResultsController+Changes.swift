@@ -1,6 +1,6 @@
-internal import OrderCaches
-internal import Models
-internal import Records
+internal import FetchIndexOrderCaches
+internal import FetchIndexModels
+internal import FetchIndexRecords
 
 extension FetchedResultsController: ContextFollower {
     var isLive: Bool { live != nil }

@@ -1,6 +1,6 @@
-internal import OrderCaches
-internal import Models
-internal import Records
+internal import FetchIndexOrderCaches
+internal import FetchIndexModels
+internal import FetchIndexRecords
 
 extension FetchedResultsController {
     /// Advances the context to the store's newest state, and opens the order there. With a cache O(log n) when the cache is

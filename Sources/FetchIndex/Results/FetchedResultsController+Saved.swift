@@ -1,6 +1,6 @@
-internal import OrderCaches
-package import Models
-internal import Records
+internal import FetchIndexOrderCaches
+package import FetchIndexModels
+internal import FetchIndexRecords
 
 extension FetchedResultsController {
     /// The saved order that the controller shows, for readers that want values and no objects. Nil before the first fetch. Its

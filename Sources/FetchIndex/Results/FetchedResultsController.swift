@@ -1,7 +1,7 @@
-internal import OrderCaches
-internal import Models
-internal import Records
-public import Values
+internal import FetchIndexOrderCaches
+internal import FetchIndexModels
+internal import FetchIndexRecords
+public import FetchIndexValues
 
 /// The objects of a request, sorted and in sections, kept up to date, with exact changes.
 ///

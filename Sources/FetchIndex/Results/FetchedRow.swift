@@ -1,6 +1,6 @@
-public import Models
-internal import Records
-public import Values
+public import FetchIndexModels
+internal import FetchIndexRecords
+public import FetchIndexValues
 
 /// A row of a fetched order: the object's id, the row's path, and its values, which are decoded on demand.
 public struct FetchedRow: ~Escapable {

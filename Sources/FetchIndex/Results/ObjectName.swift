@@ -1,7 +1,7 @@
-package import Models
-internal import OrderCaches
-package import Records
-package import Values
+package import FetchIndexModels
+internal import FetchIndexOrderCaches
+package import FetchIndexRecords
+package import FetchIndexValues
 
 /// What tells people and programs of an object of a change: its first unique value, and its values before and after the change.
 package struct ObjectName {

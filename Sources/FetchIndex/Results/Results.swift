@@ -1,6 +1,6 @@
-internal import OrderCaches
-public import Models
-public import Values
+internal import FetchIndexOrderCaches
+public import FetchIndexModels
+public import FetchIndexValues
 /// The sections of a controller's results, read on demand.
 public struct ResultsSections<Object: ManagedObject>: RandomAccessCollection {
     private let controller: FetchedResultsController<Object>

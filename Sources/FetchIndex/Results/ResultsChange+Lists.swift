@@ -1,4 +1,4 @@
-public import Models
+public import FetchIndexModels
 extension ResultsChange {
     /// The same change without moves, for lists that do not support all of them: UIKit refuses to move a row into an inserted
     /// section, out of a deleted section, or in a section that moves.

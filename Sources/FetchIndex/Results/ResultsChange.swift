@@ -1,5 +1,5 @@
-public import Models
-internal import OrderCaches
+public import FetchIndexModels
+internal import FetchIndexOrderCaches
 
 /// The exact change between two states of results.
 ///

@@ -1,5 +1,5 @@
-internal import Models
-internal import Records
+internal import FetchIndexModels
+internal import FetchIndexRecords
 
 /// A section key that is a function of an object. Two are the same when their names and versions are.
 public struct ComputedSection: Hashable, Sendable {

@@ -1,6 +1,6 @@
-internal import Models
-internal import OrderCaches
-internal import Records
+internal import FetchIndexModels
+internal import FetchIndexOrderCaches
+internal import FetchIndexRecords
 
 /// The headings of sections that are of related objects: the name, then the leading sort keys that are attributes of the same object,
 /// so that its rows need not have them.

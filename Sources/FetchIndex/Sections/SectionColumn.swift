@@ -1,5 +1,5 @@
-internal import Records
-internal import Models
+internal import FetchIndexRecords
+internal import FetchIndexModels
 /// Computes the section value of a record.
 final class SectionColumn {
     /// How the section value is computed from an attribute or the record.

@@ -1,4 +1,4 @@
-internal import Models
+internal import FetchIndexModels
 
 /// What rows are grouped by. The rows of a section are contiguous by construction.
 public enum SectionKey: Hashable, Sendable {

@@ -1,5 +1,5 @@
-internal import OrderCaches
-public import Values
+internal import FetchIndexOrderCaches
+public import FetchIndexValues
 
 /// The order in which sections stand.
 public enum SectionOrder: Hashable, Sendable {

@@ -1,6 +1,5 @@
-internal import Bytes
-internal import LMDBCheck
-internal import CLMDB
+internal import FetchIndexPlatform
+internal import CFetchIndexLMDB
 /// A position in a table. After a move that returned true, `key` and `value` are the entry there, in place,
 /// valid until the cursor moves or its transaction writes.
 package struct Cursor: ~Copyable {

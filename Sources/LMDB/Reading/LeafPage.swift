@@ -1,4 +1,4 @@
-internal import CLMDB
+internal import CFetchIndexLMDB
 
 /// A leaf page of a table of integer keys, read in place: a call of LMDB for each entry would cost several times as much. Only of
 /// pages in the map that are as long as the system's.

@@ -1,5 +1,5 @@
-internal import CLMDB
-internal import SystemBasics
+internal import CFetchIndexLMDB
+internal import FetchIndexPlatform
 
 /// Loads the pages of a walk before they are read: from the disk into memory, and from memory into the processor's cache. LMDB's map
 /// is opened without the system's read-ahead, because most reads are of few pages, here and there.

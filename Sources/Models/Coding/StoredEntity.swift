@@ -1,5 +1,5 @@
-internal import Bytes
-internal import Values
+internal import FetchIndexPlatform
+internal import FetchIndexValues
 
 /// An entity while it is read.
 struct StoredEntity {

@@ -1,4 +1,4 @@
-internal import Values
+internal import FetchIndexValues
 
 /// Relationships.
 extension EntityMigration {

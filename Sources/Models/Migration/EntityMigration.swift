@@ -1,4 +1,4 @@
-package import Values
+package import FetchIndexValues
 
 /// How the records of an entity of a store become those of a given declaration.
 package struct EntityMigration: Sendable {

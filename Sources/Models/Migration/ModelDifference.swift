@@ -1,4 +1,4 @@
-public import Values
+public import FetchIndexValues
 
 /// Every change that leads from the model of a store to another model.
 ///

@@ -1,4 +1,4 @@
-internal import Values
+internal import FetchIndexValues
 
 extension Entity {
     /// The entity whose objects are the links of a many-to-many relationship: references 0 and 1 lead to the two sides, and 2 and 3

@@ -1,4 +1,4 @@
-package import Values
+package import FetchIndexValues
 
 /// A key path that leads from an entity's objects through relationships: to an attribute, or to objects. Without any relationship it
 /// leads to the object itself, or to the name of its entity.

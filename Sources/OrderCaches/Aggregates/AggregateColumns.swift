@@ -1,7 +1,6 @@
-internal import Bytes
-package import CountedTree
-internal import SystemBasics
-package import Values
+internal import FetchIndexPlatform
+package import FetchIndexCountedTree
+package import FetchIndexValues
 
 /// The attributes whose values an order sums up.
 package final class AggregateColumns: Sendable {

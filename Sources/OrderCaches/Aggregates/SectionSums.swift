@@ -1,4 +1,4 @@
-internal import CountedTree
+internal import FetchIndexCountedTree
 
 /// The new summaries of sections, from their old ones and the changes of their rows.
 struct SectionSums {

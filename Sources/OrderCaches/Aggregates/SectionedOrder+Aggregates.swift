@@ -1,5 +1,5 @@
-internal import Bytes
-internal import CountedTree
+internal import FetchIndexPlatform
+internal import FetchIndexCountedTree
 
 extension SectionedOrder {
     /// The summary of the rows from one up to another over all sections in display order; empty in an order without aggregates.

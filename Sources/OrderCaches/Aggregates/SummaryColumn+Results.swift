@@ -1,6 +1,5 @@
-internal import Bytes
-internal import SystemBasics
-internal import Values
+internal import FetchIndexPlatform
+internal import FetchIndexValues
 
 /// What a column of a summary says of its values.
 extension SummaryColumn {

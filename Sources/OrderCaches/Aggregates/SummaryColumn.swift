@@ -1,6 +1,5 @@
-internal import SystemBasics
-internal import Bytes
-package import Values
+internal import FetchIndexPlatform
+package import FetchIndexValues
 
 /// What a column of summaries is of.
 package struct SummaryForm: Equatable, Sendable {

@@ -1,7 +1,7 @@
-internal import LMDB
-internal import Models
-internal import Records
-internal import Sorting
+internal import FetchIndexLMDB
+internal import FetchIndexModels
+internal import FetchIndexRecords
+internal import FetchIndexSorting
 
 extension OrderBuilder {
     /// Hands out the row keys of all members, or of the first, in order, as `SortedEntry`. `replaced` substitutes records; nil

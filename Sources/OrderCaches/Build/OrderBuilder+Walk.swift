@@ -1,5 +1,5 @@
-package import Models
-package import Records
+package import FetchIndexModels
+package import FetchIndexRecords
 
 extension OrderBuilder {
     /// Calls the body with each member of an order among a reader's records, until it returns false. `replaced` substitutes

@@ -1,10 +1,10 @@
-internal import Sorting
-internal import Bytes
-package import Models
-package import CountedTree
-internal import LMDB
-package import Records
-internal import Values
+internal import FetchIndexSorting
+internal import FetchIndexPlatform
+package import FetchIndexModels
+package import FetchIndexCountedTree
+internal import FetchIndexLMDB
+package import FetchIndexRecords
+internal import FetchIndexValues
 
 /// How an order is built from all records of its entity, and of its subentities where the order has them.
 package struct OrderBuilder {

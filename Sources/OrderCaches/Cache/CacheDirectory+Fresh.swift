@@ -1,6 +1,6 @@
-internal import Models
-internal import LMDB
-package import Records
+internal import FetchIndexModels
+internal import FetchIndexLMDB
+package import FetchIndexRecords
 
 /// A fresh cache, opened without its request: its rows reflect the reader's state.
 package struct FreshCache {

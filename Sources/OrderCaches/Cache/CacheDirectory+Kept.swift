@@ -1,6 +1,6 @@
-internal import Bytes
-internal import Models
-package import Records
+internal import FetchIndexPlatform
+internal import FetchIndexModels
+package import FetchIndexRecords
 
 /// Which caches every writer keeps, beside the indexes of the model.
 extension CacheDirectory {

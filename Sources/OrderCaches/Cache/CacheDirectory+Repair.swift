@@ -1,6 +1,6 @@
-internal import SystemBasics
-internal import LMDB
-package import Records
+internal import FetchIndexPlatform
+internal import FetchIndexLMDB
+package import FetchIndexRecords
 
 extension CacheDirectory {
     /// Deletes a cache that cannot be rebuilt. Returns the sentence to print.

@@ -1,6 +1,6 @@
-internal import Bytes
-internal import Models
-internal import Records
+internal import FetchIndexPlatform
+internal import FetchIndexModels
+internal import FetchIndexRecords
 
 /// What the exact reader of a cache has not had: a rebuild, or the changes after a commit. Without a note the reader has had the state of
 /// the cache's own commit.

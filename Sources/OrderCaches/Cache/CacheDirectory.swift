@@ -1,9 +1,8 @@
-package import CountedTree
-package import Models
-internal import LMDBCheck
-internal import LMDB
-package import Records
-internal import Values
+package import FetchIndexCountedTree
+package import FetchIndexModels
+internal import FetchIndexLMDB
+package import FetchIndexRecords
+internal import FetchIndexValues
 
 /// The named caches of a store.
 package struct CacheDirectory {

@@ -1,7 +1,7 @@
-package import Models
-internal import Bytes
-internal import CountedTree
-internal import Records
+package import FetchIndexModels
+internal import FetchIndexPlatform
+internal import FetchIndexCountedTree
+internal import FetchIndexRecords
 
 /// What the caches table holds of a cache, under its name. Version 2: the checksums of nodes cover their keys,
 /// and the header's covers the name. Version 3: the identity names the attributes that the order reads, not their entity's

@@ -1,5 +1,5 @@
-internal import Values
-package import Models
+internal import FetchIndexValues
+package import FetchIndexModels
 /// Everything that shapes an order, as canonical texts: a cache is valid for exactly one. The texts are readable, and
 /// the request can be parsed from them. They have the permanent names of attributes, so that a rename changes nothing.
 package struct CacheIdentity: Sendable {

@@ -1,6 +1,6 @@
-internal import Bytes
-internal import Models
-package import Records
+internal import FetchIndexPlatform
+internal import FetchIndexModels
+package import FetchIndexRecords
 
 /// A locked cache: no other request replaces it, and nobody deletes it.
 ///

@@ -1,4 +1,4 @@
-package import Records
+package import FetchIndexRecords
 internal import Synchronization
 
 /// Counts the hits of caches. A cache's first hit is in the file at once, and those of the second after it with the next one after that,

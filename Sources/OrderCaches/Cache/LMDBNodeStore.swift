@@ -1,7 +1,7 @@
-internal import Bytes
-internal import CountedTree
-internal import LMDB
-internal import Records
+internal import FetchIndexPlatform
+internal import FetchIndexCountedTree
+internal import FetchIndexLMDB
+internal import FetchIndexRecords
 
 /// The nodes of one cache in a store's nodes table.
 ///

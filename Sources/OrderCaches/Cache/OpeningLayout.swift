@@ -1,5 +1,5 @@
-internal import Bytes
-package import Models
+internal import FetchIndexPlatform
+package import FetchIndexModels
 
 /// An opening of a cache that was no hit.
 package struct RecordedOpening: Equatable, Sendable {

@@ -1,6 +1,5 @@
-internal import Records
-internal import SystemBasics
-internal import Files
+internal import FetchIndexRecords
+internal import FetchIndexPlatform
 
 /// What the openings of caches were: hits by hour, and the last openings that were none. They stand in a file beside the store,
 /// so that an opening writes nothing to the store; `OpeningLayout` draws it.

@@ -1,5 +1,5 @@
-internal import CountedTree
-internal import Records
+internal import FetchIndexCountedTree
+internal import FetchIndexRecords
 
 /// Writes nodes that are not read again, in pieces of one transaction each, under a number that no cache has. Nodes that fit
 /// into one piece are written by the last transaction.

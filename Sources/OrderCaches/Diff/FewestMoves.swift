@@ -1,4 +1,4 @@
-internal import Values
+internal import FetchIndexValues
 /// Finds the fewest items that must move to turn one sequence into another, when only some items' places changed.
 ///
 /// The items that stay put are a longest increasing subsequence of old positions read in new order. Items whose keys

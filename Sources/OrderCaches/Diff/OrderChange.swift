@@ -1,4 +1,4 @@
-package import Models
+package import FetchIndexModels
 
 /// Exactly what changed between two states of an order: from old rows to new rows.
 ///

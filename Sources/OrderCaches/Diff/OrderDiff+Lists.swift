@@ -1,4 +1,4 @@
-internal import Models
+internal import FetchIndexModels
 
 extension OrderDiff {
     /// The change from one window to another, of one order or of two. O((rows of both) x log): every row is looked at.

@@ -1,5 +1,5 @@
-internal import Bytes
-internal import Models
+internal import FetchIndexPlatform
+internal import FetchIndexModels
 
 /// Computes what changed between two states of an order from the objects that were touched. O(k log n) for k objects.
 struct OrderDiff {

@@ -1,8 +1,7 @@
-internal import Models
-package import Records
-internal import CountedTree
-internal import Bytes
-internal import SystemBasics
+internal import FetchIndexModels
+package import FetchIndexRecords
+internal import FetchIndexCountedTree
+internal import FetchIndexPlatform
 
 extension CacheEngine {
     /// Where the order that is brought to a state goes.

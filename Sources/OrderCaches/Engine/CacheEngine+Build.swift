@@ -1,5 +1,5 @@
-internal import Models
-internal import Records
+internal import FetchIndexModels
+internal import FetchIndexRecords
 
 /// Building a cache without blocking other writers.
 ///

@@ -1,6 +1,6 @@
-internal import Bytes
-internal import Models
-package import Records
+internal import FetchIndexPlatform
+internal import FetchIndexModels
+package import FetchIndexRecords
 
 /// Orders that every writer keeps in its own transaction: they are current in every state of the store.
 extension CacheEngine {

@@ -1,6 +1,6 @@
-internal import Models
-internal import Records
-internal import Sorting
+internal import FetchIndexModels
+internal import FetchIndexRecords
+internal import FetchIndexSorting
 
 /// The sorted row keys of several caches, from one scan of the records.
 final class SharedScan {

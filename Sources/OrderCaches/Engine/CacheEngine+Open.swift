@@ -1,6 +1,6 @@
-internal import Bytes
-package import Models
-package import Records
+internal import FetchIndexPlatform
+package import FetchIndexModels
+package import FetchIndexRecords
 
 extension CacheEngine {
     /// A cache that is current but more commits behind than this takes the newest commit, so that it does not keep the log.

@@ -1,6 +1,6 @@
-internal import Models
-package import Records
-package import SystemBasics
+internal import FetchIndexModels
+package import FetchIndexRecords
+package import FetchIndexPlatform
 
 /// Catching up with changes before they are written: it reads only the state before them, so that another thread can do it
 /// while a writer writes the records.

@@ -1,6 +1,6 @@
-internal import Models
-internal import Records
-internal import SystemBasics
+internal import FetchIndexModels
+internal import FetchIndexRecords
+internal import FetchIndexPlatform
 
 extension CacheEngine {
     private static let processName = ProcessInfo.processInfo.processName

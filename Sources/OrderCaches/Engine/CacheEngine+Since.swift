@@ -1,6 +1,6 @@
-internal import Bytes
-internal import Models
-package import Records
+internal import FetchIndexPlatform
+internal import FetchIndexModels
+package import FetchIndexRecords
 
 extension CacheEngine {
     /// The change of a current cache's order since a commit. Nil when the cache is not current, when the log does not reach back, when more

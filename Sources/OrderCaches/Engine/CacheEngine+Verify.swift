@@ -1,8 +1,7 @@
-internal import SystemBasics
-internal import Bytes
-internal import Models
-internal import CountedTree
-package import Records
+internal import FetchIndexPlatform
+internal import FetchIndexModels
+internal import FetchIndexCountedTree
+package import FetchIndexRecords
 
 extension CacheEngine {
     /// Everything that is wrong with a cache, one sentence each: its nodes' checksums, its trees, its sections, and its

@@ -1,5 +1,5 @@
-internal import Models
-package import Records
+internal import FetchIndexModels
+package import FetchIndexRecords
 
 /// Decides whether a cache can be used, and brings its order to a state of the store: for all callers in the same way.
 ///

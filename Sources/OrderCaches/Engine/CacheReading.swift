@@ -1,6 +1,6 @@
-internal import Bytes
-package import Models
-package import Records
+internal import FetchIndexPlatform
+package import FetchIndexModels
+package import FetchIndexRecords
 
 /// An order that was opened for a reader, whose output may fail. The cache takes it when the reader is done.
 ///

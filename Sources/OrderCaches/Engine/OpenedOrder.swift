@@ -1,6 +1,6 @@
-package import Models
-package import CountedTree
-package import Records
+package import FetchIndexModels
+package import FetchIndexCountedTree
+package import FetchIndexRecords
 
 /// How an order came to be.
 package enum OrderOutcome: Equatable, Sendable {

@@ -1,6 +1,6 @@
-package import Models
-internal import CountedTree
-package import Records
+package import FetchIndexModels
+internal import FetchIndexCountedTree
+package import FetchIndexRecords
 
 /// An order that is followed from state to state: the order of a commit, and over it a fork with unsaved edits.
 ///

@@ -1,5 +1,5 @@
-internal import Bytes
-internal import CountedTree
+internal import FetchIndexPlatform
+internal import FetchIndexCountedTree
 
 /// Where changed rows and their sections stood and stand. Sections go by numbers here, so that a thousand changes do not
 /// look up a thousand values.

@@ -1,5 +1,5 @@
-package import CountedTree
-internal import SystemBasics
+package import FetchIndexCountedTree
+internal import FetchIndexPlatform
 
 /// An order whose changed nodes are in memory, over an order that stays as it is. Dropping it drops its changes.
 package struct ForkedOrder {

@@ -1,6 +1,6 @@
-internal import Bytes
-internal import CountedTree
-package import Values
+internal import FetchIndexPlatform
+internal import FetchIndexCountedTree
+package import FetchIndexValues
 
 /// What shapes the sections of an order besides its placements.
 package struct OrderShape: Sendable {

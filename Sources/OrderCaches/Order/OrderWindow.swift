@@ -1,5 +1,5 @@
-package import Models
-package import Records
+package import FetchIndexModels
+package import FetchIndexRecords
 
 /// The rows of an order from one up to another over all its sections, as a limit and an offset leave them, with the
 /// sections that they stand in.

@@ -1,6 +1,6 @@
-internal import Bytes
-internal import Models
-package import Records
+internal import FetchIndexPlatform
+internal import FetchIndexModels
+package import FetchIndexRecords
 
 /// An object's old and new row in an order; nil when it was or is no member.
 struct RowChange {

@@ -1,6 +1,6 @@
-internal import Bytes
-package import Models
-package import Records
+internal import FetchIndexPlatform
+package import FetchIndexModels
+package import FetchIndexRecords
 
 /// Places an object in an order. A pure function of the record, and of those that key paths lead to: no clock, no current locale.
 package protocol RowPlacer: AnyObject {

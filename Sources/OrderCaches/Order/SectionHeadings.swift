@@ -1,7 +1,7 @@
-internal import Bytes
-package import Models
-internal import Records
-internal import Values
+internal import FetchIndexPlatform
+package import FetchIndexModels
+internal import FetchIndexRecords
+internal import FetchIndexValues
 
 /// Makes the headings of sections that are each of an object: the section's value is the object's key, and what the section shows of
 /// the object stands once in its heading. So a rename of the object changes one section, and no row.

@@ -1,5 +1,5 @@
-internal import Bytes
-internal import CountedTree
+internal import FetchIndexPlatform
+internal import FetchIndexCountedTree
 
 /// Where a section stands in one state of an order.
 struct SectionPlace {

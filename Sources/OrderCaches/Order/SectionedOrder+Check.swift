@@ -1,9 +1,8 @@
-internal import SystemBasics
-internal import Sorting
-internal import Bytes
-internal import CountedTree
-internal import Records
-internal import Values
+internal import FetchIndexPlatform
+internal import FetchIndexSorting
+internal import FetchIndexCountedTree
+internal import FetchIndexRecords
+internal import FetchIndexValues
 
 extension SectionedOrder {
     /// For the sections of the rows, which are sorted to be compared with the sections tree; more are sorted on disk.

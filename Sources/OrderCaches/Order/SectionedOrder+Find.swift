@@ -1,7 +1,7 @@
-package import Models
-internal import Bytes
-internal import CountedTree
-package import Records
+package import FetchIndexModels
+internal import FetchIndexPlatform
+internal import FetchIndexCountedTree
+package import FetchIndexRecords
 
 extension SectionedOrder {
     /// The section at an index. O(log n). Traps unless 0 <= index < sectionCount.

@@ -1,5 +1,5 @@
-package import Models
-internal import CountedTree
+package import FetchIndexModels
+internal import FetchIndexCountedTree
 
 extension SectionedOrder {
     /// How many row keys are less than some bytes. O(log n).

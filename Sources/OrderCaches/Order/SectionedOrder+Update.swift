@@ -1,6 +1,5 @@
-internal import Bytes
-internal import CountedTree
-internal import SystemBasics
+internal import FetchIndexPlatform
+internal import FetchIndexCountedTree
 
 extension SectionedOrder {
     /// Applies changes of rows and of headings, and returns the old and new positions of these rows, of their sections, and of the

@@ -1,5 +1,5 @@
-internal import Bytes
-package import CountedTree
+internal import FetchIndexPlatform
+package import FetchIndexCountedTree
 
 /// A section of an order.
 package struct OrderSection: Equatable, Sendable {

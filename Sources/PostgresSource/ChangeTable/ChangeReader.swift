@@ -1,6 +1,6 @@
-internal import Records
-internal import SystemBasics
-internal import Values
+internal import FetchIndexRecords
+internal import FetchIndexPlatform
+internal import FetchIndexValues
 
 /// What the change table has for a follower, in one snapshot of the source.
 struct ChangeReader {

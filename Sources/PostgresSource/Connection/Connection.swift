@@ -1,5 +1,5 @@
-internal import CPostgres
-internal import SystemBasics
+internal import CFetchIndexPostgres
+internal import FetchIndexPlatform
 
 /// A connection to a PostgreSQL server: libpq, "Database Connection Control Functions" and "Command Execution Functions". It belongs to one thread.
 package final class Connection {

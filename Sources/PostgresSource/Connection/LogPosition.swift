@@ -1,4 +1,4 @@
-internal import SystemBasics
+internal import FetchIndexPlatform
 
 /// A place in the source's write-ahead log (LSN), in bytes from its beginning. Written as two hexadecimal numbers: 16/B374D848.
 /// PostgreSQL documentation, 8.20 "pg_lsn Type".

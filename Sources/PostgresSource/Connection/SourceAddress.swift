@@ -1,5 +1,5 @@
-internal import CPostgres
-internal import SystemBasics
+internal import CFetchIndexPostgres
+internal import FetchIndexPlatform
 
 /// An address without its password, which is refused: arguments and the store are read by others.
 package enum SourceAddress {

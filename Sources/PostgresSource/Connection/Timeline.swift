@@ -1,4 +1,4 @@
-internal import SystemBasics
+internal import FetchIndexPlatform
 
 // Timelines of a server's log: a standby that takes over begins a new one. Of a replication connection. PostgreSQL documentation, 26.3.6
 // "Timelines", and 55.4 "Streaming Replication Protocol": IDENTIFY_SYSTEM, TIMELINE_HISTORY.

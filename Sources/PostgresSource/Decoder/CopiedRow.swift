@@ -1,4 +1,4 @@
-internal import SystemBasics
+internal import FetchIndexPlatform
 
 /// A row of COPY's text format: fields between tabs, \N for null, what would be misread behind a backslash.
 /// PostgreSQL documentation, COPY, "Text Format".

@@ -1,4 +1,4 @@
-internal import Records
+internal import FetchIndexRecords
 
 /// What is to be followed, and how.
 package struct FollowOptions: Sendable {

@@ -1,8 +1,8 @@
 internal import FetchIndex
-internal import Models
-internal import OrderCaches
-internal import Records
-internal import SystemBasics
+internal import FetchIndexModels
+internal import FetchIndexOrderCaches
+internal import FetchIndexRecords
+internal import FetchIndexPlatform
 
 /// What must be right before anything is followed: the source's settings, its tables, and the store's model. Nothing is made while
 /// something is wrong.

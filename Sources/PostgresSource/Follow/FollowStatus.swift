@@ -1,6 +1,6 @@
 internal import FetchIndex
-internal import Records
-internal import SystemBasics
+internal import FetchIndexRecords
+internal import FetchIndexPlatform
 
 /// Writes now and then how far a follower is, for `info`.
 struct FollowStatus {

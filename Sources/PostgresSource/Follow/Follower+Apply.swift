@@ -1,9 +1,9 @@
 internal import FetchIndex
-internal import Models
-internal import OrderCaches
-internal import Records
-internal import SystemBasics
-internal import Values
+internal import FetchIndexModels
+internal import FetchIndexOrderCaches
+internal import FetchIndexRecords
+internal import FetchIndexPlatform
+internal import FetchIndexValues
 
 /// A table as the stream has described it last.
 struct FollowedTable {

@@ -1,6 +1,6 @@
 internal import FetchIndex
-internal import Records
-internal import SystemBasics
+internal import FetchIndexRecords
+internal import FetchIndexPlatform
 
 // What the source's catalogue tells, and no row of the stream.
 extension Follower {

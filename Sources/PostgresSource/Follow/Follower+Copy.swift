@@ -1,8 +1,8 @@
 internal import FetchIndex
-internal import Models
-internal import OrderCaches
-internal import Records
-internal import SystemBasics
+internal import FetchIndexModels
+internal import FetchIndexOrderCaches
+internal import FetchIndexRecords
+internal import FetchIndexPlatform
 
 // Copies of tables.
 extension Follower {

@@ -1,8 +1,8 @@
 internal import FetchIndex
-internal import Models
-internal import OrderCaches
-internal import Records
-internal import Values
+internal import FetchIndexModels
+internal import FetchIndexOrderCaches
+internal import FetchIndexRecords
+internal import FetchIndexValues
 
 // Tables that change while they are followed.
 extension Follower {

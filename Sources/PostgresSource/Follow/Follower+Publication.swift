@@ -1,5 +1,5 @@
-internal import Records
-internal import SystemBasics
+internal import FetchIndexRecords
+internal import FetchIndexPlatform
 
 // The publication in the source: made for the store, or given.
 extension Follower {

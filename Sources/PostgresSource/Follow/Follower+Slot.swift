@@ -1,7 +1,7 @@
 internal import FetchIndex
-internal import OrderCaches
-internal import Records
-internal import SystemBasics
+internal import FetchIndexOrderCaches
+internal import FetchIndexRecords
+internal import FetchIndexPlatform
 
 // The publication and the slot in the source.
 extension Follower {

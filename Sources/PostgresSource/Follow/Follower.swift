@@ -1,9 +1,8 @@
 internal import FetchIndex
-internal import Files
-internal import Models
-internal import OrderCaches
-internal import Records
-internal import SystemBasics
+internal import FetchIndexPlatform
+internal import FetchIndexModels
+internal import FetchIndexOrderCaches
+internal import FetchIndexRecords
 
 /// Keeps entities of a store in step with tables of a PostgreSQL source.
 ///

@@ -1,8 +1,8 @@
-internal import Bytes
-internal import Models
-internal import OrderCaches
-internal import Records
-internal import Values
+internal import FetchIndexPlatform
+internal import FetchIndexModels
+internal import FetchIndexOrderCaches
+internal import FetchIndexRecords
+internal import FetchIndexValues
 
 /// How many rows were changed.
 package struct RowCounts: Equatable, Sendable {

@@ -1,9 +1,9 @@
 internal import FetchIndex
-internal import Models
-internal import OrderCaches
-internal import Records
-internal import SystemBasics
-internal import Values
+internal import FetchIndexModels
+internal import FetchIndexOrderCaches
+internal import FetchIndexRecords
+internal import FetchIndexPlatform
+internal import FetchIndexValues
 
 /// Copies a table in ranges of its keys, each in a transaction with the key that it ends with: a copy that is stopped goes on there.
 /// The rows are of different times; what happens to the table meanwhile is in the stream.

@@ -1,6 +1,6 @@
-internal import Models
-internal import Records
-internal import Values
+internal import FetchIndexModels
+internal import FetchIndexRecords
+internal import FetchIndexValues
 
 /// Rows whose foreign keys name rows that are not there: a source that replicates itself may have these later, or never.
 final class WaitingRows {

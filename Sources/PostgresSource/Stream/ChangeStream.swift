@@ -1,4 +1,4 @@
-internal import SystemBasics
+internal import FetchIndexPlatform
 
 /// A transaction of the source as the stream has brought it.
 struct StreamedTransaction {

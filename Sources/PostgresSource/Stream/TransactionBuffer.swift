@@ -1,6 +1,4 @@
-internal import Bytes
-internal import Files
-internal import SystemBasics
+internal import FetchIndexPlatform
 
 /// The messages of one transaction of the source, until its commit is here. Long ones wait in a temporary file.
 package struct TransactionBuffer {

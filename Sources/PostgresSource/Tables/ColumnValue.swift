@@ -1,7 +1,6 @@
-internal import Bytes
-internal import Records
-internal import SystemBasics
-package import Values
+internal import FetchIndexPlatform
+internal import FetchIndexRecords
+package import FetchIndexValues
 
 /// How values of a column are read from their texts and stored.
 package enum ColumnValue {

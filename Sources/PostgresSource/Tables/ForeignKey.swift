@@ -1,6 +1,6 @@
-internal import Models
-internal import Records
-internal import Values
+internal import FetchIndexModels
+internal import FetchIndexRecords
+internal import FetchIndexValues
 
 /// A foreign key of a followed table to the key of another one: the objects are related.
 struct ForeignKey {

@@ -1,8 +1,7 @@
-internal import Bytes
-package import Models
-package import Records
-internal import SystemBasics
-package import Values
+internal import FetchIndexPlatform
+package import FetchIndexModels
+package import FetchIndexRecords
+package import FetchIndexValues
 
 /// Turns rows of a table, as they are copied or streamed, into records of its entity.
 package struct RowReader {

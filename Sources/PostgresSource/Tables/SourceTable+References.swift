@@ -1,5 +1,5 @@
-internal import Models
-internal import Records
+internal import FetchIndexModels
+internal import FetchIndexRecords
 
 // Foreign keys between followed tables become relationships.
 extension SourceTable {

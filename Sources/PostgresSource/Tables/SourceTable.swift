@@ -1,6 +1,6 @@
-internal import Models
-internal import Records
-internal import Values
+internal import FetchIndexModels
+internal import FetchIndexRecords
+internal import FetchIndexValues
 
 /// A table in the source's catalogue.
 struct SourceTable {

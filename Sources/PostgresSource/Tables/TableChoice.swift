@@ -1,4 +1,4 @@
-internal import Records
+internal import FetchIndexRecords
 
 /// A table that is to be followed, as options name it.
 package struct TableChoice: Sendable {

@@ -1,5 +1,5 @@
-internal import SystemBasics
-package import Values
+internal import FetchIndexPlatform
+package import FetchIndexValues
 
 /// An expression of the format language, prepared for many rows: `canonical:(name)`, `price * count`.
 package struct CompiledExpression: Sendable {

@@ -1,4 +1,4 @@
-package import Values
+package import FetchIndexValues
 
 /// A predicate prepared for many rows: attributes are slots, constants have their attribute's type, texts to look for
 /// are folded, regular expressions compiled.

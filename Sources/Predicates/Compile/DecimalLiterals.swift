@@ -1,5 +1,5 @@
-internal import SystemBasics
-internal import Values
+internal import FetchIndexPlatform
+internal import FetchIndexValues
 
 // A literal beside a decimal is a decimal: `price + 0.2 == 0.3` is exact where the price is. In one comparison, or in one expression
 // that stands alone, all literals are decimals if one of the other values is.

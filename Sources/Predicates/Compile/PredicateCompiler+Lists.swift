@@ -1,4 +1,4 @@
-internal import Values
+internal import FetchIndexValues
 
 // Operators whose right side is a list or a text to look into.
 

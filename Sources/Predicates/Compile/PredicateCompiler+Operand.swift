@@ -1,4 +1,4 @@
-internal import Values
+internal import FetchIndexValues
 
 extension PredicateCompiler {
     func operand(_ expression: ExpressionSyntax, _ scope: [String]) throws -> Typed {

@@ -1,4 +1,4 @@
-internal import Values
+internal import FetchIndexValues
 
 // OR of many parts: equalities of one operand with constants are one IN, and parts that demand a value of one operand are found by
 // that value. A row costs O(other parts).

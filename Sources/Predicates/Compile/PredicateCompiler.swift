@@ -1,5 +1,5 @@
-package import SystemBasics
-internal import Values
+package import FetchIndexPlatform
+internal import FetchIndexValues
 
 /// Compiles a syntax tree. Throws for type errors, which would fail for every row.
 struct PredicateCompiler {

@@ -1,4 +1,4 @@
-internal import Values
+internal import FetchIndexValues
 
 /// What is known of an operand's type before any row is read.
 enum StaticType: Hashable {

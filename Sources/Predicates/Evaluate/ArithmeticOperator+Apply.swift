@@ -1,5 +1,5 @@
-internal import SystemBasics
-internal import Values
+internal import FetchIndexPlatform
+internal import FetchIndexValues
 
 extension ArithmeticOperator {
     /// The result; null when an operand is null or of a type that the operator is not made for.

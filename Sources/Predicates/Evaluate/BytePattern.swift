@@ -1,5 +1,4 @@
-internal import Bytes
-internal import SystemBasics
+internal import FetchIndexPlatform
 
 /// Bytes to look for in many texts. They are looked for by their rarest byte, which `memchr` finds, and compared where it stands: few
 /// texts have it that do not have all of them.

@@ -1,6 +1,5 @@
-internal import Bytes
-internal import SystemBasics
-internal import Values
+internal import FetchIndexPlatform
+internal import FetchIndexValues
 
 extension Comparator {
     /// Whether an order (negative: ascending) is what `==`, `!=`, `<`, `<=`, `>` or `>=` asks for.

@@ -1,5 +1,5 @@
-internal import Bytes
-internal import Values
+internal import FetchIndexPlatform
+internal import FetchIndexValues
 
 extension CompiledPredicate.Node {
     /// Evaluates on a row and the variables around it, the outermost first.

@@ -1,4 +1,4 @@
-internal import Bytes
+internal import FetchIndexPlatform
 /// The order of decimals as they are stored: in plain digits, with or without a sign and a point.
 enum DecimalText {
     private static let minus = UInt8(ascii: "-")

@@ -1,5 +1,5 @@
-internal import SystemBasics
-internal import Values
+internal import FetchIndexPlatform
+internal import FetchIndexValues
 
 /// What values have in common that are equal by `==` of the format language, and no others: an integer, a double, a decimal and a
 /// boolean of one value have one key. For sets of constants.

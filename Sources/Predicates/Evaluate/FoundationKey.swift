@@ -1,5 +1,5 @@
-internal import SystemBasics
-internal import Values
+internal import FetchIndexPlatform
+internal import FetchIndexValues
 
 /// The keys that objects of Foundation's classes answer, and that key paths of predicates may so end with: `name.length`,
 /// `scores.@sum.self`, `code.intValue`. See Apple's NSString, NSNumber and NSURL.

@@ -1,5 +1,5 @@
-internal import Bytes
-internal import Values
+internal import FetchIndexPlatform
+internal import FetchIndexValues
 
 /// A pattern of LIKE: `?` is one character, `*` any number of them, a backslash escapes the next
 /// character. Characters are grapheme clusters, as Swift's are: those of the text as it is, not of its folding, where ß is two.

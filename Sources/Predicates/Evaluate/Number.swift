@@ -1,5 +1,5 @@
-internal import SystemBasics
-internal import Values
+internal import FetchIndexPlatform
+internal import FetchIndexValues
 
 /// A value to calculate with. Booleans count as 0 and 1.
 enum Number {

@@ -1,5 +1,5 @@
-internal import SystemBasics
-internal import Values
+internal import FetchIndexPlatform
+internal import FetchIndexValues
 
 extension PredicateFunction {
     /// The result; null for arguments that the function is not made for.

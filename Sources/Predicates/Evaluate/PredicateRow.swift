@@ -1,5 +1,5 @@
-internal import SystemBasics
-package import Values
+internal import FetchIndexPlatform
+package import FetchIndexValues
 
 /// What a compiled predicate reads: values by slot. A record's bytes and a dictionary are rows alike.
 package protocol PredicateRow: ~Escapable {

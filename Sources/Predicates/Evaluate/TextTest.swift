@@ -1,6 +1,5 @@
-internal import Bytes
-internal import Values
-internal import SystemBasics
+internal import FetchIndexPlatform
+internal import FetchIndexValues
 
 /// What an operator asks of a text whose other side is a constant, prepared once: the constant is folded, and a regular
 /// expression compiled.

@@ -1,4 +1,4 @@
-internal import Values
+internal import FetchIndexValues
 
 /// The constants that IN looks among. O(log n) for texts and integers, O(1) for other values, O(n) for lists.
 struct ValueSet: Sendable {

@@ -1,4 +1,4 @@
-public import Values
+public import FetchIndexValues
 
 /// Why a predicate format, or its use with an entity, is refused.
 public enum FetchPredicateError: Error, Equatable, Sendable {

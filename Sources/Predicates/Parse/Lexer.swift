@@ -1,5 +1,5 @@
-internal import SystemBasics
-internal import Values
+internal import FetchIndexPlatform
+internal import FetchIndexValues
 
 /// Splits a predicate format into tokens. It works on Unicode scalars: a quote followed by a combining mark is still a
 /// quote.

@@ -3,7 +3,7 @@
 #else
     public import Foundation
 #endif
-public import Values
+public import FetchIndexValues
 
 /// What can stand for a placeholder of a predicate format. Arguments are data: none can change a predicate's shape.
 public protocol PredicateArgument {

@@ -1,5 +1,5 @@
-internal import SystemBasics
-package import Values
+internal import FetchIndexPlatform
+package import FetchIndexValues
 
 extension PredicateParser {
     /// CAST(literal, "type"), for values that have no literal of their own. Nothing else is cast.

@@ -1,4 +1,4 @@
-internal import Values
+internal import FetchIndexValues
 
 // The operands of comparisons, by precedence climbing:
 //

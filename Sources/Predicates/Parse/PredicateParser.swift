@@ -1,4 +1,4 @@
-internal import Values
+internal import FetchIndexValues
 
 /// A recursive descent parser of the format language, from the loosest to the tightest:
 ///

@@ -1,4 +1,4 @@
-internal import SystemBasics
+internal import FetchIndexPlatform
 
 /// A piece of a predicate format.
 struct Token: Equatable {

@@ -1,5 +1,5 @@
-internal import SystemBasics
-package import Values
+internal import FetchIndexPlatform
+package import FetchIndexValues
 
 /// What a part of a predicate demands of one attribute, where that is a few values or ranges of its order.
 package struct AttributeConstraint: Equatable, Sendable {

@@ -1,5 +1,5 @@
-internal import Bytes
-internal import Values
+internal import FetchIndexPlatform
+internal import FetchIndexValues
 
 /// A part of a predicate that reads one text alone.
 package struct OneTextTest: Sendable {

@@ -1,4 +1,4 @@
-package import Values
+package import FetchIndexValues
 
 /// What stands on a side of a comparison.
 package indirect enum ExpressionSyntax: Hashable, Sendable {

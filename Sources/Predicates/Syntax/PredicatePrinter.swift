@@ -1,5 +1,5 @@
-internal import SystemBasics
-internal import Values
+internal import FetchIndexPlatform
+internal import FetchIndexValues
 
 // The canonical format: parsing it gives the same tree, so that it can stand for the predicate in a fingerprint.
 

@@ -1,4 +1,4 @@
-package import Values
+package import FetchIndexValues
 
 /// The syntax tree of a predicate.
 package indirect enum PredicateSyntax: Hashable, Sendable {

@@ -1,5 +1,5 @@
-internal import Bytes
-internal import Values
+internal import FetchIndexPlatform
+internal import FetchIndexValues
 
 /// Which objects of a zone its columns tell of. Writing a column takes as long as changing some rows, so that it is written once for
 /// many changes; until then, the objects that changed are known.

@@ -1,7 +1,7 @@
-internal import Bytes
-internal import LMDB
-internal import Models
-internal import Values
+internal import FetchIndexPlatform
+internal import FetchIndexLMDB
+internal import FetchIndexModels
+internal import FetchIndexValues
 
 /// Checks the columns of a zone against its records, which are read in the order of their numbers.
 struct ColumnCheck {

@@ -1,7 +1,7 @@
-internal import Bytes
-internal import LMDB
-internal import Models
-internal import Values
+internal import FetchIndexPlatform
+internal import FetchIndexLMDB
+internal import FetchIndexModels
+internal import FetchIndexValues
 
 /// What a scan reads of some numbers of a zone.
 struct ZoneSelection {

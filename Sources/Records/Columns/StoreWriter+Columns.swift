@@ -1,7 +1,7 @@
-internal import Bytes
-internal import LMDB
-internal import Models
-internal import Values
+internal import FetchIndexPlatform
+internal import FetchIndexLMDB
+internal import FetchIndexModels
+internal import FetchIndexValues
 
 extension Entity {
     /// The slots that columns are made of: those of texts that several objects may have.

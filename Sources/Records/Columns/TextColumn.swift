@@ -1,5 +1,5 @@
-internal import Bytes
-internal import Models
+internal import FetchIndexPlatform
+internal import FetchIndexModels
 
 /// The texts that the objects of a zone have in a slot: each different text once, and for each number a code that says which one.
 /// A scan that looks for some of these texts tests each once, and reads the objects whose codes say that they have one. Known as

@@ -1,4 +1,4 @@
-internal import Bytes
+internal import FetchIndexPlatform
 
 /// Makes a column of the texts that the records of a zone, or of a part of a batch, have in a slot.
 struct TextColumnBuilder: Sendable {

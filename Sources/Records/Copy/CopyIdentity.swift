@@ -1,7 +1,6 @@
-internal import Bytes
-internal import LMDB
-internal import Models
-internal import SystemBasics
+internal import FetchIndexPlatform
+internal import FetchIndexLMDB
+internal import FetchIndexModels
 
 /// What makes a copy a store of its own: an identifier, and the original as the one that gave the numbers before the copy.
 ///

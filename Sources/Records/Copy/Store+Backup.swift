@@ -1,7 +1,6 @@
-internal import Models
-internal import Files
-internal import SystemBasics
-internal import LMDB
+internal import FetchIndexModels
+internal import FetchIndexPlatform
+internal import FetchIndexLMDB
 
 extension Store {
     /// A backup that was made: the commit whose state it holds, the bytes of its file, and whether it has no unused pages.

@@ -1,5 +1,5 @@
-internal import Models
-internal import LMDB
+internal import FetchIndexModels
+internal import FetchIndexLMDB
 
 /// What a compaction did.
 package struct StoreCompaction: Sendable {

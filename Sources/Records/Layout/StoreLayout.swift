@@ -1,7 +1,6 @@
-internal import Bytes
-internal import Models
-internal import LMDBCheck
-package import LMDB
+internal import FetchIndexPlatform
+internal import FetchIndexModels
+package import FetchIndexLMDB
 
 /// The on-disk format: an LMDB environment with six tables. Numbers are little-endian but where a key says BE;
 /// LMDB's own pages and its integer keys are in the machine's byte order. A checksum is the low half of the value's

@@ -1,7 +1,6 @@
-internal import SystemBasics
-internal import Bytes
-internal import LMDB
-internal import Models
+internal import FetchIndexPlatform
+internal import FetchIndexLMDB
+internal import FetchIndexModels
 
 /// Compares the links of records with the keys that lead to their holders.
 struct LinkCheck {

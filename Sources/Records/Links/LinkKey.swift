@@ -1,6 +1,6 @@
-internal import Bytes
-internal import Models
-internal import Values
+internal import FetchIndexPlatform
+internal import FetchIndexModels
+internal import FetchIndexValues
 
 /// The keys under which the store finds the holders of links to an object: the records with its key in a reference.
 ///

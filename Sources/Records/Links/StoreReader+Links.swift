@@ -1,6 +1,6 @@
-internal import Bytes
-internal import LMDB
-package import Models
+internal import FetchIndexPlatform
+internal import FetchIndexLMDB
+package import FetchIndexModels
 
 extension StoreReader {
     /// How many objects hold a link to an object. O(log n).

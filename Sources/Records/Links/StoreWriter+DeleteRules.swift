@@ -1,5 +1,5 @@
-package import Models
-internal import Values
+package import FetchIndexModels
+internal import FetchIndexValues
 
 /// What the deletion of objects does to those that are linked to them.
 extension StoreWriter {

@@ -1,7 +1,7 @@
-internal import Bytes
-package import Models
-internal import LMDB
-package import Values
+internal import FetchIndexPlatform
+package import FetchIndexModels
+internal import FetchIndexLMDB
+package import FetchIndexValues
 
 extension StoreWriter {
     func links(of entity: Int) -> EntityLinks? {

@@ -1,8 +1,7 @@
-internal import SystemBasics
-internal import Bytes
-internal import LMDB
-internal import Models
-internal import Values
+internal import FetchIndexPlatform
+internal import FetchIndexLMDB
+internal import FetchIndexModels
+internal import FetchIndexValues
 
 /// Links follow from the records, which are the truth.
 extension StoreWriter {

@@ -1,6 +1,6 @@
-internal import Bytes
-package import Models
-internal import LMDB
+internal import FetchIndexPlatform
+package import FetchIndexModels
+internal import FetchIndexLMDB
 
 /// Reads the change log of a store.
 extension StoreReader {

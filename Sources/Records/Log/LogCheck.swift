@@ -1,5 +1,5 @@
-internal import SystemBasics
-internal import Models
+internal import FetchIndexPlatform
+internal import FetchIndexModels
 /// Names everything that is wrong with a log, where `LogProof` stops at the first: each part that is damaged, and each
 /// commit whose parts are whole and are not those that it counts.
 struct LogCheck {

@@ -1,5 +1,5 @@
-internal import Models
-internal import Bytes
+internal import FetchIndexModels
+internal import FetchIndexPlatform
 /// The key of a part of the log; part 0 is the commit's header.
 package struct LogKey: Hashable {
     package let commit: UInt64

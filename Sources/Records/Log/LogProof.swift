@@ -1,4 +1,4 @@
-internal import Models
+internal import FetchIndexModels
 /// Proves that what is read of the log is all that was written: commits follow each other, parts too, and a commit's
 /// entries are as many as its header counts.
 struct LogProof {

@@ -1,7 +1,6 @@
-internal import Bytes
-internal import Models
-internal import SystemBasics
-internal import LMDB
+internal import FetchIndexPlatform
+internal import FetchIndexModels
+internal import FetchIndexLMDB
 
 /// Gathers the changes of one commit and writes them to the log in parts of about a page.
 struct LogWriter {

@@ -1,5 +1,5 @@
-internal import Bytes
-internal import Models
+internal import FetchIndexPlatform
+internal import FetchIndexModels
 extension StoreReader {
     /// The changes of an entity from one commit to another, folded to one (old, new) pair per object, by object number.
     /// O(log entries between the first and this reader's commit). Throws `logTooShort` when the log was trimmed.

@@ -1,4 +1,4 @@
-package import Models
+package import FetchIndexModels
 /// The change of one object's record between two states; a record is nil where the object does not exist. The log and the
 /// context report changes in this form.
 ///

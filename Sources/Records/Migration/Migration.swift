@@ -1,6 +1,6 @@
-internal import SystemBasics
-package import Models
-package import Values
+internal import FetchIndexPlatform
+package import FetchIndexModels
+package import FetchIndexValues
 
 /// What a migration of a store may do.
 package struct Migration {

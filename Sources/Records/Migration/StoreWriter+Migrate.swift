@@ -1,7 +1,7 @@
-internal import Bytes
-internal import LMDB
-internal import Models
-internal import Values
+internal import FetchIndexPlatform
+internal import FetchIndexLMDB
+internal import FetchIndexModels
+internal import FetchIndexValues
 
 extension StoreWriter {
     /// Changes records, unique keys and the model. A pass is a commit without changes of objects: what caches keep of attributes

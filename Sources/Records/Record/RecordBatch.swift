@@ -1,7 +1,7 @@
-internal import Bytes
-internal import LMDB
-package import Models
-internal import Sorting
+internal import FetchIndexPlatform
+internal import FetchIndexLMDB
+package import FetchIndexModels
+internal import FetchIndexSorting
 
 /// Finished records one after the other in memory, in the order in which they are written.
 package struct RecordBatch {

@@ -1,5 +1,5 @@
-internal import LMDB
-package import Models
+internal import FetchIndexLMDB
+package import FetchIndexModels
 
 /// Records of one entity, in place, in the order of their numbers, and which of them are selected. A scan hands them out together, so
 /// that a step of it is done for many records in one loop.

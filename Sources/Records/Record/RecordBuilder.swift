@@ -1,7 +1,6 @@
-internal import Bytes
-package import Models
-internal import SystemBasics
-package import Values
+internal import FetchIndexPlatform
+package import FetchIndexModels
+package import FetchIndexValues
 
 /// Assembles a record from values in the order of their slots. One builder serves many records.
 package struct RecordBuilder {

@@ -1,4 +1,4 @@
-package import Values
+package import FetchIndexValues
 
 extension RecordView {
     /// Appends a slot's value to an order key, straight from its bytes where its type allows.

@@ -1,7 +1,6 @@
-internal import Bytes
-public import Models
-internal import SystemBasics
-package import Values
+internal import FetchIndexPlatform
+public import FetchIndexModels
+package import FetchIndexValues
 
 /// A record's bytes, read in place: a value costs O(its length), whatever else is in the record. Every offset is
 /// checked.

@@ -1,4 +1,4 @@
-package import LMDB
+package import FetchIndexLMDB
 
 extension Store {
     /// Replaces a store's state that cannot be read, so that the store can be opened. The new commit follows all commits

@@ -1,7 +1,6 @@
-internal import SystemBasics
-internal import Bytes
-internal import Models
-internal import LMDB
+internal import FetchIndexPlatform
+internal import FetchIndexModels
+internal import FetchIndexLMDB
 
 /// Rebuilds what can be derived from the records, which are changed only where they refer to objects that are missing. Each function returns what was done, one
 /// sentence each.

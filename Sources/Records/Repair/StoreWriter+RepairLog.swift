@@ -1,5 +1,5 @@
-internal import SystemBasics
-internal import LMDB
+internal import FetchIndexPlatform
+internal import FetchIndexLMDB
 
 extension StoreWriter {
     /// Deletes every commit of the log up to and including the last one with damaged or missing entries. Caches that are

@@ -1,8 +1,8 @@
-internal import LMDB
-package import Models
+internal import FetchIndexLMDB
+package import FetchIndexModels
 internal import Synchronization
-internal import SystemBasics
-internal import Values
+internal import FetchIndexPlatform
+internal import FetchIndexValues
 
 /// Readers of one state, so that several threads can scan its records.
 package final class ParallelScan {

@@ -1,5 +1,5 @@
-internal import LMDB
-internal import Models
+internal import FetchIndexLMDB
+internal import FetchIndexModels
 
 extension StoreReader {
     /// As `scan(_:from:_:)` in blocks, for some ranges of numbers, in their order, until the body returns false; all records of a block

@@ -1,7 +1,6 @@
-internal import Bytes
-internal import LMDB
-internal import Models
-internal import SystemBasics
+internal import FetchIndexPlatform
+internal import FetchIndexLMDB
+internal import FetchIndexModels
 
 /// A database of others whose tables entities of a store follow: what it takes to go on after a restart. It holds no passwords.
 package struct FollowedSource: Codable, Equatable, Sendable {

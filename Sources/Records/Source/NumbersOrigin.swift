@@ -1,8 +1,7 @@
-internal import Bytes
-internal import LMDB
-internal import Models
-package import SystemBasics
-internal import Values
+package import FetchIndexPlatform
+internal import FetchIndexLMDB
+internal import FetchIndexModels
+internal import FetchIndexValues
 
 /// Another store whose numbers objects of this one have. The value of "numbers" in the meta table is the store with whose export this one
 /// was filled while it was empty; those of "originals" are the stores that this one is a copy of.

@@ -1,5 +1,4 @@
-internal import Files
-internal import SystemBasics
+internal import FetchIndexPlatform
 
 /// The last report of the process that follows a source. It is written every second to a file beside the store, not in a
 /// transaction: only the report is lost with the file.

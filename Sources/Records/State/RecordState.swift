@@ -1,4 +1,4 @@
-package import Models
+package import FetchIndexModels
 
 /// A state of records and their links, as a key path through relationships is followed in it: one of the store, or one with changes that
 /// are not in the store.

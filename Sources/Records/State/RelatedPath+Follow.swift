@@ -1,5 +1,5 @@
-internal import Bytes
-package import Models
+internal import FetchIndexPlatform
+package import FetchIndexModels
 
 extension RelatedPath {
     /// Calls the body with the objects that the path leads to from one with a record, and with their records, until it returns false.

@@ -1,4 +1,4 @@
-internal import Models
+internal import FetchIndexModels
 
 /// That of an entity whose values cannot be derived.
 final class BrokenCompleter: RecordCompleter {

@@ -1,4 +1,4 @@
-internal import LMDB
+internal import FetchIndexLMDB
 
 /// A list of caches that the meta table has.
 package enum CacheList: Sendable {

@@ -1,5 +1,5 @@
-internal import SystemBasics
-internal import LMDB
+internal import FetchIndexPlatform
+internal import FetchIndexLMDB
 
 /// A transaction that reads the store, in any process: how old the state is that it sees, and what that costs.
 package struct ReaderInformation: Sendable {

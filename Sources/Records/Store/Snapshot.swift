@@ -1,4 +1,4 @@
-internal import LMDB
+internal import FetchIndexLMDB
 internal import Synchronization
 
 extension StoreReader {

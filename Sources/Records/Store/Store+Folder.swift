@@ -1,7 +1,6 @@
-internal import Models
-internal import Files
-internal import SystemBasics
-internal import LMDB
+internal import FetchIndexModels
+internal import FetchIndexPlatform
+internal import FetchIndexLMDB
 
 extension Store {
     /// What the openings of caches were.

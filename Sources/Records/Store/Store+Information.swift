@@ -1,6 +1,5 @@
-internal import LMDBCheck
-internal import Models
-internal import LMDB
+internal import FetchIndexLMDB
+internal import FetchIndexModels
 
 extension Store {
     /// The file and the readers of a store.

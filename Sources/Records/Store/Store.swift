@@ -1,9 +1,6 @@
-internal import Bytes
-package import Models
-internal import LMDBCheck
-package import Files
-package import SystemBasics
-package import LMDB
+package import FetchIndexPlatform
+package import FetchIndexModels
+package import FetchIndexLMDB
 internal import Synchronization
 
 /// A store: a folder with an LMDB environment that holds a model, records, their change log, and caches.

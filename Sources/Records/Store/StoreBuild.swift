@@ -1,7 +1,6 @@
-internal import Bytes
-internal import Models
-internal import Files
-internal import LMDB
+internal import FetchIndexPlatform
+internal import FetchIndexModels
+internal import FetchIndexLMDB
 internal import Synchronization
 
 /// A cache's build that is written in several transactions: one at a time in all processes.

@@ -1,6 +1,5 @@
-internal import LMDB
-internal import LMDBCheck
-internal import Models
+internal import FetchIndexLMDB
+internal import FetchIndexModels
 
 extension StoreError {
     /// What an error of LMDB's means for a writer.

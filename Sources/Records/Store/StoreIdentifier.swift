@@ -1,8 +1,7 @@
-internal import Bytes
-internal import Models
-internal import SystemBasics
-internal import LMDB
-internal import Values
+internal import FetchIndexPlatform
+internal import FetchIndexModels
+internal import FetchIndexLMDB
+internal import FetchIndexValues
 
 /// The value of "identifier" in the meta table.
 enum StoreIdentifier {

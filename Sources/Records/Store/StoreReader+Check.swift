@@ -1,8 +1,6 @@
-internal import SystemBasics
-internal import LMDBCheck
-internal import Bytes
-package import Models
-internal import LMDB
+internal import FetchIndexPlatform
+internal import FetchIndexLMDB
+package import FetchIndexModels
 
 extension StoreReader {
     /// Everything that is wrong with records, unique keys, links, counters, zones and log, one sentence each. O(all of them).

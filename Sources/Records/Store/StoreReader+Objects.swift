@@ -1,5 +1,5 @@
-internal import LMDB
-package import Models
+internal import FetchIndexLMDB
+package import FetchIndexModels
 
 extension StoreReader {
     /// Hands out the records of some objects, by ascending number, until the body returns false, and the objects that have none to

@@ -1,6 +1,6 @@
-internal import Bytes
-internal import LMDB
-package import Models
+internal import FetchIndexPlatform
+internal import FetchIndexLMDB
+package import FetchIndexModels
 
 extension StoreReader {
     /// The number of objects whose value of a unique attribute, as an OrderKey, is `lower` or greater, and less than `upper`; nil when there are

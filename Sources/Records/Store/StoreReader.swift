@@ -1,7 +1,7 @@
-internal import Bytes
-package import Models
-package import LMDB
-package import Values
+internal import FetchIndexPlatform
+package import FetchIndexModels
+package import FetchIndexLMDB
+package import FetchIndexValues
 
 /// What can be read of a store in one transaction: a `Snapshot` or the `StoreWriter`. One thread at a time uses it.
 package class StoreReader {

@@ -1,8 +1,6 @@
-internal import SystemBasics
-internal import LMDBCheck
-internal import Bytes
-internal import Models
-package import LMDB
+internal import FetchIndexPlatform
+package import FetchIndexLMDB
+internal import FetchIndexModels
 
 /// The counters of a store: the value of "state" in the meta table.
 package struct StoreState: Equatable, Sendable {

@@ -1,6 +1,6 @@
-internal import Bytes
-internal import LMDB
-internal import Models
+internal import FetchIndexPlatform
+internal import FetchIndexLMDB
+internal import FetchIndexModels
 
 /// What the unique keys of a batch's records lead to.
 struct BatchKeys {

@@ -1,7 +1,7 @@
 internal import Synchronization
-internal import Files
-internal import LMDB
-internal import Models
+internal import FetchIndexPlatform
+internal import FetchIndexLMDB
+internal import FetchIndexModels
 
 extension Store {
     package func snapshot() throws -> Snapshot {

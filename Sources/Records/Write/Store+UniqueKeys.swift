@@ -1,9 +1,7 @@
-internal import Bytes
-internal import Files
-internal import LMDB
-package import Models
-internal import Sorting
-internal import SystemBasics
+internal import FetchIndexPlatform
+internal import FetchIndexLMDB
+package import FetchIndexModels
+internal import FetchIndexSorting
 
 /// Unique keys that a first import leaves out, and that are written at its end in their order, so that each page with them is
 /// written once. Until then the state names their objects: readers look for a unique value among these by a scan, and the next writer

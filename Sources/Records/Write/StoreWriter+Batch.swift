@@ -1,6 +1,6 @@
-internal import Bytes
-internal import LMDB
-package import Models
+internal import FetchIndexPlatform
+internal import FetchIndexLMDB
+package import FetchIndexModels
 
 /// Makes an object's new record from its stored one and a batch's, of slots that this leaves to it.
 package typealias RecordMerge = (_ old: RawSpan, _ new: RawSpan, _ kept: KeptSlots?) throws -> [UInt8]

@@ -1,4 +1,4 @@
-internal import LMDB
+internal import FetchIndexLMDB
 
 extension StoreWriter {
     /// Drops what the log holds of a commit and those before it, oldest first, until no more than some bytes are left.

@@ -1,5 +1,5 @@
-internal import LMDB
-internal import Models
+internal import FetchIndexLMDB
+internal import FetchIndexModels
 
 extension StoreWriter {
     /// Deletes all objects of an entity, and the entity from the model. Returns how many there were. O(n log n).

@@ -1,4 +1,4 @@
-package import Models
+package import FetchIndexModels
 
 extension StoreWriter {
     /// As `insert`, of an object with a given number, as a file has it that was made of a store. Throws `invalidValue` for one that

@@ -1,7 +1,7 @@
-internal import Bytes
-package import Models
-internal import LMDB
-internal import Values
+internal import FetchIndexPlatform
+package import FetchIndexModels
+internal import FetchIndexLMDB
+internal import FetchIndexValues
 
 extension StoreWriter {
     /// What `put` did.

@@ -1,7 +1,6 @@
-internal import Bytes
-package import Models
-internal import Files
-internal import LMDB
+internal import FetchIndexPlatform
+package import FetchIndexModels
+internal import FetchIndexLMDB
 
 /// The one write transaction of a store. Released without `commit()`, it is rolled back; release it after an error.
 ///

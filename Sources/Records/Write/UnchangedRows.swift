@@ -1,6 +1,6 @@
-internal import Bytes
-internal import LMDB
-internal import Models
+internal import FetchIndexPlatform
+internal import FetchIndexLMDB
+internal import FetchIndexModels
 
 /// The records of a batch that the store has already, byte for byte, as far as they stand in the order of their objects. A
 /// catalogue that is imported again has most of its rows unchanged, in the order in which they were inserted: each of these

@@ -1,5 +1,5 @@
-internal import Bytes
-internal import Models
+internal import FetchIndexPlatform
+internal import FetchIndexModels
 
 /// What zones learn of a part of a batch: the bounds and the columns of its records.
 struct BatchPart: Sendable {

@@ -1,7 +1,6 @@
-internal import Bytes
-internal import Models
-internal import SystemBasics
-internal import Values
+internal import FetchIndexPlatform
+internal import FetchIndexModels
+internal import FetchIndexValues
 
 /// The place of a value in the order of its type: its first 32 bytes, with zero bytes behind a shorter one, as four big-endian
 /// numbers. A greater value never has a less key, but values may have the same one.

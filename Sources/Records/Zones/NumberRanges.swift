@@ -1,4 +1,4 @@
-internal import Values
+internal import FetchIndexValues
 
 /// The numbers of an entity's objects that a scan reads: all but those of some zones.
 package struct NumberRanges: Sendable {

@@ -1,4 +1,4 @@
-internal import Models
+internal import FetchIndexModels
 
 /// The zones that a transaction has read, some of which it changed.
 final class OpenZones {

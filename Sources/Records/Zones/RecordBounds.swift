@@ -1,6 +1,6 @@
-internal import Bytes
-internal import Models
-internal import Values
+internal import FetchIndexPlatform
+internal import FetchIndexModels
+internal import FetchIndexValues
 
 /// The bounds of records' values, by slot. An attribute that was added later is not among the slots.
 package struct RecordBounds: Equatable, Sendable {

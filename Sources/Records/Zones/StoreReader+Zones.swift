@@ -1,6 +1,6 @@
-internal import Bytes
-internal import LMDB
-internal import Models
+internal import FetchIndexPlatform
+internal import FetchIndexLMDB
+internal import FetchIndexModels
 
 extension StoreReader {
     /// Calls the body with an entity's zones by number. O(zones).

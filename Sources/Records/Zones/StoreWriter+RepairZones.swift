@@ -1,6 +1,6 @@
-internal import Bytes
-internal import LMDB
-internal import Models
+internal import FetchIndexPlatform
+internal import FetchIndexLMDB
+internal import FetchIndexModels
 
 extension StoreWriter {
     /// What a repair does with zones: see `renewZones`.

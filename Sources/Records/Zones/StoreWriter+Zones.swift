@@ -1,5 +1,5 @@
-internal import LMDB
-internal import Models
+internal import FetchIndexLMDB
+internal import FetchIndexModels
 
 /// Zones are told of every record that was inserted, updated or removed. O(slots), and O(log n) for the first record of a zone in a
 /// transaction.

@@ -1,6 +1,6 @@
-internal import Bytes
-internal import Models
-package import Values
+internal import FetchIndexPlatform
+internal import FetchIndexModels
+package import FetchIndexValues
 
 /// The least and the greatest value that the objects of a zone have in a slot, as far as their keys tell. The bounds may be wider than
 /// the values: they do not shrink when a value goes.

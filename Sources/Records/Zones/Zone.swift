@@ -1,6 +1,6 @@
-internal import Bytes
-internal import Models
-internal import Values
+internal import FetchIndexPlatform
+internal import FetchIndexModels
+internal import FetchIndexValues
 
 /// The objects of an entity with 8,192 numbers: how many there are, and the bounds of their values. A scan for values that lie outside of
 /// the bounds skips the zone. Known as zone maps (Moerkotte, "Small Materialized Aggregates", VLDB 1998), and as block

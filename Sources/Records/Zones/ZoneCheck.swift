@@ -1,8 +1,7 @@
-internal import SystemBasics
-internal import Bytes
-internal import LMDB
-internal import Models
-internal import Values
+internal import FetchIndexPlatform
+internal import FetchIndexLMDB
+internal import FetchIndexModels
+internal import FetchIndexValues
 
 /// Checks zones and their columns against the records, which are read in the order of their keys.
 struct ZoneCheck {

@@ -1,4 +1,4 @@
-package import SystemBasics
+package import FetchIndexPlatform
 
 extension Date {
     /// The reference date, counted since 1970.

@@ -1,4 +1,4 @@
-package import SystemBasics
+package import FetchIndexPlatform
 
 /// Reads days and times: 2016-05-16, 2016-05-16T01:30:00Z, and with a blank for the T, a fraction behind a point or a comma,
 /// or an offset from UTC as +09:00, +0900 or +09. A time without a zone is UTC. The calendar is Gregorian throughout.

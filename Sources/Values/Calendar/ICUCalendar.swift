@@ -1,4 +1,4 @@
-internal import CICU
+internal import CFetchIndexICU
 
 /// The months, quarters and years of a calendar that ICU computes. For one thread at a time.
 final class ICUCalendar {

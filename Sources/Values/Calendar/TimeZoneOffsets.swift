@@ -1,4 +1,4 @@
-internal import CICU
+internal import CFetchIndexICU
 internal import Synchronization
 
 /// A time zone that neither the system's data nor ICU's have.

@@ -1,4 +1,4 @@
-internal import Bytes
+internal import FetchIndexPlatform
 
 /// The offsets of a time zone, as a compiled file has them: TZif, RFC 8536 (and 9636).
 ///

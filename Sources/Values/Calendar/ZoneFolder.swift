@@ -1,8 +1,6 @@
-internal import Bytes
-internal import CICU
-internal import Files
+internal import FetchIndexPlatform
+internal import CFetchIndexICU
 internal import Synchronization
-internal import SystemBasics
 
 /// The data of a time zone that cannot be read.
 public struct UnusableTimeZone: Error, Equatable, CustomStringConvertible {

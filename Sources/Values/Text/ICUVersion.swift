@@ -1,4 +1,4 @@
-internal import CICU
+internal import CFetchIndexICU
 
 /// The versions that what ICU computes depends on.
 enum ICUVersion {

@@ -1,4 +1,4 @@
-internal import CICU
+internal import CFetchIndexICU
 
 /// The titles of a locale's alphabetic index, and the title of each text. For one thread at a time.
 ///

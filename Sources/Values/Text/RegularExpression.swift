@@ -1,4 +1,4 @@
-internal import CICU
+internal import CFetchIndexICU
 internal import Synchronization
 
 /// A compiled regular expression of ICU, which must match the whole text.

@@ -1,4 +1,4 @@
-internal import CICU
+internal import CFetchIndexICU
 
 /// What a text comparison ignores: the modifiers [c] and [d] of predicates.
 public struct TextFolding: OptionSet, Hashable, Sendable {

@@ -1,4 +1,4 @@
-internal import CICU
+internal import CFetchIndexICU
 
 /// How texts are ordered. Only the order named by a request counts, never the machine's locale of the moment.
 public enum TextOrder: Hashable, Sendable {

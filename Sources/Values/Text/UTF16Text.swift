@@ -1,4 +1,4 @@
-internal import CICU
+internal import CFetchIndexICU
 
 /// UTF-8 text as ICU reads it.
 enum UTF16Text {

@@ -1,6 +1,5 @@
-import Administration
 import FetchIndex
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// Sums of doubles of very different sizes make nodes overflow: the summaries of a branch take more bytes than those that it had.

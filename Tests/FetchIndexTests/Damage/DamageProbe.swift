@@ -1,12 +1,10 @@
-import Bytes
-import Administration
-import Foundation
-import LMDB
-import OrderCaches
-import Records
-import TestSupport
-
+import FetchIndexPlatform
 @testable import FetchIndex
+import Foundation
+import FetchIndexLMDB
+import FetchIndexOrderCaches
+import FetchIndexRecords
+import FetchIndexTestSupport
 
 /// Does with a store all that a user does, and writes down what comes of it. A damaged store gives errors of the
 /// library's own types, or answers.

@@ -1,11 +1,10 @@
-import LMDBCheck
-import Bytes
+import FetchIndexLMDB
+import FetchIndexPlatform
 import Foundation
-import LMDB
-import Records
-import TestSupport
+import FetchIndexRecords
+import FetchIndexTestSupport
 import Testing
-import Values
+import FetchIndexValues
 
 @testable import FetchIndex
 

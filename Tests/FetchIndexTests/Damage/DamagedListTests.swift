@@ -1,11 +1,10 @@
-import Administration
 import FetchIndex
-import LMDB
-import OrderCaches
-import TestSupport
+import FetchIndexLMDB
+import FetchIndexOrderCaches
+import FetchIndexTestSupport
 import Testing
 
-@testable import Records
+@testable import FetchIndexRecords
 
 /// Damaged lists of caches, and a damaged origin of numbers: `check` finds them, a repair writes them anew, and no cache suffers.
 @Suite struct DamagedListTests {

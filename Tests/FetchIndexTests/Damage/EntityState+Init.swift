@@ -1,4 +1,4 @@
-@testable import Records
+@testable import FetchIndexRecords
 
 extension EntityState {
     init(nextObject: UInt64, count: UInt64) {

@@ -1,12 +1,12 @@
-import Bytes
+import FetchIndexPlatform
 import Foundation
-import LMDB
-import OrderCaches
-import TestSupport
+import FetchIndexLMDB
+import FetchIndexOrderCaches
+import FetchIndexTestSupport
 import Testing
 
 @testable import FetchIndex
-@testable import Records
+@testable import FetchIndexRecords
 
 /// Calls every public function that throws with each fault that can reach it: what it throws is a public type.
 @Suite struct ErrorBoundaryTests {

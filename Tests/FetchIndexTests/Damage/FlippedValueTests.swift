@@ -1,10 +1,8 @@
-import Bytes
-import Administration
-import Foundation
-import TestSupport
-import Testing
-
+import FetchIndexPlatform
 @testable import FetchIndex
+import Foundation
+import FetchIndexTestSupport
+import Testing
 
 /// Every byte of every value, and some keys and whole entries, changed behind the store's back: errors of the library's
 /// own types, a rebuilt cache or right answers, and never a trap. No read takes a damaged value for a right one; what reads

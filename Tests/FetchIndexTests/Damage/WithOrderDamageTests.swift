@@ -1,8 +1,8 @@
-import LMDB
+import FetchIndexLMDB
 import FetchIndex
 import Foundation
-@testable import Records
-import TestSupport
+@testable import FetchIndexRecords
+import FetchIndexTestSupport
 import Testing
 
 /// What `withOrder` does when its body meets damage: only damage of the cache makes it begin again.

@@ -1,7 +1,7 @@
 import FetchIndex
 import Foundation
 import Observation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 // The examples of the articles and of doc comments, as they stand there; what is around them gives what they need.

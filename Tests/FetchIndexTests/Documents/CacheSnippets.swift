@@ -1,5 +1,5 @@
 import FetchIndex
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 // The example of the article "Named caches", as it stands there.

@@ -1,4 +1,4 @@
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// What the compiler says to declarations that cannot be: what is wrong, and what to write instead.

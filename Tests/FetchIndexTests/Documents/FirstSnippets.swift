@@ -1,5 +1,5 @@
 import FetchIndex
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 // The examples of functions that give one object, and of key paths, as they stand at them.

@@ -1,5 +1,5 @@
 import FetchIndex
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 // The examples of the article "Indexes and derived attributes", as they stand there.

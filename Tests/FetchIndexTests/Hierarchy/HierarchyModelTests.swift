@@ -1,8 +1,7 @@
-import Administration
 import FetchIndex
 import Foundation
-import Models
-import TestSupport
+import FetchIndexModels
+import FetchIndexTestSupport
 import Testing
 
 /// Hierarchies in stores whose model changes.

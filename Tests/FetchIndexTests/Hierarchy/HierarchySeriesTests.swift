@@ -1,7 +1,6 @@
-import Administration
 import FetchIndex
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// Random edits of all entities of a hierarchy, followed by controllers of each, against plain lists.

@@ -1,6 +1,6 @@
 import FetchIndex
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 
 class Work: ManagedObject {
     @Attribute("code", isUnique: true) var code: Int

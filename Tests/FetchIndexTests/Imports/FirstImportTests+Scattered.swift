@@ -1,8 +1,8 @@
 import FetchIndex
 import Foundation
-import Models
-import Records
-import TestSupport
+import FetchIndexModels
+import FetchIndexRecords
+import FetchIndexTestSupport
 import Testing
 
 /// First imports that begin in the order of their keys and go on in another one, as sorted files one after the other.

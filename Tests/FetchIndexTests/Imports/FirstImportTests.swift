@@ -1,8 +1,8 @@
 import FetchIndex
 import Foundation
-import Models
-import Records
-import TestSupport
+import FetchIndexModels
+import FetchIndexRecords
+import FetchIndexTestSupport
 import Testing
 
 /// First imports by a key, whose unique keys are written at their end.

@@ -1,4 +1,4 @@
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 @testable import FetchIndex

@@ -1,12 +1,10 @@
-import Bytes
-import Administration
-import LMDB
-import OrderCaches
-@testable import Records
-import TestSupport
-import Testing
-
+import FetchIndexPlatform
 @testable import FetchIndex
+import FetchIndexLMDB
+import FetchIndexOrderCaches
+@testable import FetchIndexRecords
+import FetchIndexTestSupport
+import Testing
 
 /// What writers do when an index, or a record that it needs, is damaged.
 @Suite struct IndexDamageTests {

@@ -1,10 +1,8 @@
-import Administration
-import Foundation
-import OrderCaches
-import TestSupport
-import Testing
-
 import FetchIndex
+import Foundation
+import FetchIndexOrderCaches
+import FetchIndexTestSupport
+import Testing
 
 /// Indexes: orders that every writer keeps, so that they are always current.
 @Suite struct IndexTests {

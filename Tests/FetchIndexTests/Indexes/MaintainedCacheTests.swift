@@ -1,9 +1,7 @@
-import Administration
-import OrderCaches
-import TestSupport
-import Testing
-
 import FetchIndex
+import FetchIndexOrderCaches
+import FetchIndexTestSupport
+import Testing
 
 /// Caches that every writer keeps.
 @Suite struct MaintainedCacheTests {

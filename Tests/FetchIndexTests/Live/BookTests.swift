@@ -1,6 +1,5 @@
-import Administration
 import FetchIndex
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// Books by publisher, then by price: the first program that one writes.

@@ -1,7 +1,6 @@
-import Administration
 import FetchIndex
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// What a store remembers of the openings of its caches.

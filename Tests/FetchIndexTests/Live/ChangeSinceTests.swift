@@ -1,7 +1,7 @@
 import FetchIndex
-import OrderCaches
-import Records
-import TestSupport
+import FetchIndexOrderCaches
+import FetchIndexRecords
+import FetchIndexTestSupport
 import Testing
 
 /// The change of a stored order since an earlier commit, made from the log read backwards, against the orders as they were.

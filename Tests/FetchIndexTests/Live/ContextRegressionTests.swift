@@ -1,8 +1,8 @@
 import FetchIndex
 import Foundation
-import OrderCaches
-import Records
-import TestSupport
+import FetchIndexOrderCaches
+import FetchIndexRecords
+import FetchIndexTestSupport
 import Testing
 
 /// What a review found, each as it was found.

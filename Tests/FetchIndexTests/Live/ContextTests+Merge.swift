@@ -1,6 +1,6 @@
 import FetchIndex
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 extension ContextTests {

@@ -1,11 +1,10 @@
-import Administration
 import FetchIndex
 import Foundation
-import Records
-import TestSupport
+import FetchIndexRecords
+import FetchIndexTestSupport
 import Testing
 
-@testable import OrderCaches
+@testable import FetchIndexOrderCaches
 
 @Suite struct ControllerTests {
     let store: LiveStore

@@ -1,8 +1,7 @@
-import Administration
 import FetchIndex
 import Foundation
 import Synchronization
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// Saves of so many objects that another thread prepares the caches meanwhile.

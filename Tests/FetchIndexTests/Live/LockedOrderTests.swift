@@ -1,10 +1,10 @@
-import Bytes
+import FetchIndexPlatform
 import FetchIndex
 import Foundation
-import LMDB
-import OrderCaches
-import Records
-import TestSupport
+import FetchIndexLMDB
+import FetchIndexOrderCaches
+import FetchIndexRecords
+import FetchIndexTestSupport
 import Testing
 
 /// A locked cache is of one request, in whatever state it is.

@@ -1,8 +1,7 @@
-import Administration
-import Records
 import FetchIndex
+import FetchIndexRecords
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// Contexts of a store whose folder goes elsewhere.

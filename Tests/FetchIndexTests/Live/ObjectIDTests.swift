@@ -1,10 +1,8 @@
-import LMDBCheck
-import Records
-import Administration
+import FetchIndexLMDB
+import FetchIndexRecords
 import FetchIndex
 import Foundation
-import LMDB
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 final class Topic: ManagedObject {

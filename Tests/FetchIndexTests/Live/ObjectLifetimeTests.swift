@@ -1,6 +1,6 @@
 import Foundation
-import Records
-import TestSupport
+import FetchIndexRecords
+import FetchIndexTestSupport
 import Testing
 
 @testable import FetchIndex

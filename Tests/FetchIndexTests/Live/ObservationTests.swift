@@ -1,7 +1,7 @@
 import FetchIndex
 import Foundation
 import Observation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// Objects and controllers can be followed without a delegate.

@@ -1,5 +1,5 @@
 import FetchIndex
-import TestSupport
+import FetchIndexTestSupport
 
 /// The rows of the random scenarios: few values, so that they tie and meet.
 final class Item: ManagedObject {

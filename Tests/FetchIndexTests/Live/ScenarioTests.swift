@@ -1,9 +1,9 @@
 import FetchIndex
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
-@testable import OrderCaches
+@testable import FetchIndexOrderCaches
 
 /// Random transactions against several controllers of several contexts; after each batch the old rows with the change
 /// replayed on them are the rows that a fetch from scratch gives, no event is superfluous, and moves are the fewest.

@@ -1,7 +1,7 @@
-import Bytes
-import LMDB
-@testable import Records
-import TestSupport
+import FetchIndexPlatform
+import FetchIndexLMDB
+@testable import FetchIndexRecords
+import FetchIndexTestSupport
 import Testing
 
 @testable import FetchIndex

@@ -1,7 +1,6 @@
-import Administration
 import FetchIndex
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// Sections by index title and by parts of the calendar, live.

@@ -1,9 +1,8 @@
-import Administration
 import FetchIndex
 import Foundation
-import LMDB
-import Records
-import TestSupport
+import FetchIndexLMDB
+import FetchIndexRecords
+import FetchIndexTestSupport
 import Testing
 
 final class Book: ManagedObject {

@@ -1,9 +1,9 @@
 import FetchIndex
 import Foundation
-import OrderCaches
-import Records
+import FetchIndexOrderCaches
+import FetchIndexRecords
 import Synchronization
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// A cache takes an order when its reader is done with it. What a reader misses, because it fails, is told to the next one.

@@ -1,7 +1,7 @@
-import Models
-import OrderCaches
-import Records
-import TestSupport
+import FetchIndexModels
+import FetchIndexOrderCaches
+import FetchIndexRecords
+import FetchIndexTestSupport
 import Testing
 
 @testable import FetchIndex

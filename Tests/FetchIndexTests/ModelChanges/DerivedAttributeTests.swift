@@ -1,11 +1,9 @@
-import Administration
+import FetchIndex
 import Foundation
 import Observation
 import Synchronization
-import TestSupport
+import FetchIndexTestSupport
 import Testing
-
-import FetchIndex
 
 /// Attributes whose values every writer computes from others.
 @Suite struct DerivedAttributeTests {

@@ -1,9 +1,7 @@
-import Administration
-import Foundation
-import TestSupport
-import Testing
-
 import FetchIndex
+import Foundation
+import FetchIndexTestSupport
+import Testing
 
 /// Derived attributes in models that change, and in programs of several ages.
 @Suite struct DerivedMigrationTests {

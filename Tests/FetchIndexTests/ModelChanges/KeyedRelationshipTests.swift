@@ -1,9 +1,7 @@
-import Administration
-import Foundation
-import TestSupport
-import Testing
-
 @testable import FetchIndex
+import Foundation
+import FetchIndexTestSupport
+import Testing
 
 private final class Shelf: ManagedObject {
     @Attribute("room") var room = ""

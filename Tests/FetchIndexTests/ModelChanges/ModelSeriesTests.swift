@@ -1,14 +1,12 @@
-import Administration
+import FetchIndex
 import Foundation
 import Observation
 import Synchronization
-import Models
-import Predicates
-import TestSupport
+import FetchIndexModels
+import FetchIndexPredicates
+import FetchIndexTestSupport
 import Testing
-import Values
-
-import FetchIndex
+import FetchIndexValues
 
 /// Series of random models with edits between them, compared with an oracle that rewrites all values.
 @Suite struct ModelSeriesTests {

@@ -1,6 +1,6 @@
 import FetchIndex
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// Formats as apps write them, each beside a plain closure: fetched, counted, on single objects, and from its canonical form.

@@ -1,11 +1,11 @@
 import Foundation
-import LMDB
-import Records
-import TestSupport
+import FetchIndexLMDB
+import FetchIndexRecords
+import FetchIndexTestSupport
 import Testing
 
 @testable import FetchIndex
-@testable import Predicates
+@testable import FetchIndexPredicates
 
 final class Volume: ManagedObject {
     @Attribute("title") var title: String

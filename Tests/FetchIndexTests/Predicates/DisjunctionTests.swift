@@ -1,9 +1,9 @@
 import Foundation
-import LMDB
-import Records
-import TestSupport
+import FetchIndexLMDB
+import FetchIndexRecords
+import FetchIndexTestSupport
 import Testing
-import Values
+import FetchIndexValues
 
 @testable import FetchIndex
 

@@ -1,11 +1,11 @@
 import Foundation
-import Records
-import TestSupport
+import FetchIndexRecords
+import FetchIndexTestSupport
 import Testing
-import Values
+import FetchIndexValues
 
 @testable import FetchIndex
-@testable import Predicates
+@testable import FetchIndexPredicates
 
 /// The one evaluator finds the same on a stored record and on a dictionary.
 @Suite struct EvaluationTests {
@@ -66,7 +66,7 @@ import Values
             let left = operand(type, depth: depth)
             switch Int.random(in: 0..<5, using: &generator) {
             case 0 where type == .string:
-                let searches: [Predicates.Comparator] = [.contains, .beginsWith, .endsWith, .like]
+                let searches: [FetchIndexPredicates.Comparator] = [.contains, .beginsWith, .endsWith, .like]
                 return Comparison(left, pick(searches), folding: folding, operand(.string, depth: depth - 1))
             case 1:
                 let list = (0..<3).map { _ in operand(type, depth: depth - 1) }
@@ -75,7 +75,7 @@ import Values
                 let bounds = [operand(type, depth: depth - 1), operand(type, depth: depth - 1)]
                 return Comparison(left, .between, folding: folding, .list(bounds))
             default:
-                let comparators: [Predicates.Comparator] = [
+                let comparators: [FetchIndexPredicates.Comparator] = [
                     .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual,
                 ]
                 return Comparison(left, pick(comparators), folding: folding, operand(type, depth: depth - 1))

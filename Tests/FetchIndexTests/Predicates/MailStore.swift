@@ -1,6 +1,6 @@
 import FetchIndex
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 
 /// A mail program's objects, as plain values and in a store.
 struct MailStore {

@@ -1,14 +1,14 @@
-import OrderCaches
-import Bytes
+import FetchIndexOrderCaches
+import FetchIndexPlatform
 import Foundation
-import LMDB
-import Records
-import TestSupport
+import FetchIndexLMDB
+import FetchIndexRecords
+import FetchIndexTestSupport
 import Testing
-import Values
+import FetchIndexValues
 
 @testable import FetchIndex
-@testable import Predicates
+@testable import FetchIndexPredicates
 
 /// Plans find what scans find, and say where.
 @Suite struct PlannerTests {

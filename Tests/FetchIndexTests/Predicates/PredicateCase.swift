@@ -1,8 +1,8 @@
-import Models
+import FetchIndexModels
 import Foundation
-import Predicates
-import Records
-import Values
+import FetchIndexPredicates
+import FetchIndexRecords
+import FetchIndexValues
 
 /// A line of the table of predicate cases, `PredicateCases/*.tsv`.
 struct PredicateCase: CustomStringConvertible, Sendable {

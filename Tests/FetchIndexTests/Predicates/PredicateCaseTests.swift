@@ -1,10 +1,10 @@
 import Foundation
-import Records
+import FetchIndexRecords
 import Testing
-import Values
+import FetchIndexValues
 
 @testable import FetchIndex
-@testable import Predicates
+@testable import FetchIndexPredicates
 
 /// Every line of the table, on values in memory and, for flat objects, on a stored record.
 @Suite struct PredicateCaseTests {

@@ -1,6 +1,6 @@
 import FetchIndex
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// SELF as the stored object, and its entity, in fetches, on single objects and in kept orders.

@@ -1,15 +1,14 @@
-import Bytes
-import FetchIndex
-import Foundation
-import LMDB
-import Models
-import OrderCaches
-import TestSupport
-import Testing
-import Values
-
+import FetchIndexPlatform
 @testable import FetchIndex
-@testable import Records
+import Foundation
+import FetchIndexLMDB
+import FetchIndexModels
+import FetchIndexOrderCaches
+import FetchIndexTestSupport
+import Testing
+import FetchIndexValues
+
+@testable import FetchIndexRecords
 
 /// Fetches that take their candidates from a range of unique keys find what a look at all objects finds.
 @Suite struct UniqueRangeTests {

@@ -1,12 +1,11 @@
-import FetchIndex
-import Foundation
-import Models
-import TestSupport
-import Testing
-import Values
-
 @testable import FetchIndex
-@testable import Records
+import Foundation
+import FetchIndexModels
+import FetchIndexTestSupport
+import Testing
+import FetchIndexValues
+
+@testable import FetchIndexRecords
 
 /// Zones and changes: of the model, unsaved ones, and live ones.
 extension ZoneFetchTests {

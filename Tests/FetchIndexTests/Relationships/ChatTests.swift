@@ -1,7 +1,6 @@
-import Administration
 import FetchIndex
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 final class Chat: ManagedObject {

@@ -1,5 +1,5 @@
 import FetchIndex
-import TestSupport
+import FetchIndexTestSupport
 
 /// A random request through the relationships of a random model, and what it means for plain objects.
 struct GraphRequest {

@@ -1,7 +1,6 @@
-import Administration
 import FetchIndex
 import Foundation
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// Defects of key paths and links that a program from outside has met, each as a test.

@@ -1,6 +1,5 @@
-import Administration
 import FetchIndex
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// Orders that reach through relationships, followed through random edits of all objects: against what plain Swift makes of the

@@ -1,5 +1,5 @@
 import FetchIndex
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// Two contexts that change both sides of a link, or delete one end of it.

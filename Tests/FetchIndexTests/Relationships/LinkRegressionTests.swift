@@ -1,8 +1,7 @@
-import Administration
 import FetchIndex
 import Observation
 import Synchronization
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// Defects of relationships that were found by reading the code, each as a test.

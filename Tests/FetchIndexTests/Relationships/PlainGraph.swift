@@ -1,5 +1,5 @@
 import FetchIndex
-import TestSupport
+import FetchIndexTestSupport
 
 /// A random model of entities with relationships: each entity has a value and a name, some are subentities.
 struct GraphShape {

@@ -1,6 +1,5 @@
-import Administration
 import FetchIndex
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// Random models, requests and edits against plain lists: two contexts take turns, with controllers on named caches in both.

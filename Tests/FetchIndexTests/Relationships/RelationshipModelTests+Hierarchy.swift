@@ -1,6 +1,5 @@
-import Administration
 import FetchIndex
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 extension RelationshipModelTests {

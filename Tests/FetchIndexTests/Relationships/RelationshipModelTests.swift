@@ -1,6 +1,5 @@
-import Administration
 import FetchIndex
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// Relationships that are added to, renamed in and removed from stored models, and those that models may not have.

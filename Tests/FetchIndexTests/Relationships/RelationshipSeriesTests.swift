@@ -1,5 +1,5 @@
 import FetchIndex
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// Random edits of a library against plain lists: both sides of every relationship after every step, in the context that edits, in

@@ -1,10 +1,9 @@
-import Administration
-import Bytes
 import FetchIndex
-import LMDB
-import Models
-import Records
-import TestSupport
+import FetchIndexPlatform
+import FetchIndexLMDB
+import FetchIndexModels
+import FetchIndexRecords
+import FetchIndexTestSupport
 import Testing
 
 /// Caches of sections that are of related objects: damaged, behind, maintained, and under a model that changes.

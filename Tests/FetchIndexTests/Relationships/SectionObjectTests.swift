@@ -1,6 +1,5 @@
-import Administration
 import FetchIndex
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// Sections that are each of a related object, and values of related objects that shape nothing.

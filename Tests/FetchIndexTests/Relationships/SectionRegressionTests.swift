@@ -1,5 +1,5 @@
 import FetchIndex
-import TestSupport
+import FetchIndexTestSupport
 import Testing
 
 /// Defects of sections by related objects that a program from outside has met, each as a test.

@@ -1,6 +1,6 @@
-import Catalogues
+import FetchIndexCatalogues
 import Foundation
-import Values
+import FetchIndexValues
 
 /// A catalogue or change file: it is read whole and in pieces, which must agree, and what comes of it is written and
 /// read again.

@@ -1,5 +1,5 @@
-import Bytes
-import CountedTree
+import FetchIndexPlatform
+import FetchIndexCountedTree
 
 /// The nodes of a counted tree, and edits of it.
 ///

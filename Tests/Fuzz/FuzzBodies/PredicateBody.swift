@@ -1,8 +1,8 @@
 import FetchIndex
 import Foundation
-import Predicates
-import Records
-import Values
+import FetchIndexPredicates
+import FetchIndexRecords
+import FetchIndexValues
 
 /// A predicate format: it is parsed, printed, parsed again, and evaluated on values and on a record.
 ///

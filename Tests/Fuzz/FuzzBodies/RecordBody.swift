@@ -1,9 +1,9 @@
-import Bytes
+import FetchIndexPlatform
 import FetchIndex
-import OrderCaches
-import Predicates
-import Records
-import Values
+import FetchIndexOrderCaches
+import FetchIndexPredicates
+import FetchIndexRecords
+import FetchIndexValues
 
 /// The bytes of a record, and of a key: all that reads records reads it, and values are taken from it as from a key. With
 /// their checksum they are read as a model, as a part of the log and as headers.

@@ -1,8 +1,8 @@
-import Models
+import FetchIndexModels
 import Foundation
-import Predicates
-import Records
-import Values
+import FetchIndexPredicates
+import FetchIndexRecords
+import FetchIndexValues
 
 /// What predicates are evaluated on.
 enum SampleObject {

@@ -1,8 +1,8 @@
-import Models
-import PostgresSource
-import Records
-import SystemBasics
-import Values
+import FetchIndexModels
+import FetchIndexPostgresSource
+import FetchIndexRecords
+import FetchIndexPlatform
+import FetchIndexValues
 
 /// What a PostgreSQL server sends: messages of the stream, or rows of a copy. Rows of a table that was described are made records, of
 /// which all values are read again.

@@ -1,5 +1,5 @@
 import CLibFuzzer
-import FuzzBodies
+import FetchIndexFuzzBodies
 
 /// libFuzzer calls it with one input after the other.
 @_cdecl("LLVMFuzzerTestOneInput")

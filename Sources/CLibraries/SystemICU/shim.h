@@ -1,0 +1,1 @@
+// Empty: this target only finds and links ICU; CFetchIndexICU includes its headers.

@@ -1,0 +1,40 @@
+internal import FetchIndexRecords
+internal import FetchIndexModels
+internal import FetchIndexPlatform
+
+/// A file that appears under its name when it is whole, and that those may read whom the umask allows it.
+package final class ExportFile {
+    private let path: String
+    private var file: NewFile?
+
+    /// Throws when the path is not a regular file, or belongs to a store; it need not exist.
+    package init(at path: String) throws {
+        self.path = path
+        switch try? Folder.kind(at: path) {
+        case nil, .file: break
+        default: throw StoreCopyError.failed(path: path, "it is not a regular file")
+        }
+        try Store.requireOutsideOfStores(path)
+        do { file = try NewFile(at: path, .byUmask) } catch {
+            throw StoreCopyError.failed(path: path, Self.reason(error))
+        }
+    }
+
+    package func write(_ bytes: [UInt8]) throws {
+        do { try file?.write(bytes.span.bytes) } catch {
+            file = nil
+            throw StoreCopyError.failed(path: path, Self.reason(error))
+        }
+    }
+
+    /// Gives the file its name, in the place of one that had it.
+    package func keep() throws {
+        do {
+            if let whole = file.take() { try whole.keep() }
+        } catch { throw StoreCopyError.failed(path: path, Self.reason(error)) }
+    }
+
+    private static func reason(_ error: SystemError) -> String {
+        error == .busy ? "another process is writing it" : "\(error)"
+    }
+}

@@ -1,0 +1,93 @@
+internal import FetchIndexOrderCaches
+internal import FetchIndexRecords
+internal import FetchIndexModels
+
+/// What a repair found, did, and left.
+package struct StoreRepair: Encodable, Sendable {
+    /// Everything that was wrong.
+    package let defects: [String]
+    /// What was done.
+    package let repairs: [String]
+    /// What is still wrong: damaged records, which are left as they are, and damaged pages of the file.
+    package let left: [String]
+}
+
+extension PersistentContainer {
+    /// Checks a store, and repairs what can be derived from its records, which are never changed: unique keys, counters, zones, the
+    /// log, which is trimmed up to the last damaged commit, and caches, which are rebuilt. All of it is one transaction,
+    /// except for a damaged state, which is repaired first. Then checks again. Changes nothing when pages are damaged.
+    /// Throws `StoreError` when the store's model cannot be read. O(n log n).
+    package static func repair(
+        at path: String, progress: @escaping (_ done: Int, _ total: Int) -> Void
+    ) throws -> StoreRepair {
+        try withPublicErrors {
+            let pages = try Store.checkPages(at: path)
+            if !pages.isEmpty {
+                let advice = "nothing can be repaired while pages are damaged: restore a backup"
+                return StoreRepair(defects: pages, repairs: [], left: pages + [advice])
+            }
+            let state = try CacheDirectory.repairState(ofStoreAt: path).map { [$0] } ?? []
+            var options = Store.Options()
+            options.creates = false
+            let container = try PersistentContainer(path: path, options: options)
+            let defects = state + (try container.check(progress: progress))
+            if defects.isEmpty { return StoreRepair(defects: [], repairs: [], left: []) }
+            let writer = try container.store.beginWrite(changesRecords: false)
+            let total = try container.recordCount()
+            var repairs = state + (try CacheDirectory.repairLists(in: writer))
+            repairs += try writer.repair { progress($0, total) }
+            for name in try CacheDirectory.names(in: writer) {
+                if let repair = try container.repairCache(name, in: writer) { repairs.append(repair) }
+            }
+            repairs += try CacheDirectory.removeStrays(in: writer)
+            try writer.seal()
+            repairs += try container.buildMissingIndexes(in: writer)
+            try container.cacheEngine.keepAll(in: writer)
+            try writer.commit()
+            repairs += try container.repairHistories()
+            return StoreRepair(defects: defects, repairs: repairs, left: try container.check(progress: progress))
+        }
+    }
+
+    /// What was done.
+    private func repairHistories() throws -> [String] {
+        let snapshot = try store.snapshot()
+        return try CacheDirectory.names(in: snapshot).compactMap { name in
+            let damaged = try caches.history(of: name, in: snapshot).defects
+            if damaged == 0 { return nil }
+            try caches.repairHistory(of: name, in: snapshot)
+            return "\(damaged) of the entries in the history of the cache \"\(name)\" were damaged: removed"
+        }
+    }
+
+    /// What was done. An index of damaged records stays without its order.
+    private func buildMissingIndexes(in writer: StoreWriter) throws -> [String] {
+        let names = try CacheDirectory.names(in: writer)
+        return try writer.model.indexOrders().filter { !names.contains($0.name) }.compactMap { index in
+            do { try cacheEngine.establish([index], in: writer) } catch StoreError.corrupted { return nil }
+            return "the order of the index \"\(index.name)\" was missing: built"
+        }
+    }
+
+    /// What was done; nil when the cache is whole, or when damaged records are all that keeps it from being compared.
+    private func repairCache(_ name: String, in writer: StoreWriter) throws -> String? {
+        let identity: CacheIdentity
+        do {
+            guard let header = try CacheDirectory.header(name, in: writer) else { return nil }
+            identity = header.identity
+        } catch let error as UnusableHeader {
+            if error.reason == .formatChanged { return nil }
+            return try caches.remove(name, because: "its request cannot be read", in: writer)
+        }
+        do {
+            if try verifyCache(name, in: writer).isEmpty { return nil }
+        } catch let error as StoreError {
+            guard case .corrupted = error else { throw error }
+            return nil
+        }
+        guard let definition = try? OrderDefinition(identity, in: writer.model),
+            let request = try? compile(definition, OrderOptions(cacheName: name))
+        else { return try caches.remove(name, because: "only its program can build it", in: writer) }
+        return try cacheEngine.repair(name, request, in: writer)
+    }
+}

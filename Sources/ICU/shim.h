@@ -1,1 +1,0 @@
-// Empty: this target only finds and links ICU; CICU includes its headers.

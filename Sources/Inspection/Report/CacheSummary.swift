@@ -1,0 +1,48 @@
+package import FetchIndex
+internal import FetchIndexOrderCaches
+internal import FetchIndexRecords
+
+/// A cache in a few words.
+package struct CacheSummary: Hashable, Sendable {
+    package let name: String
+    /// The name without control characters.
+    package let shownName: String
+    /// fresh, 3 changes behind, ...
+    package let state: String
+    /// good, behind or bad
+    package let style: String
+    /// Another text when the cache's card would be another one.
+    package let version: String
+
+    /// The summaries of all caches, by name. O(caches x log n). Throws `StoreError`.
+    package static func all(of container: PersistentContainer) throws -> [CacheSummary] {
+        let snapshot = try container.store.snapshot()
+        return try CacheDirectory.names(in: snapshot).map { name in
+            do { return CacheSummary(try container.caches.state(of: name, in: snapshot)) } catch let error as StoreError
+            {
+                return CacheSummary(
+                    name: name, shownName: name.visible, state: "cannot be read", style: "bad",
+                    version: "\(error)".visible)
+            }
+        }
+    }
+}
+
+extension CacheSummary {
+    private init(_ state: CacheDirectory.State) {
+        let header = state.header.map { "\($0.number) \($0.commit) \($0.catchUps) \($0.builds)" } ?? ""
+        self.init(
+            name: state.name, shownName: state.name.visible, state: state.sentence, style: state.style,
+            version: "\(header) \(state.hits) \(state.sentence)")
+    }
+}
+
+extension CacheDirectory.State {
+    var sentence: String {
+        if let unusable { return "unusable: \(unusable.rawValue)" }
+        if isFresh { return "fresh" }
+        return changesBehind.map { "\(Numbers.count($0, "change")) behind" } ?? "behind the log"
+    }
+
+    var style: String { unusable != nil ? "bad" : isFresh ? "good" : "behind" }
+}

@@ -1,0 +1,54 @@
+internal import FetchIndexRecords
+
+/// The commits of the log by hour, with what they inserted, updated and deleted.
+struct CommitChart {
+    private static let mostColumns = 240
+    private static let leastHours = 24.0
+
+    private struct Hours {
+        var commits = 0
+        var (inserted, updated, deleted) = (0, 0, 0)
+    }
+
+    private let headers: [CommitHeader]
+
+    /// O(commits of the log). Throws `StoreError`.
+    init(_ snapshot: Snapshot) throws {
+        headers = try snapshot.commits(after: 0).filter { $0.time.isFinite && abs($0.time) < 1e12 }
+    }
+
+    /// Nil without commits.
+    func figure() -> Figure? {
+        let times = headers.map { ($0.time / 3600).rounded(.down) }
+        guard let last = times.max(), let first = times.min().map({ min($0, last - Self.leastHours + 1) }),
+            last - first < 1e7
+        else { return nil }
+        // So many hours a column.
+        let width = max(1, (Int(last - first) + Self.mostColumns) / Self.mostColumns)
+        var hours = [Hours](repeating: Hours(), count: Int(last - first) / width + 1)
+        for (time, header) in zip(times, headers) {
+            let index = Int(time - first) / width
+            hours[index].commits += 1
+            for changes in header.changes.values {
+                hours[index].inserted &+= changes.inserted
+                hours[index].updated &+= changes.updated
+                hours[index].deleted &+= changes.deleted
+            }
+        }
+        let chart = ColumnChart(
+            hours.enumerated().map { index, hour in
+                let begin = Clock.iso8601((first + Double(index * width)) * 3600)
+                return ColumnChart.Column(
+                    title:
+                        "\(begin): \(Numbers.count(hour.commits, "commit")), \(Numbers.grouped(hour.inserted)) inserted, "
+                        + "\(Numbers.grouped(hour.updated)) updated, \(Numbers.grouped(hour.deleted)) deleted",
+                    values: [hour.inserted, hour.updated, hour.deleted].map(Double.init))
+            }, styles: ["inserted", "updated", "deleted"])
+        let unit = width == 1 ? "an hour" : "\(width) hours"
+        return Figure(
+            title: "Changed objects by hour", top: Numbers.grouped(Int(clamping: Int64(min(chart.greatest, 9e18)))),
+            svg: chart.svg(title: "Changed objects by hour"), left: Clock.iso8601(first * 3600),
+            right: Clock.iso8601((last + 1) * 3600),
+            note: "\(Numbers.count(headers.count, "commit")) in the log; a column is \(unit)")
+    }
+}

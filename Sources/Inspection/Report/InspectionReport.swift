@@ -1,0 +1,131 @@
+package import FetchIndex
+internal import FetchIndexOrderCaches
+internal import FetchIndexRecords
+internal import FetchIndexPlatform
+
+/// The inspection report of a store: one page of HTML that asks for nothing else.
+package struct InspectionReport {
+    package struct Options {
+        /// Whether each cache is compared with an order that is computed anew. O(n log n) a cache.
+        package var verifies = false
+        package var progress: (_ cache: String, _ done: Int, _ total: Int) -> Void = { _, _, _ in }
+
+        package init() {}
+    }
+
+    private let container: PersistentContainer
+    private let options: Options
+    private let information: StoreInformation
+    private let snapshot: Snapshot
+
+    /// Throws `StoreError`.
+    package init(of container: PersistentContainer, _ options: Options = Options()) throws {
+        self.container = container
+        self.options = options
+        // Before the snapshot, which is a reader too.
+        information = try container.information()
+        snapshot = try container.store.snapshot()
+    }
+
+    /// The page, and whether all caches that were verified are right. O(branches and sections of the caches + commits of the log).
+    /// Throws `StoreError`.
+    package func html() throws -> (page: String, isSound: Bool) {
+        let names = try CacheDirectory.names(in: snapshot)
+        let cards = try names.enumerated().map { try card($1, $0) }
+        let page = Page(store: storePart, style: Templates.style, cards: cards, hasCaches: !cards.isEmpty)
+        return (try Templates.render(page, .report), cards.allSatisfy { $0.verified?.defects.isEmpty ?? true })
+    }
+
+    /// The frame of the live page: the store at a glance, and places for what the page's program asks for. O(commits of the log).
+    /// Throws `StoreError`.
+    package func livePage() throws -> String {
+        let store = storePart
+        return try Templates.render(LivePage(title: store.title, store: store, style: Templates.style), .live)
+    }
+
+    package static func livePageWithoutStore() throws -> String {
+        try Templates.render(LivePage(title: "no store", store: nil, style: Templates.style), .live)
+    }
+
+    /// The store at a glance, as a piece of HTML. O(commits of the log). Throws `StoreError`.
+    package func storeHTML() throws -> String { try Templates.render(storePart, .store) }
+
+    /// The card of a cache, as a piece of HTML. O(branches and sections). Throws `StoreError`.
+    package func cardHTML(ofCache name: String) throws -> String { try Templates.render(try card(name, 0), .card) }
+
+    private func card(_ name: String, _ number: Int) throws -> Card {
+        do { return try CacheCard(name, number, container, snapshot, options).card() } catch let error as StoreError {
+            return Card(name: name.visible, anchor: "cache\(number)", defect: "\(error)".visible)
+        }
+    }
+
+    private var storePart: StorePart {
+        let folder = String(information.path.split(separator: "/").last ?? "store")
+        // A log that cannot be read is told by `check`.
+        let commits = (try? CommitChart(snapshot).figure()) ?? nil
+        return StorePart(
+            title: folder.visible, facts: Self.facts(information), entities: information.entities.map(Self.row),
+            file: Self.file(information), fileParts: Self.parts(information),
+            readers: information.readers.map(Self.sentence), commits: commits)
+    }
+
+    private static func facts(_ information: StoreInformation) -> [Fact] {
+        let log = information.log
+        return [
+            Fact(name: "commit", value: Numbers.grouped(Int(clamping: information.commit))),
+            Fact(name: "objects", value: Numbers.grouped(information.entities.reduce(0) { $0 + $1.count })),
+            Fact(
+                name: "file",
+                value: "\(Numbers.bytes(information.fileBytes)), \(Numbers.bytes(information.freeBytes)) of it free"),
+            Fact(
+                name: "log",
+                value: "commits after \(Numbers.grouped(Int(clamping: log.start))), \(Numbers.bytes(log.bytes)) "
+                    + "of at most \(Numbers.bytes(log.limit))"),
+            Fact(name: "format", value: "\(information.format)"),
+        ]
+    }
+
+    private static func row(_ entity: StoreInformation.Entity) -> EntityRow {
+        EntityRow(
+            name: entity.name.visible, count: Numbers.grouped(entity.count),
+            attributes: entity.attributes.map { attribute in
+                "\(attribute.name.visible): \(attribute.type)" + (attribute.isUnique ? ", unique" : "")
+            }.joined(separator: "; "),
+            relationships: entity.relationships.map { relationship in
+                "\(relationship.name.visible): \(relationship.isToMany ? "many" : "one") of \(relationship.destination.visible)"
+            }.joined(separator: "; "))
+    }
+
+    /// The tables, the greatest first, and what is free; pages of LMDB's own are left out.
+    private static func shares(_ information: StoreInformation) -> [(name: String, bytes: Int)] {
+        let tables = information.tables.filter { $0.bytes > 0 }.map { (name: $0.name, bytes: $0.bytes) }
+        return tables.sorted { ($1.bytes, $0.name) < ($0.bytes, $1.name) } + [("free", information.freeBytes)]
+    }
+
+    private static func style(_ name: String, _ index: Int) -> String { name == "free" ? "free" : "part\(index)" }
+
+    private static func file(_ information: StoreInformation) -> Figure {
+        let parts = shares(information).enumerated().map { index, share in
+            (
+                title: "\(share.name): \(Numbers.bytes(share.bytes))", value: Double(share.bytes),
+                style: style(share.name, index)
+            )
+        }
+        return Figure(title: "The file by table", svg: ShareBar(parts).svg(title: "The file by table"))
+    }
+
+    private static func parts(_ information: StoreInformation) -> [FilePart] {
+        shares(information).enumerated().map { index, share in
+            FilePart(name: share.name, size: Numbers.bytes(share.bytes), style: style(share.name, index))
+        }
+    }
+
+    private static func sentence(_ reader: StoreInformation.Reader) -> String {
+        let process = "process \(reader.process)\(reader.program.map { " (\($0.visible))" } ?? "")"
+        if reader.age == 0 { return "\(process) sees the newest transaction" }
+        let time =
+            reader.seconds.map { ", \(reader.isOlder ? "more than " : "")\(Numbers.span(seconds: $0)) old" } ?? ""
+        return "\(process) is \(Numbers.count(reader.age, "transaction")) behind\(time), "
+            + "and pins \(Numbers.bytes(reader.pinnedBytes))"
+    }
+}

@@ -1,0 +1,75 @@
+internal import FetchIndex
+internal import FetchIndexOrderCaches
+internal import FetchIndexRecords
+
+/// The rows of a cache by section.
+struct SectionChart {
+    private static let mostColumns = 240
+    private static let mostLargest = 8
+    private static let mostNameLength = 60
+    /// Of an order with more sections, not all are read.
+    private static let mostRead = 20_000
+
+    private let order: SectionedOrder
+    /// All of them; empty where there are too many to read.
+    private let sections: [OrderSection]
+
+    /// Nil for a cache without sections, or one that cannot be used. O(log n + sections that are read). Throws `StoreError`.
+    init?(ofCache name: String, in container: PersistentContainer, _ snapshot: Snapshot) throws {
+        guard let order = try container.caches.storedOrder(name, in: snapshot), order.shape.hasSections,
+            order.sectionCount > 0
+        else { return nil }
+        self.order = order
+        sections =
+            order.sectionCount > Self.mostRead
+            ? [] : try container.caches.storedSections(name, in: snapshot, limit: Self.mostRead)
+    }
+
+    /// The greatest sections; nothing where not all were read.
+    var largest: [Fact] {
+        sections.enumerated().sorted { ($1.element.count, $0.offset) < ($0.element.count, $1.offset) }
+            .prefix(Self.mostLargest).map { Fact(name: Self.shownName($1), value: Numbers.grouped($1.count)) }
+    }
+
+    func figure() throws -> Figure {
+        let columns = try sections.isEmpty ? means() : greatest()
+        let chart = ColumnChart(columns, styles: ["part0"])
+        let each = (order.sectionCount + columns.count - 1) / columns.count
+        let note =
+            sections.isEmpty
+            ? "a column is the mean of \(each) sections" : "a column is the largest of \(each) sections"
+        return Figure(
+            title: "Rows by section", top: Numbers.grouped(Int(chart.greatest.rounded())),
+            svg: chart.svg(title: "Rows by section"), left: Self.shownName(try order.section(at: 0)),
+            right: Self.shownName(try order.section(at: order.sectionCount - 1)), note: each > 1 ? note : "")
+    }
+
+    private func greatest() -> [ColumnChart.Column] {
+        ColumnChart.reduced(sections, to: Self.mostColumns) { group in
+            let names = [group.first, group.last].compactMap { $0.map(Self.shownName) }
+            let range = group.count == 1 ? names[0] : "\(names[0]) to \(names[names.count - 1])"
+            let most = group.map(\.count).max() ?? 0
+            return ColumnChart.Column(title: "\(range): \(Numbers.grouped(most))", values: [Double(most)])
+        }
+    }
+
+    /// By the ranks of the first sections of each column. O(columns x log n).
+    private func means() throws -> [ColumnChart.Column] {
+        let width = (order.sectionCount + Self.mostColumns - 1) / Self.mostColumns
+        let starts = try stride(from: 0, to: order.sectionCount, by: width).map { ($0, try order.section(at: $0)) }
+        return starts.indices.map { index in
+            let (first, section) = starts[index]
+            let isLast = index == starts.count - 1
+            let end = isLast ? order.rowCount : starts[index + 1].1.rowsBefore
+            let count = (isLast ? order.sectionCount : starts[index + 1].0) - first
+            let mean = Double(end - section.rowsBefore) / Double(count)
+            return ColumnChart.Column(
+                title: "\(count) sections from \(Self.shownName(section)): \(Numbers.rounded(mean, places: 1)) each",
+                values: [mean])
+        }
+    }
+
+    private static func shownName(_ section: OrderSection) -> String {
+        section.isNull ? "no value" : section.name.isEmpty ? "empty text" : section.name.shortened(to: mostNameLength)
+    }
+}

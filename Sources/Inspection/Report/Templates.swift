@@ -1,0 +1,52 @@
+internal import Mustache
+
+/// The templates of the pages and their pieces.
+package enum Templates {
+    enum Name: String, CaseIterable { case report, live, store, card }
+
+    /// A template that does not parse is a mistake of its module, whose tests meet it.
+    struct Malformed: Error { let name: String }
+
+    package static let style = String(decoding: PackageResources.report_css, as: UTF8.self)
+
+    private static let library: MustacheLibrary = {
+        _ = markup
+        var library = MustacheLibrary()
+        for name in Name.allCases {
+            try? library.register(String(decoding: name.source, as: UTF8.self), named: name.rawValue)
+        }
+        return library
+    }()
+
+    static func render(_ values: Any, _ name: Name) throws -> String {
+        guard let text = library.render(values, withTemplate: name.rawValue) else {
+            throw Malformed(name: name.rawValue)
+        }
+        return text
+    }
+
+    /// Renders a page with a template of another module.
+    package static func render(_ values: Any, template: [UInt8]) throws -> String {
+        _ = markup
+        return try MustacheTemplate(string: String(decoding: template, as: UTF8.self)).render(values)
+    }
+
+    /// The registry is global: once is enough.
+    private static let markup: Void = MustacheContentTypes.register(Markup(), named: "MARKUP")
+
+    /// Escapes scalar by scalar: a character may begin with a scalar that hides a "<".
+    private struct Markup: MustacheContentType {
+        func escapeText(_ text: String) -> String { SVG.escaped(text) }
+    }
+}
+
+extension Templates.Name {
+    fileprivate var source: [UInt8] {
+        switch self {
+        case .report: PackageResources.report_mustache
+        case .live: PackageResources.live_mustache
+        case .store: PackageResources.store_mustache
+        case .card: PackageResources.card_mustache
+        }
+    }
+}

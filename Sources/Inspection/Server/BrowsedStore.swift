@@ -1,0 +1,238 @@
+internal import FetchIndex
+internal import FetchIndexRecords
+internal import FetchIndexInspection
+internal import FetchIndexPlatform
+
+/// The store that is shown: opened again when it was moved, and followed for all who listen.
+actor BrowsedStore {
+    private static let pollInterval = Duration.seconds(1)
+    private static let keepAliveInterval = Duration.seconds(10)
+    /// How long a view without listeners is kept.
+    private static let idleTime = Duration.seconds(2)
+    /// A listener that does not take its events is left: it connects again, and learns the whole state.
+    private static let mostWaitingEvents = 256
+    /// A follower whose advance took longer rests this many times as long.
+    private static let (longAdvance, restFactor) = (Duration.milliseconds(20), 4)
+
+    private struct Listener {
+        let cache: String?
+        let continuation: AsyncStream<ServerEvent>.Continuation
+    }
+
+    private struct Viewed {
+        let view: CacheView
+        var lastUse = ContinuousClock.now
+        var follower: Task<Void, Never>?
+    }
+
+    private let path: String
+    nonisolated let reports = Reports()
+    /// So that the state of the caches does not wait for pages and cards.
+    private let summarizer = Reports()
+    private var container: PersistentContainer?
+    private var problem: String?
+    /// What the listeners know of the caches; nil when they must be told of all.
+    private var summaries: [CacheSummary]?
+    private var lastCommit: UInt64?
+    private var views: [String: Viewed] = [:]
+    private var listeners: [Int: Listener] = [:]
+    private var nextListener = 0
+
+    /// Throws `StoreError` unless there is a store that can be opened.
+    init(at path: String) throws {
+        self.path = path
+        container = try Self.open(path)
+    }
+
+    private static func open(_ path: String) throws -> PersistentContainer {
+        var options = Store.Options()
+        options.isReadOnly = true
+        options.remembersOpenings = false
+        return try PersistentContainer(path: path, options: options)
+    }
+
+    // MARK: For requests
+
+    /// The store. Throws `StoreError` when it cannot be opened now.
+    func current() throws -> PersistentContainer {
+        if let container { return container }
+        let opened = try Self.open(path)
+        container = opened
+        return opened
+    }
+
+    func view(of cache: String) throws -> CacheView {
+        let container = try current()
+        var viewed = views[cache] ?? Viewed(view: CacheView(cache, in: container))
+        viewed.lastUse = .now
+        views[cache] = viewed
+        // Also without listeners: a view that stands still would pin what others delete.
+        follow(viewed.view)
+        return viewed.view
+    }
+
+    /// Events of the store, and of the rows of one cache.
+    func events(ofCache cache: String?) async -> AsyncStream<ServerEvent> {
+        // Without listeners they are not kept up to date.
+        if summaries == nil, let container { summaries = try? await summarizer.summaries(of: container) }
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: ServerEvent.self, bufferingPolicy: .bufferingOldest(Self.mostWaitingEvents))
+        let number = nextListener
+        nextListener += 1
+        listeners[number] = Listener(cache: cache, continuation: continuation)
+        continuation.onTermination = { [weak self] _ in
+            guard let self else { return }
+            Task { await self.remove(number) }
+        }
+        send("problem", ProblemEvent(sentence: problem), to: continuation)
+        if let summaries { send("caches", CachesEvent(summaries, isWhole: true), to: continuation) }
+        if let cache { _ = try? view(of: cache) }
+        return stream
+    }
+
+    private func remove(_ number: Int) { listeners[number] = nil }
+
+    // MARK: Following
+
+    /// Follows the store until the task is cancelled.
+    func run() async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.repeatedly(every: Self.pollInterval) { await $0.poll() } }
+            group.addTask { await self.repeatedly(every: Self.keepAliveInterval) { await $0.keepAlive() } }
+        }
+        close()
+        for listener in listeners.values { listener.continuation.finish() }
+    }
+
+    private nonisolated func repeatedly(every pause: Duration, _ body: (BrowsedStore) async -> Void) async {
+        while !Task.isCancelled {
+            await body(self)
+            try? await Task.sleep(for: pause)
+        }
+    }
+
+    private func keepAlive() {
+        for listener in listeners.values { send(.keepAlive, to: listener.continuation) }
+    }
+
+    /// Finds out whether the store is in its place and what its caches are, and tells the listeners.
+    private func poll() async {
+        do {
+            let container = try current()
+            try container.store.requireInPlace()
+            let commit = try container.store.snapshot().commit
+            setProblem(nil)
+            if listeners.isEmpty {
+                summaries = nil
+            } else {
+                update(try await summarizer.summaries(of: container), commit)
+            }
+        } catch {
+            // What is there next is another store.
+            if case StoreError.moved = error { close() }
+            setProblem("\(error)".visible)
+        }
+        for (name, viewed) in views where viewed.lastUse.duration(to: .now) > Self.idleTime {
+            if !listeners.values.contains(where: { $0.cache == name }) { drop(name) }
+        }
+    }
+
+    private func update(_ new: [CacheSummary], _ commit: UInt64) {
+        let known = summaries ?? []
+        let old = Dictionary(known.map { ($0.name, $0) }) { first, _ in first }
+        let changed = new.filter { old[$0.name] != $0 }
+        let names = Set(new.map(\.name))
+        let removed = known.map(\.name).filter { !names.contains($0) }
+        let isChange = summaries == nil || !changed.isEmpty || !removed.isEmpty
+        if isChange { broadcast("caches", CachesEvent(changed, removed: removed, isWhole: summaries == nil)) }
+        summaries = new
+        if isChange || commit != lastCommit { broadcast("store", StoreEvent()) }
+        lastCommit = commit
+        // A cache that was built for another request, or deleted, made no commit.
+        for name in changed.map(\.name) + removed {
+            if let view = views[name]?.view { Task { await advance(view) } }
+        }
+    }
+
+    private func setProblem(_ sentence: String?) {
+        if sentence == problem { return }
+        problem = sentence
+        broadcast("problem", ProblemEvent(sentence: sentence))
+        if sentence == nil { beginAnew() }
+    }
+
+    /// Opens the caches that are listened to in the store that is there now.
+    private func beginAnew() {
+        for name in Set(listeners.values.compactMap(\.cache)) {
+            _ = try? view(of: name)
+            broadcast("rows", RowsEvent(cache: name, isReset: true), ofCache: name)
+        }
+    }
+
+    private func close() {
+        for name in Array(views.keys) { drop(name) }
+        container = nil
+        summaries = nil
+    }
+
+    private func drop(_ name: String) {
+        views[name]?.follower?.cancel()
+        views[name] = nil
+        // An order that was caught up in memory may have been large.
+        Memory.giveBack()
+    }
+
+    /// Advances a view with each commit, and tells those who look at it.
+    private func follow(_ view: CacheView) {
+        guard let container, views[view.name]?.follower == nil else { return }
+        views[view.name]?.follower = Task { [commits = container.commits] in
+            for await _ in commits {
+                let start = ContinuousClock.now
+                await advance(view)
+                // A cache that nobody brings up to date costs more with each commit.
+                let time = ContinuousClock.now - start
+                if time > Self.longAdvance { try? await Task.sleep(for: time * Self.restFactor) }
+            }
+            // The store was moved, and may be back before that is noticed.
+            if !Task.isCancelled, views[view.name]?.view === view {
+                drop(view.name)
+                if problem == nil { beginAnew() }
+            }
+        }
+    }
+
+    private func advance(_ view: CacheView) async {
+        let event: RowsEvent?
+        // Why it failed is told when the rows are asked for again.
+        do { event = try await view.advance() } catch { event = RowsEvent(cache: view.name, isReset: true) }
+        if let event, views[view.name]?.view === view { broadcast("rows", event, ofCache: view.name) }
+    }
+
+    // MARK: Telling
+
+    private func broadcast(_ name: String, _ message: some Encodable & Sendable, ofCache cache: String? = nil) {
+        for listener in listeners.values where cache == nil || listener.cache == cache {
+            send(name, message, to: listener.continuation)
+        }
+    }
+
+    private func send(
+        _ name: String, _ message: some Encodable & Sendable, to continuation: AsyncStream<ServerEvent>.Continuation
+    ) {
+        guard let event = try? ServerEvent(name, message) else { return }
+        send(event, to: continuation)
+    }
+
+    private func send(_ event: ServerEvent, to continuation: AsyncStream<ServerEvent>.Continuation) {
+        if case .dropped = continuation.yield(event) { continuation.finish() }
+    }
+}
+
+extension CachesEvent {
+    init(_ summaries: [CacheSummary], removed: [String] = [], isWhole: Bool = false) {
+        self.init(
+            caches: summaries.map {
+                Cache(name: $0.name, shownName: $0.shownName, state: $0.state, style: $0.style)
+            }, removed: removed, isWhole: isWhole)
+    }
+}

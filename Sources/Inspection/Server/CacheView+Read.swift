@@ -1,0 +1,112 @@
+internal import FetchIndex
+internal import FetchIndexModels
+internal import FetchIndexPredicates
+internal import FetchIndexRecords
+internal import FetchIndexPlatform
+internal import FetchIndexInspection
+
+/// What the page asks of the rows.
+extension CacheView {
+    /// Rows or sections in an answer.
+    private static let mostRows = 500
+    private static let mostTextLength = 300
+    /// How long a search reads until it answers with what it has found.
+    private static let searchTime = Duration.milliseconds(12)
+
+    /// The first thing that the page asks for: as new as can be.
+    func view() throws -> ViewMessage {
+        _ = try bringUpToDate()
+        return try read { opened, order in
+            ViewMessage(
+                state: opened.changes.state,
+                columns: order.attributeColumns.map {
+                    ViewMessage.Column(name: $0.name.visible, kind: Self.kind($0.type))
+                }, hasSections: opened.controller.sectionKey != nil, count: order.rowCount,
+                sectionCount: order.sectionCount)
+        }
+    }
+
+    private static func kind(_ type: ValueType) -> String {
+        switch type {
+        case .integer, .double, .decimal: "number"
+        case .date: "date"
+        default: "text"
+        }
+    }
+
+    /// Rows by their numbers over all sections. O(log n + rows).
+    func rows(from start: Int, limit: Int) throws -> RowsMessage {
+        try read { _, order in
+            guard start >= 0, start < order.rowCount else { return RowsMessage(rows: []) }
+            var rows: [RowsMessage.Row] = []
+            var section: (index: Int, name: String?)?
+            let columns = order.attributeColumns.count
+            try order.forEachRow(from: start, limit: min(limit, Self.mostRows)) { row in
+                if section?.index != row.path.section {
+                    let found = try order.section(at: row.path.section)
+                    section = (row.path.section, found.isNull ? nil : Self.shown(found.name))
+                }
+                rows.append(
+                    RowsMessage.Row(
+                        id: Self.text(row.id), section: row.path.section, sectionRow: row.path.row,
+                        sectionName: section?.name, values: try Self.values(row, columns)))
+            }
+            return RowsMessage(rows: rows)
+        }
+    }
+
+    /// O(log n + sections).
+    func sections(from start: Int, limit: Int) throws -> SectionsMessage {
+        try read { _, order in
+            var left = min(limit, Self.mostRows)
+            var sections: [SectionsMessage.Section] = []
+            guard start >= 0, start < order.sectionCount, left > 0 else { return SectionsMessage(sections: []) }
+            try order.forEachSection(from: start) { section in
+                sections.append(
+                    SectionsMessage.Section(
+                        name: section.isNull ? nil : Self.shown(section.name), count: section.count,
+                        rowsBefore: section.rowsBefore))
+                left -= 1
+                return left > 0
+            }
+            return SectionsMessage(sections: sections)
+        }
+    }
+
+    /// Where an object is now. O(log n).
+    func place(of id: UInt64) throws -> PlaceMessage {
+        try read { opened, _ in PlaceMessage(row: opened.controller.row(of: RecordKey(rawValue: id))) }
+    }
+
+    /// Rows that match a predicate, from one on, for so long as a search may take.
+    func search(_ format: String, from start: Int, limit: Int) throws -> SearchMessage {
+        let predicate = try MalformedPredicate.naming(format) { try FetchPredicate(format: format, argumentArray: []) }
+        return try read { opened, order in
+            let end = ContinuousClock.now + Self.searchTime
+            let most = min(max(1, limit), Self.mostRows)
+            let columns = order.attributeColumns.count
+            var matches: [SearchMessage.Match] = []
+            let next = try order.search(predicate, from: max(0, start)) { _ in
+                matches.count >= most || ContinuousClock.now >= end
+            } _: { number, row in
+                matches.append(
+                    SearchMessage.Match(id: Self.text(row.id), number: number, values: try Self.values(row, columns)))
+            }
+            return SearchMessage(
+                matches: matches, next: next, count: order.rowCount, state: opened.changes.state)
+        }
+    }
+
+    static func text(_ id: ObjectID) -> String { String(id.key.rawValue) }
+
+    private static func values(_ row: borrowing FetchedRow, _ count: Int) throws -> [String?] {
+        var values: [String?] = []
+        for index in 0..<count {
+            let value = try row.value(at: index)
+            values.append(value == .null ? nil : shown(value.description))
+        }
+        return values
+    }
+
+    private static func shown(_ text: String) -> String { text.shortened(to: mostTextLength) }
+}

@@ -1,0 +1,199 @@
+internal import FetchIndex
+internal import FetchIndexModels
+internal import FetchIndexOrderCaches
+internal import FetchIndexPredicates
+internal import FetchIndexRecords
+internal import Synchronization
+internal import FetchIndexPlatform
+internal import FetchIndexInspection
+
+/// The rows of a cache as they are now, by rank. Nothing is loaded in advance, and nothing is written.
+actor CacheView {
+    private static let mostEvents = 1000
+    /// A cache further behind shows no rows: catching it up in memory would take too long.
+    private static let mostBehind = 1_000_000
+    /// The number of the newest state of any view.
+    private static let lastState = Mutex(0)
+
+    struct Opened {
+        let context: ManagedObjectContext
+        let controller: FetchedResultsController<ManagedObject>
+        let changes: Changes
+        let identity: CacheIdentity
+        let modelVersion: UInt32
+    }
+
+    /// Collects what the controller tells until it is passed on.
+    final class Changes: FetchedResultsControllerDelegate {
+        typealias Object = ManagedObject
+
+        var batches: [ResultsChange] = []
+        var failure: (any Error)?
+        var state = CacheView.nextState()
+
+        func controller(_ controller: FetchedResultsController<ManagedObject>, didChange change: ResultsChange) {
+            batches.append(change)
+            state = CacheView.nextState()
+        }
+
+        func controller(_ controller: FetchedResultsController<ManagedObject>, didFailWith error: any Error) {
+            failure = error
+        }
+    }
+
+    nonisolated let name: String
+    nonisolated private let container: PersistentContainer
+    private let executor: QueueExecutor
+    private var opened: Opened?
+    /// Whether those who look at the rows must be told to begin anew.
+    private var needsReset = false
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    init(_ name: String, in container: PersistentContainer) {
+        (self.name, self.container) = (name, container)
+        executor = QueueExecutor("rows of \(name)")
+    }
+
+    private static func nextState() -> Int {
+        lastState.withLock { state in
+            state += 1
+            return state
+        }
+    }
+
+    // MARK: Opening and following
+
+    /// Throws `Unshown` for a cache whose rows could only be shown by computing its order.
+    private func identity(in snapshot: Snapshot) throws -> CacheIdentity {
+        let state = try container.caches.state(of: name, in: snapshot)
+        guard let header = state.header, state.unusable == nil else {
+            throw Unshown(
+                name, "is unusable (\(state.unusable?.rawValue ?? "damaged")); a fetch with its request builds it anew")
+        }
+        guard let behind = state.changesBehind, behind <= Self.mostBehind else {
+            throw Unshown(name, "is too far behind to show its rows; fetchindex refresh brings it up to date")
+        }
+        guard let request = try? CacheRequest(ofStored: name, in: snapshot) else {
+            throw Unshown(name, "has a key that only its program knows, so its rows cannot be shown")
+        }
+        guard request.order.identity == header.identity else {
+            throw Unshown(name, "was built with other rules of text order; a fetch with its request builds it anew")
+        }
+        return header.identity
+    }
+
+    private func open() throws -> Opened {
+        let snapshot = try container.store.snapshot()
+        let identity: CacheIdentity
+        do { identity = try self.identity(in: snapshot) } catch {
+            close()
+            throw error
+        }
+        if let opened, opened.identity == identity, opened.modelVersion == snapshot.modelVersion { return opened }
+        close()
+        let definition = try OrderDefinition(identity, in: snapshot.model)
+        let context = container.newContext()
+        var fetch = FetchRequest<ManagedObject>(entityName: definition.entity)
+        fetch.predicate = definition.predicate
+        fetch.sortKeys = definition.sortKeys
+        fetch.includesSubentities = definition.includesSubentities
+        fetch.aggregates = definition.aggregates
+        let controller = try FetchedResultsController(
+            fetch, context, sectionKey: definition.sectionKey, sectionOrder: definition.sectionOrder, cacheName: name,
+            requiresSortKeys: false)
+        let changes = Changes()
+        controller.delegate = changes
+        try controller.performFetch()
+        let new = Opened(
+            context: context, controller: controller, changes: changes, identity: identity,
+            modelVersion: snapshot.modelVersion)
+        opened = new
+        return new
+    }
+
+    private func close() {
+        if opened != nil { needsReset = true }
+        opened = nil
+    }
+
+    /// Opens the order, or brings it to the newest commit. What that changes is kept for `advance`.
+    func bringUpToDate() throws -> Opened {
+        let current = try open()
+        do {
+            try current.context.mergeChanges()
+            if let failure = current.changes.failure { throw failure }
+        } catch {
+            close()
+            throw error
+        }
+        return current
+    }
+
+    /// Advances to the newest commit. The result is what changed since it was last asked for; nil for nothing. Throws `StoreError`
+    /// and `Unshown`.
+    func advance() throws -> RowsEvent? {
+        // Nobody has asked for rows.
+        if opened == nil, !needsReset { return nil }
+        let current: Opened
+        do { current = try bringUpToDate() } catch {
+            // What follows tells the reason to those who ask.
+            needsReset = false
+            throw error
+        }
+        defer { current.changes.batches = [] }
+        if needsReset {
+            needsReset = false
+            return RowsEvent(cache: name, isReset: true)
+        }
+        return current.changes.batches.isEmpty ? nil : event(current)
+    }
+
+    private func event(_ opened: Opened) -> RowsEvent {
+        let order = opened.controller
+        var event = RowsEvent(cache: name, state: opened.changes.state)
+        event.count = order.fetchedObjects?.count ?? 0
+        event.sectionCount = order.sections.count
+        var (inserted, updated, moved, deleted, other) = (0, 0, 0, 0, false)
+        for batch in opened.changes.batches {
+            if batch.rebuilt != nil { other = true }
+            if !batch.sections.isEmpty { event.shifts = true }
+            for row in batch.rows {
+                let kind: String
+                switch row {
+                case .insert: (kind, inserted) = ("inserted", inserted + 1)
+                case .update: (kind, updated) = ("updated", updated + 1)
+                case .move: (kind, moved) = ("moved", moved + 1)
+                case .delete: (kind, deleted) = ("deleted", deleted + 1)
+                }
+                if event.rows.count < Self.mostEvents { event.rows.append([Self.text(row.id), kind]) }
+            }
+        }
+        event.shifts = event.shifts || inserted + moved + deleted > 0 || other
+        let parts = [(inserted, "inserted"), (updated, "updated"), (moved, "moved"), (deleted, "deleted")]
+        let words = parts.filter { $0.0 > 0 }.map { "\(Numbers.grouped($0.0)) \($0.1)" }
+        event.sentence = other ? "the order was computed anew" : words.joined(separator: ", ")
+        return event
+    }
+
+    /// Calls the body with the order. What has been opened is advanced by its follower.
+    func read<Result>(_ body: (Opened, FetchedOrder) throws -> Result) throws -> Result {
+        let current = try opened ?? open()
+        do {
+            guard let order = try current.controller.savedOrder() else {
+                throw current.controller.failure ?? Unshown(name, "cannot be read")
+            }
+            return try body(current, order)
+        } catch let error as StoreError {
+            close()
+            throw error
+        }
+    }
+}
+
+/// Why the rows of a cache are not shown.
+struct Unshown: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ name: String, _ reason: String) { description = "the cache \"\(name.visible)\" \(reason)" }
+}

@@ -1,0 +1,41 @@
+internal import FetchIndexPlatform
+internal import FlyingSocks
+
+/// Serves the live page of a store on this machine's loopback, to those who know its address.
+package enum PageServer {
+    /// The port is in use, or may not be used.
+    package struct CannotListen: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    /// Descriptors that must be free for a server: those of the store, the socket and its pool, the reserve, and a few connections.
+    package static let leastDescriptors = 8 + LoopbackServer.reservedDescriptors + 4
+
+    /// Serves a store until the task is cancelled. Port 0 takes a free one. Throws `StoreError`, `CannotListen`, and what the
+    /// closure throws.
+    package static func run(
+        storeAt path: String, port: UInt16, whenListening: (_ address: String) throws -> Void
+    ) async throws {
+        let store = try BrowsedStore(at: path)
+        let server: LoopbackServer
+        do { server = try LoopbackServer(port: port) } catch { throw cannotListen(on: port, error) }
+        let gate = PageGate(port: server.port)
+        let handler = PageHandler(store: store, gate: gate)
+        // From here on requests wait until they are accepted.
+        try whenListening("http://127.0.0.1:\(server.port)/\(gate.token)/")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await store.run() }
+            group.addTask { try await server.run(trusting: { gate.path(of: $0) != nil }) { await handler.answer($0) } }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+
+    private static func cannotListen(on port: UInt16, _ error: any Error) -> CannotListen {
+        var reason = "\(error)"
+        if case .failed(_, let number, _) = error as? SocketError { reason = SystemError(rawValue: number).description }
+        return CannotListen(
+            description:
+                "port \(port) of 127.0.0.1 cannot be used: \(reason); --port takes another, or 0 for a free one")
+    }
+}

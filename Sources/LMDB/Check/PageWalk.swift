@@ -1,0 +1,167 @@
+internal import FetchIndexPlatform
+/// A walk over all pages of one committed state of a data file, without LMDB, which trusts them.
+///
+/// It holds the two trees of a meta page and the trees of the named tables against LMDB's page format: every page where
+/// its parent says and of the kind that it must be, nodes within their page, keys in order, counts as they are kept, and
+/// every page used once or free. What values hold is not looked at, but for the free list's. O(pages) time, and two bits
+/// of memory per page. No page is visited twice, so that damage cannot make the walk endless.
+final class PageWalk {
+    let file: DataFile
+    let meta: MetaPage
+    /// Pages that are in the file.
+    let filePages: UInt64
+    private(set) var used: PageSet
+    private(set) var free: PageSet
+    var report = PageReport()
+
+    /// `fileLength` was asked after the meta page was read: a writer makes the file longer before it writes that page.
+    init(_ file: consuming DataFile, _ meta: MetaPage, fileLength: Int) throws {
+        filePages = UInt64(fileLength / meta.pageSize)
+        // The free list may name pages that were never written, at the end, and takes eight bytes for each.
+        guard meta.pageCount <= filePages + UInt64(fileLength / 8) else {
+            throw Self.cutOff(fileLength: fileLength, meta)
+        }
+        self.file = file
+        self.meta = meta
+        used = PageSet(below: Int(meta.pageCount))
+        free = PageSet(below: Int(meta.pageCount))
+    }
+
+    static func cutOff(fileLength: Int, _ meta: MetaPage) -> DataFileError {
+        .damaged(
+            "its data.mdb is cut off: it has \(fileLength) bytes, and should have \(meta.pageCount) pages of \(meta.pageSize)"
+        )
+    }
+
+    /// All pages of all trees. Tables that are expected have these keys.
+    func walk(expecting tables: [TableDescription]) throws {
+        try walkFreeList()
+        var found: [(name: String, tree: TreeRecord)] = []
+        let counts = try walk(meta.main, "the main tree", keys: .bytes) { page, key, value in
+            let name = String(decoding: page.bytes(key), as: UTF8.self)
+            guard case .table(let range) = value, range.count == TreeRecord.length else {
+                return "does not hold a table under the name \"\(name)\""
+            }
+            let bytes = page.bytes(range)
+            found.append((name, TreeRecord(bytes.span.bytes)))
+            return nil
+        }
+        compare(counts, with: meta.main, "the main tree")
+        for (name, tree) in found {
+            let subject = "table \"\(name)\""
+            if let defect = tree.defect(pageCount: meta.pageCount) {
+                report.add("\(subject) \(defect)")
+                continue
+            }
+            let keys = tables.first { $0.name == name }?.keys ?? tree.keys ?? .bytes
+            if keys != tree.keys { report.add("\(subject) has keys of another kind than it should") }
+            let counts = try walk(tree, subject, keys: keys) { _, _, value in
+                switch value {
+                case .here, .overflow: nil
+                case .table: "holds a table where a value should be"
+                case .unknown(let flags): "has a node with the flags \(flags)"
+                }
+            }
+            compare(counts, with: tree, subject)
+            report.tables[name] = counts
+        }
+        for table in tables where !found.contains(where: { $0.name == table.name }) {
+            report.add("table \"\(table.name)\" is missing")
+        }
+        checkLostPages()
+    }
+
+    private func checkLostPages() {
+        report.freePages = free.count
+        guard report.isWhole else { return }
+        let lost = meta.pageCount - MetaPage.count - UInt64(used.count) - UInt64(free.count)
+        if lost > 0 { report.add("\(counted(lost, "page is", "pages are")) neither used nor free") }
+    }
+
+    // MARK: Pages
+
+    /// Takes pages as used, from the given one on. False when they are not to be read, and what is wrong was reported.
+    func use(_ page: PageNumber, count: UInt64 = 1, _ subject: String) -> Bool {
+        guard page >= MetaPage.count, page < meta.pageCount, count >= 1, count <= meta.pageCount - page else {
+            let run = count == 1 ? "page \(page)" : "\(count) pages from \(page) on"
+            report.add("\(run): \(subject) leads there, and the last page is \(meta.lastPage)")
+            return false
+        }
+        guard page + count <= filePages else {
+            report.add("page \(page): \(subject) leads there, past the end of the file")
+            return false
+        }
+        for number in page..<page + count {
+            // The rest of a run is not looked at: many values may name one run, as long as the file.
+            guard used.insert(number) else {
+                report.add("page \(number): it is used twice, the second time by \(subject)")
+                return false
+            }
+            if free.contains(number) { report.add("page \(number): it is used by \(subject) and in the free list") }
+        }
+        return true
+    }
+
+    /// Takes a page as free.
+    func release(_ page: PageNumber) {
+        guard page >= MetaPage.count, page < meta.pageCount else {
+            report.add("page \(page): the free list names it, and the last page is \(meta.lastPage)")
+            return
+        }
+        if used.contains(page) { report.add("page \(page): it is used and in the free list") }
+        if !free.insert(page) { report.add("page \(page): the free list names it twice") }
+    }
+
+    func read(_ page: PageNumber, byteCount: Int) throws -> [UInt8] {
+        try file.bytes(at: Int(page) * meta.pageSize, count: byteCount)
+    }
+
+    private func compare(_ counts: TreeStatistics, with tree: TreeRecord, _ subject: String) {
+        let pairs = [
+            ("branch pages", counts.branchPages, tree.branchPages), ("leaf pages", counts.leafPages, tree.leafPages),
+            ("overflow pages", counts.overflowPages, tree.overflowPages), ("entries", counts.entries, tree.entries),
+        ]
+        for (what, found, kept) in pairs where UInt64(found) != kept {
+            report.add("\(subject) counts \(kept) \(what) and has \(found)")
+        }
+    }
+}
+
+extension PageWalk {
+    /// The free list: lists of pages by the transaction that freed them.
+    ///
+    ///     transaction 8 (integer key)    count 8 | page 8 x count, in descending order | [room]
+    func walkFreeList() throws {
+        let subject = "the free list"
+        let counts = try walk(meta.freeList, subject, keys: .integers) { page, key, value in
+            let keyBytes = page.bytes(key)
+            let transaction = keyBytes.span.bytes.unsafeLoadUnaligned(as: UInt64.self)
+            if transaction > self.meta.transaction { return "names pages that transaction \(transaction) is to free" }
+            switch value {
+            case .here(let range): return self.release(listed: page.bytes(range))
+            case .overflow(let first, let byteCount):
+                let bytes = try self.file.bytes(
+                    at: Int(first) * self.meta.pageSize + PageView.headerLength, count: byteCount)
+                return bytes.count == byteCount ? self.release(listed: bytes) : "has a list that the file cuts off"
+            case .table, .unknown: return "has a node that is not a list of pages"
+            }
+        }
+        compare(counts, with: meta.freeList, subject)
+    }
+
+    private func release(listed bytes: [UInt8]) -> String? {
+        let list = bytes.span.bytes
+        guard bytes.count >= 8, bytes.count % 8 == 0 else { return "has a list of \(bytes.count) bytes" }
+        let count = list.unsafeLoadUnaligned(as: UInt64.self)
+        guard count < UInt64(bytes.count / 8) else { return "has a list of \(count) pages in \(bytes.count) bytes" }
+        var last = PageNumber.max
+        var isInOrder = true
+        for index in 0..<Int(count) {
+            let page = list.unsafeLoadUnaligned(fromByteOffset: 8 + 8 * index, as: UInt64.self)
+            if page >= last { isInOrder = false }
+            last = page
+            release(page)
+        }
+        return isInOrder ? nil : "has a list that is not in order"
+    }
+}

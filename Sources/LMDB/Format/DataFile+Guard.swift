@@ -1,0 +1,70 @@
+internal import FetchIndexPlatform
+
+extension DataFile {
+    /// The number of looks at a file that others are writing, before it is called damaged.
+    private static let tries = 50
+    private static let pauseInMicroseconds: UInt32 = 2000
+
+    /// Throws `DataFileError` unless LMDB can open the files of a folder safely: LMDB trusts the meta pages, and reading a
+    /// page beyond the end of the file kills the process.
+    ///
+    /// The lock file is examined without opening it: closing it would drop the locks that this process has on it.
+    package static func checkFiles(inFolder path: String, creates: Bool, _ witness: Witness?) throws {
+        let lengths = try requirePlainFiles(["data.mdb", "lock.mdb"], inFolder: path)
+        if let length = lengths["lock.mdb"], (1..<shortestLockFile).contains(length) {
+            throw DataFileError.foreign("its lock.mdb is not LMDB's; it may be deleted when no process has it open")
+        }
+        var last: (metas: [MetaPage], length: Int, error: any Error)?
+        for _ in 1...tries {
+            guard let file = try DataFile(inFolder: path) else { return }  // LMDB makes it, or says that it is missing
+            if creates, try file.length() == 0 { return }
+            if let metas = try MetaPage.both(of: file) {
+                let length = try file.length()
+                guard let error = try defect(of: file, metas, length, witness) else { return }
+                // No writer was active between two looks.
+                if let last, last.metas == metas, last.length == length { throw error }
+                last = (metas, length, error)
+            }
+            usleep(pauseInMicroseconds)
+        }
+        throw last?.error ?? DataFileError.damaged("its data.mdb is cut off: it is shorter than two pages")
+    }
+
+    /// LMDB's lock file without readers.
+    private static let shortestLockFile = 192
+
+    /// Throws when one of the files is there and is no plain file. Returns the lengths of those that are there.
+    @discardableResult
+    package static func requirePlainFiles(_ names: [String], inFolder path: String) throws -> [String: Int] {
+        var lengths: [String: Int] = [:]
+        for name in names {
+            switch try Folder.kind(at: path + "/" + name) {
+            case nil: continue
+            case .file(let length): lengths[name] = length
+            case .link: throw DataFileError.foreign("its \(name) is a symbolic link")
+            case .folder: throw DataFileError.foreign("its \(name) is a folder")
+            case .other: throw DataFileError.foreign("its \(name) is a pipe or a device")
+            }
+        }
+        return lengths
+    }
+
+    private static func defect(
+        of file: consuming DataFile, _ metas: [MetaPage], _ length: Int, _ witness: Witness?
+    ) throws -> DataFileError? {
+        let meta = MetaPage.newest(of: metas)
+        if let defect = MetaPage.defect(of: metas) ?? meta.defect { return .damaged(defect) }
+        if let witness, let defect = try file.defect(of: meta, by: witness) { return .damaged(defect) }
+        if UInt64(length / meta.pageSize) >= meta.pageCount { return nil }
+        // The last pages may be free, and were never written then.
+        do {
+            let walk = try PageWalk(file, meta, fileLength: length)
+            try walk.walkFreeList()
+            let missing = walk.filePages..<meta.pageCount
+            return walk.report.isWhole && missing.allSatisfy { walk.free.contains($0) }
+                ? nil : PageWalk.cutOff(fileLength: length, meta)
+        } catch let error as DataFileError {
+            return error
+        }
+    }
+}

@@ -1,0 +1,54 @@
+internal import FetchIndexPlatform
+
+/// The data file of an environment, read beside LMDB and not through its map, where a page that is missing would end the
+/// process.
+package struct DataFile: ~Copyable {
+    private let file: OpenFile
+
+    /// Nil when there is no such file. Does not follow a symbolic link and does not wait for a pipe.
+    init?(inFolder path: String) throws {
+        do { file = try OpenFile(path + "/data.mdb", O_RDONLY | O_NONBLOCK) } catch {
+            if error.rawValue == ENOENT { return nil }
+            throw error
+        }
+    }
+
+    /// The file's length in bytes, as it is now.
+    func length() throws -> Int {
+        var status = stat()
+        guard fstat(file.descriptor, &status) == 0 else { throw SystemError.last }
+        return Int(status.st_size)
+    }
+
+    /// The bytes from an offset on: fewer where the file ends. pread
+    func bytes(at offset: Int, count: Int) throws -> [UInt8] {
+        var code: CInt = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            while filled < count, let start = buffer.baseAddress {
+                let length = pread(file.descriptor, start + filled, count - filled, off_t(offset + filled))
+                if length < 0 && errno == EINTR { continue }
+                if length < 0 { code = errno }
+                if length <= 0 { return }
+                filled += length
+            }
+        }
+        guard code == 0 else { throw SystemError(rawValue: code) }
+        return bytes
+    }
+}
+
+/// Why a data file cannot be opened.
+package enum DataFileError: Error, Equatable {
+    /// The file is not LMDB's, or not as this LMDB writes it.
+    case foreign(String)
+    /// The file is LMDB's, and part of it is missing or wrong.
+    case damaged(String)
+}
+
+extension DataFileError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .foreign(let sentence), .damaged(let sentence): sentence
+        }
+    }
+}

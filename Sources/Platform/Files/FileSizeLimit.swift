@@ -1,0 +1,29 @@
+/// The most bytes that a file of this process may have: ulimit -f.
+package enum FileSizeLimit {
+    /// Nil without a limit. getrlimit(RLIMIT_FSIZE)
+    package static var bytes: Int? {
+        var limits = rlimit()
+        #if canImport(Glibc)
+            let kind = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
+        #else
+            let kind = RLIMIT_FSIZE
+        #endif
+        guard getrlimit(kind, &limits) == 0 else { return nil }
+        return Int(exactly: limits.rlim_cur)
+    }
+
+    /// Runs a call that writes. Beyond the limit the call fails with EFBIG, and the system sends the thread SIGXFSZ, which would end the
+    /// process: unless the process handles that signal, the thread holds it back meanwhile, and takes it away. Without a limit it costs
+    /// one system call. pthread_sigmask
+    package static func withoutSignal<Result, Failure: Error>(
+        _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        guard bytes != nil, Signals.isDefault(SIGXFSZ), let held = Signals.block(SIGXFSZ) else { return try body() }
+        defer {
+            let code = errno
+            Signals.release(SIGXFSZ, held)
+            errno = code
+        }
+        return try body()
+    }
+}

@@ -1,0 +1,39 @@
+/// What is in a folder, without following symbolic links.
+package enum Folder {
+    package enum FileKind: Equatable, Sendable {
+        case file(length: Int)
+        case link
+        case folder
+        /// A pipe, a socket or a device.
+        case other
+    }
+
+    /// Nil where there is nothing. lstat
+    package static func kind(at path: String) throws(SystemError) -> FileKind? {
+        var status = stat()
+        guard lstat(path, &status) == 0 else {
+            if errno == ENOENT || errno == ENOTDIR { return nil }
+            throw SystemError.last
+        }
+        return switch status.st_mode & S_IFMT {
+        case S_IFREG: .file(length: Int(status.st_size))
+        case S_IFLNK: .link
+        case S_IFDIR: .folder
+        default: .other
+        }
+    }
+
+    /// The names of a folder's files; nil when it is no folder, or cannot be read. readdir
+    package static func names(in path: String) -> [String]? {
+        guard let folder = opendir(path) else { return nil }
+        defer { closedir(folder) }
+        var names: [String] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if ![".", ".."].contains(name) { names.append(name) }
+        }
+        return names
+    }
+}

@@ -1,0 +1,33 @@
+/// A file that is open as long as this lives. Symbolic links are not followed, and programs that this process starts do
+/// not get it.
+package struct OpenFile: ~Copyable {
+    package let descriptor: CInt
+
+    package init(_ path: String, _ flags: CInt) throws(SystemError) {
+        descriptor = Descriptors.open(path, flags | O_NOFOLLOW | O_CLOEXEC)
+        if descriptor < 0 { throw SystemError.last }
+    }
+
+    deinit { close(descriptor) }
+
+    private static let longestPause: UInt32 = 5000
+
+    /// Locks the file until it is closed; false when another lock on it lasts until the deadline. Without one, waits as long
+    /// as it takes. flock
+    package borrowing func lock(until end: ContinuousClock.Instant?) throws(SystemError) -> Bool {
+        var pause: UInt32 = 50
+        while flock(descriptor, end == nil ? LOCK_EX : LOCK_EX | LOCK_NB) != 0 {
+            if errno == EINTR { continue }
+            guard errno == EWOULDBLOCK, let end else { throw SystemError.last }
+            if ContinuousClock.now >= end { return false }
+            usleep(pause)
+            pause = min(2 * pause, Self.longestPause)
+        }
+        return true
+    }
+
+    /// EINVAL is ignored: file systems that cannot sync folders return it. fsync
+    package borrowing func sync() throws(SystemError) {
+        if fsync(descriptor) != 0 && errno != EINVAL { throw SystemError.last }
+    }
+}

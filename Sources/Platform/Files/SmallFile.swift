@@ -1,0 +1,29 @@
+/// Reads files of the system that fit in memory.
+package enum SmallFile {
+    /// The first bytes of a regular file, at most `limit`; nil when a regular file is missing. Follows symbolic links.
+    package static func bytes(of path: String, limit: Int) throws(SystemError) -> [UInt8]? {
+        // Opening a pipe must not wait for its writer.
+        let file = Descriptors.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard file >= 0 else {
+            if [ENOENT, ENOTDIR, ENAMETOOLONG].contains(errno) { return nil }
+            throw SystemError.last
+        }
+        defer { close(file) }
+        var status = stat()
+        guard fstat(file, &status) == 0 else { throw SystemError.last }
+        guard status.st_mode & S_IFMT == S_IFREG else { return nil }
+        var bytes = [UInt8](repeating: 0, count: min(limit, Int(status.st_size)))
+        var count = 0
+        while count < bytes.count {
+            let read = bytes.withUnsafeMutableBytes { bytes in
+                pread(file, bytes.baseAddress.map { $0 + count }, bytes.count - count, off_t(count))
+            }
+            if read < 0, errno == EINTR { continue }
+            if read < 0 { throw SystemError.last }
+            if read == 0 { break }
+            count += read
+        }
+        bytes.removeSubrange(count...)
+        return bytes
+    }
+}

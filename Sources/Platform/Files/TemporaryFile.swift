@@ -1,0 +1,42 @@
+/// A temporary file in a folder. It has no name, so that it disappears when the process dies.
+package final class TemporaryFile {
+    private let file: Int32
+    package private(set) var length = 0
+
+    /// `prefix` begins the name that the file has for a moment. mkstemp
+    package init(inFolder folder: String, prefix: String) throws(SystemError) {
+        // A new name, readable by the owner alone: no link can be there already.
+        var template = Array((folder + "/" + prefix + "-XXXXXX").utf8CString)
+        let opened = mkstemp(&template)
+        guard opened >= 0 else { throw SystemError.last }
+        unlink(template)
+        file = Descriptors.raised(opened)
+        guard file >= 0 else { throw SystemError.last }
+        _ = fcntl(file, F_SETFD, FD_CLOEXEC)
+    }
+
+    deinit { close(file) }
+
+    package func append(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
+        var written = 0
+        while written < bytes.count {
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
+            let count = FileSizeLimit.withoutSignal {
+                pwrite(file, rest.baseAddress, rest.count, off_t(length + written))
+            }
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else { throw SystemError.last }
+            written += count
+        }
+        length += written
+    }
+
+    /// Reads bytes at an offset, as many as there are up to the buffer's size.
+    package func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
+        while true {
+            let count = pread(file, buffer.baseAddress, buffer.count, off_t(offset))
+            if count >= 0 { return count }
+            guard errno == EINTR else { throw SystemError.last }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+#if canImport(Glibc)
+    // `stdout` and `stderr` are variables to Swift, which nothing here changes.
+    @preconcurrency internal import Glibc
+#else
+    internal import Darwin
+#endif
+internal import ArgumentParser
+internal import FetchIndexPlatform
+internal import FetchIndex
+internal import FetchIndexInspectionServer
+internal import FetchIndexInspection
+
+/// `fetchindex browse` runs this program: a program of its own, so that the tool for jobs links no server.
+struct BrowseTool: ParsableCommand {
+    enum OutputFormat: String, ExpressibleByArgument, CaseIterable {
+        case table
+        case json
+    }
+
+    static let configuration = CommandConfiguration(
+        commandName: "fetchindex-browse",
+        abstract: "Show a store and its caches on a live page, for browsers on this machine, until interrupted.",
+        discussion: """
+            The page's address, which holds a secret, is printed. Nothing in the store is changed: caches that are behind are \
+            caught up in memory.
+            """)
+
+    @Argument(help: "The store's folder.") var store: String
+    @Option(help: "The port on 127.0.0.1; a free one by default.") var port: UInt16 = 0
+    @Option(help: "A table for people, or JSON for programs.") var output = OutputFormat.table
+
+    func run() throws {
+        let interruption = Interruption()
+        try TaskRuntime.prepare(besides: PageServer.leastDescriptors, until: interruption)
+        if interruption.hasCome { return }
+        let result = Later<Result<Void, any Error>>()
+        let serving = Task { [store, port, output] in
+            do {
+                try await PageServer.run(storeAt: store, port: port) { try Self.tell($0, output) }
+                result.set(.success(()))
+            } catch {
+                result.set(.failure(error))
+            }
+            interruption.end()
+        }
+        interruption.wait()
+        if let result = result.value { return try result.get() }
+        serving.cancel()
+        // What is being answered does not keep the program: nothing of the store is changed here.
+        interruption.endsAtNext()
+        let end = ContinuousClock.now + Self.patience
+        while result.value == nil, ContinuousClock.now < end { usleep(Self.pauseInMicroseconds) }
+        if case .failure(let error) = result.value, !(error is CancellationError) { throw error }
+    }
+
+    private static let (patience, pauseInMicroseconds): (Duration, UInt32) = (.seconds(1), 2000)
+
+    private static func tell(_ address: String, _ output: OutputFormat) throws {
+        let line =
+            output == .json ? "{\"address\":\"\(address)\"}" : "the page is at \(address) until interrupted"
+        // It may be read by a program that waits for it.
+        guard fputs(line + "\n", stdout) >= 0, fflush(stdout) == 0 else {
+            throw Failure(description: "standard output cannot be written: \(SystemError.last.description)")
+        }
+    }
+}
+
+struct Failure: Error, CustomStringConvertible {
+    let description: String
+}
+
+/// Exit codes: 0 interrupted, 1 the store or the port cannot be used, 2 wrong usage.
+@main
+enum Main {
+    // Not async: then the main thread would end, and its end takes a descriptor, without which the process is ended.
+    static func main() {
+        Descriptors.openMissingStandard()
+        signal(SIGPIPE, SIG_IGN)
+        Descriptors.raiseLimit()
+        var status: Int32 = 0
+        do {
+            try BrowseTool.parse().run()
+        } catch {
+            status = report(error)
+        }
+        fflush(stdout)
+        // Other threads may still run: what exit(3) takes away at its end is theirs too.
+        _exit(status)
+    }
+
+    private static func report(_ error: any Error) -> Int32 {
+        switch BrowseTool.exitCode(for: error) {
+        case .success:
+            print(BrowseTool.fullMessage(for: error))
+            return 0
+        case .validationFailure:
+            fputs("fetchindex-browse: \(BrowseTool.message(for: error).withoutControls)\n", stderr)
+            return 2
+        default:
+            fputs("fetchindex-browse: \("\(error)".visible)\n", stderr)
+            return 1
+        }
+    }
+}

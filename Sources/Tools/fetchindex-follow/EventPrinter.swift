@@ -1,0 +1,95 @@
+#if canImport(Glibc)
+    // `stdout` and `stderr` are variables to Swift, which nothing here changes.
+    @preconcurrency internal import Glibc
+#else
+    internal import Darwin
+#endif
+internal import FetchIndexPostgresSource
+internal import FetchIndexPlatform
+internal import FetchIndexInspection
+
+/// Prints what a follower tells: a line each on standard output, warnings on standard error.
+struct EventPrinter {
+    let isJSON: Bool
+
+    private struct Line: Encodable {
+        var event: String
+        var table: String?
+        var position: String?
+        var rows: Int?
+        var inserted: Int?
+        var updated: Int?
+        var deleted: Int?
+        var seconds: Double?
+        var source: String?
+        var slot: String?
+        var reason: String?
+
+        mutating func take(_ counts: RowCounts) {
+            (inserted, updated, deleted) = (counts.inserted, counts.updated, counts.deleted)
+        }
+    }
+
+    func print(_ event: FollowEvent) {
+        switch event {
+        case .connected(let address):
+            show("following \(address.visible)", Line(event: "connected", source: address))
+        case .makingSlot(let name):
+            show(
+                "making the slot \(name.visible): the source waits for transactions that are open",
+                Line(event: "makingSlot", slot: name))
+        case .copying(let table, let rows):
+            // People see the end of it.
+            if isJSON { show("", Line(event: "copying", table: table, rows: rows)) }
+        case .copied(let table, let counts, let seconds):
+            var line = Line(event: "copied", table: table, seconds: seconds)
+            line.take(counts)
+            let rows = counts.inserted + counts.updated + counts.unchanged
+            line.rows = rows
+            let gone = counts.deleted == 0 ? "" : ", \(Numbers.grouped(counts.deleted)) deleted"
+            show(
+                "copied \(table.visible): \(Numbers.count(rows, "row")) in \(Numbers.duration(milliseconds: seconds * 1000)) "
+                    + "(\(Numbers.grouped(Int(Double(rows) / max(seconds, 0.001))))/s)\(gone)", line)
+        case .consistent(let position):
+            show(
+                "the store equals the source from \(position) on",
+                Line(event: "consistent", position: position))
+        case .transaction(let position, let counts, let lag):
+            var line = Line(event: "transaction", position: position, seconds: lag)
+            line.take(counts)
+            // The source's other transactions have nothing for this store.
+            if counts.changed == 0 && !isJSON { return }
+            show(
+                "\(position): \(Numbers.grouped(counts.inserted)) inserted, \(Numbers.grouped(counts.updated)) updated, "
+                    + "\(Numbers.grouped(counts.deleted)) deleted, \(Numbers.duration(milliseconds: lag * 1000)) behind",
+                line)
+        case .warning(let reason):
+            if isJSON { show("", Line(event: "warning", reason: reason)) } else { Self.error(reason) }
+        }
+    }
+
+    private func show(_ text: String, _ line: Line) {
+        guard isJSON else { return self.line(text) }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard let bytes = try? encoder.encode(line) else { return }
+        self.line(String(decoding: bytes, as: UTF8.self).withControlsEscaped)
+    }
+
+    func line(_ text: String) {
+        fputs(text + "\n", stdout)
+        // It may be read by a program that waits for it.
+        fflush(stdout)
+    }
+
+    static func error(_ sentence: String) { fputs("fetchindex follow: \(sentence.withBlankControls)\n", stderr) }
+
+    /// Throws when output was lost.
+    static func flush() throws {
+        if fflush(stdout) != 0 || ferror(stdout) != 0 { throw LostOutput() }
+    }
+}
+
+struct LostOutput: Error, CustomStringConvertible {
+    var description: String { "the output cannot be written" }
+}

@@ -1,0 +1,179 @@
+internal import ArgumentParser
+internal import FetchIndexPlatform
+internal import FetchIndexPostgresSource
+internal import FetchIndexInspection
+
+/// `fetchindex follow` runs this program: a program of its own, so that the tool for jobs does not link libpq.
+struct FollowTool: ParsableCommand {
+    enum OutputFormat: String, ExpressibleByArgument, CaseIterable {
+        case table
+        case json
+    }
+
+    static let configuration = CommandConfiguration(
+        commandName: "fetchindex follow",
+        abstract: "Keep entities of a store in step with tables of a PostgreSQL source, until interrupted.",
+        usage: """
+            fetchindex follow STORE postgres://… --table SCHEMA.TABLE[=ENTITY] [options]
+            fetchindex follow STORE [options]      goes on with what the store follows
+            """,
+        discussion: """
+            The tables are copied, and then their changes are read from the source's log (logical replication), or with --change-table from a \
+            table that triggers write. What is interrupted goes on where it was. Passwords are taken from where libpq has \
+            them: ~/.pgpass, PGPASSWORD, a service file. With several tables, [ENTITY:] \
+            tells which table an option is for.
+            """)
+
+    @Argument(help: "The store's folder; made where there is none.") var store: String
+    @Argument(help: "The source, as libpq has it: postgres://user@host/database, or host=… dbname=…") var source:
+        String?
+    @Option(
+        parsing: .unconditionalSingleValue,
+        help:
+            "A table, as SCHEMA.TABLE or SCHEMA.TABLE=ENTITY; by default the entity has the name of the table. Quotation marks are SQL's: \"Odd.Schema\".\"T\"."
+    )
+    var table: [String] = []
+    @Option(
+        parsing: .unconditionalSingleValue,
+        help: "[ENTITY:]COLUMN whose values name rows: NOT NULL with a unique index. The primary key by default.")
+    var key: [String] = []
+    @Option(
+        parsing: .unconditionalSingleValue,
+        help:
+            "[ENTITY:]CONDITION in the source's SQL: only rows that it holds for are followed (PostgreSQL 15 or later)."
+    )
+    var `where`: [String] = []
+    @Option(
+        parsing: .unconditionalSingleValue,
+        help:
+            "[ENTITY:]COLUMN,… that are followed, and the key; all columns by default, also those that are added later."
+    )
+    var columns: [String] = []
+    @Option(
+        parsing: .unconditionalSingleValue,
+        help: "[ENTITY:]COLUMN,… that are stored as text: arrays, numbers of more than 38 digits.")
+    var text: [String] = []
+    @Option(parsing: .unconditionalSingleValue, help: "A cache that is brought up to date with each transaction.")
+    var cache: [String] = []
+    @Flag(
+        help: "Read changes from a change table, which triggers write, and not from the source's log: it needs no slot."
+    )
+    var changeTable = false
+    @Flag(help: "Print the SQL that makes the change table and its triggers, and end.") var printSetup = false
+    @Option(help: "The replication slot; one is made where it is not there.") var slot: String?
+    @Option(help: "A publication that is there; one is made by default.") var publication: String?
+    @Flag(help: "End when the store has caught up with what the source had at the beginning.") var once = false
+    @Flag(help: "Copy all tables again; rows that are gone are deleted at the end.") var recopy = false
+    @Flag(help: "Copy all tables again where changes are lost: the slot, or what was trimmed of the change table.")
+    var recopyWhenLost = false
+    @Flag(help: "End following: drop the slot and the publication that were made for the store; the rows stay.")
+    var end = false
+    @Option(help: "Lines for people, or JSON lines for programs.") var output = OutputFormat.table
+
+    func validate() throws {
+        if end, !table.isEmpty || recopy || once { throw ValidationError("--end goes with no other option.") }
+        if changeTable, slot != nil || publication != nil {
+            throw ValidationError("--slot and --publication are not for --change-table.")
+        }
+        if printSetup, source == nil || table.isEmpty {
+            throw ValidationError("--print-setup needs the source's address and --table.")
+        }
+        if table.isEmpty, !(key + `where` + columns + text).isEmpty {
+            throw ValidationError("--key, --where, --columns and --text go with --table.")
+        }
+    }
+
+    func run() throws {
+        var options = FollowOptions()
+        options.address = source
+        options.tables = try tables()
+        options.usesChangeTable = changeTable
+        (options.slot, options.publication, options.caches) = (slot, publication, cache)
+        (options.endsWhenCurrent, options.recopies, options.recopiesWhenLost) = (once, recopy, recopyWhenLost)
+        let events = EventPrinter(isJSON: output == .json)
+        if printSetup { return events.line(try Follower.setup(source ?? "", options.tables)) }
+        if end {
+            if let left = try Follower.end(storeAt: store) { EventPrinter.error(left) }
+            return events.line("the store follows nothing any more; its rows stay")
+        }
+        let follower = try Follower(
+            storeAt: store, options, isInterrupted: { Interruption.isAsked }, report: { events.print($0) })
+        try follower.run()
+    }
+
+    private func tables() throws -> [TableChoice] {
+        var choices = try table.map { try TableChoice($0) }
+        func forEach(_ option: String, _ values: [String], _ set: (inout TableChoice, String) -> Void) throws {
+            for text in values {
+                // What stands before a colon may belong to the value: a condition with ::text.
+                let named = choices.firstIndex { text.hasPrefix($0.entity + ":") && !text.hasPrefix($0.entity + "::") }
+                guard named != nil || choices.count == 1 else {
+                    throw ValidationError("\(option) \(text) does not tell which table it is for: write ENTITY:…")
+                }
+                let value = named.map { String(text.dropFirst(choices[$0].entity.count + 1)) } ?? text
+                set(&choices[named ?? 0], value)
+            }
+        }
+        func names(_ text: String) -> [String] { text.split(separator: ",").map(String.init) }
+        try forEach("--key", key) { $0.key = $1 }
+        try forEach("--where", `where`) { $0.condition = $1 }
+        try forEach("--columns", columns) { $0.columns = names($1) }
+        try forEach("--text", text) { $0.asText = names($1) }
+        return choices
+    }
+}
+
+/// Whether the user has asked for an end.
+enum Interruption {
+    /// Written by a signal's handler, which may do little else.
+    nonisolated(unsafe) private static var count: sig_atomic_t = 0
+
+    static var isAsked: Bool { count != 0 }
+
+    static func listen() {
+        for number in [SIGINT, SIGTERM] {
+            signal(number) { number in
+                Interruption.count = 1
+                // A second one does not wait.
+                signal(number, SIG_DFL)
+            }
+        }
+        Signals.unblock([SIGINT, SIGTERM])
+    }
+}
+
+/// Exit codes: 0 done or interrupted, 1 the source or the store cannot be used, 2 wrong usage.
+@main
+enum Main {
+    static func main() {
+        Descriptors.openMissingStandard()
+        signal(SIGPIPE, SIG_IGN)
+        signal(SIGXFSZ, SIG_IGN)
+        Interruption.listen()
+        do {
+            try FollowTool.parse().run()
+            try EventPrinter.flush()
+        } catch {
+            try? EventPrinter.flush()
+            exit(report(error))
+        }
+    }
+
+    private static func report(_ error: any Error) -> Int32 {
+        if let error = error as? SourceError {
+            EventPrinter.error(error.description)
+            return error.kind == .usage ? 2 : 1
+        }
+        switch FollowTool.exitCode(for: error) {
+        case .success:
+            print(FollowTool.fullMessage(for: error))
+            return 0
+        case .validationFailure:
+            EventPrinter.error(FollowTool.message(for: error))
+            return 2
+        default:
+            EventPrinter.error("\(error)")
+            return 1
+        }
+    }
+}

@@ -1,0 +1,167 @@
+internal import FetchIndex
+internal import FetchIndexRecords
+internal import FetchIndexOrderCaches
+internal import FetchIndexModels
+internal import ArgumentParser
+internal import FetchIndexCatalogues
+internal import FetchIndexInspection
+
+struct ApplyCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "apply",
+        abstract: "Apply changes from JSON lines, transaction by transaction.",
+        discussion: """
+            Each line is {"op":"insert|update|upsert|delete","key":…,"values":{…}}; a blank line ends a transaction. \
+            An upsert updates the object that has the key, and inserts one if it is missing; "values" that give a new \
+            object another key are an error. With --cache, the change of that order is printed for each transaction.
+
+            A file can be applied again: upserts and updates to the same values change nothing, --ignore-present passes \
+            over what was inserted before, and --ignore-missing what was deleted. Of several updates of an object in a \
+            transaction the last one decides.
+            """)
+
+    @OptionGroup var store: StoreArgument
+    @Argument(help: "The changes, a JSON object a line.") var file: String
+    @Option(help: "The entity.") var entity: String
+    @Option(
+        help:
+            "The unique attribute that \"key\" holds a value of; by default the entity's own. Without one it is the object's number."
+    )
+    var key: String?
+    @Flag(help: "Pass over updates and deletions of objects that are not there.") var ignoreMissing = false
+    @Flag(help: "Pass over insertions of objects whose key is there.") var ignorePresent = false
+    @OptionGroup var lists: ListsOption
+    @Option(name: .customLong("cache"), help: "The order whose changes are printed.") var cacheName: String?
+    @OptionGroup var request: RequestOptions
+    @OptionGroup var output: OutputOption
+
+    func run() throws {
+        let container = try store.open()
+        let model = try container.model()
+        guard let stored = model.entity(named: entity) else { throw model.unknownEntity(entity) }
+        let keyName = key ?? stored.attributes.first(where: \.isUnique)?.name
+        let writer = try BatchWriter(container, entity: entity, key: keyName, author: "apply")
+        let applier = ChangeApplier(
+            writer, key: keyName, file: file, ignoresMissing: ignoreMissing, ignoresPresent: ignorePresent)
+        var printer: BatchPrinter?
+        if let cacheName {
+            // The order of a base entity has the rows of its subentities.
+            let identity = try? CacheDirectory.header(cacheName, in: container.store.snapshot())?.identity
+            let isOfBase =
+                try identity.map { try $0.includesSubentities && container.model().isSubentity(stored, of: $0.entity) }
+            let asked = isOfBase ?? false ? nil : entity
+            let wanted =
+                try identity != nil
+                ? request.definition(ofExisting: cacheName, entity: asked, in: container)
+                : request.definition(of: asked, cache: cacheName, in: container)
+            guard let definition = wanted else {
+                throw try CacheDirectory.unknown(cacheName, in: container.store.snapshot())
+            }
+            printer = BatchPrinter(container, definition, request, cacheName: cacheName, isJSON: output.isJSON)
+            try printer?.establish()
+        }
+        var transactions = 0
+        func endTransaction() throws {
+            guard writer.hasOpenTransaction else { return }
+            if let printer { try printer.commit(writer) } else { try writer.commit() }
+            transactions += 1
+        }
+        do {
+            let input = try CatalogueInput.opening(file)
+            let splitter = try LineSplitter(input)
+            input.endSampling()
+            try splitter.forEachLine(
+                { line, number in
+                    if line.isBlank { return try endTransaction() }
+                    let change = try ChangeLine(line, number, in: file, areListsText: lists.listsAsText)
+                    try applier.apply(change, number)
+                }, tooLong: { throw $0 })
+            try endTransaction()
+            try settle(writer)
+        } catch let error as BadInput {
+            try settle(writer)
+            // The open transaction is dropped; those before it are done.
+            let done = transactions == 1 ? "1 transaction before it is" : "\(transactions) transactions before it are"
+            throw Failure("\(error); \(done) applied")
+        } catch {
+            // What could be printed is not told again.
+            try? settle(writer)
+            throw error
+        }
+        try printSummary(writer.counts, transactions, ignored: applier.ignoredCount)
+    }
+
+    /// Lets the cache take what is printed.
+    private func settle(_ writer: BatchWriter) throws {
+        try Output.settle()
+        do { try writer.storeTold() } catch StoreError.writerBusy { Output.warnOfRepetition(by: cacheName ?? "") }
+    }
+
+    private func printSummary(_ counts: BatchWriter.Counts, _ transactions: Int, ignored: Int) throws {
+        if output.isJSON {
+            if cacheName != nil { return }
+            var summary = [
+                "transactions": transactions, "inserted": counts.inserted, "updated": counts.updated,
+                "unchanged": counts.unchanged, "deleted": counts.deleted,
+            ]
+            if ignoreMissing || ignorePresent { summary["ignored"] = ignored }
+            return try Output.jsonLine(summary)
+        }
+        Output.line(
+            "\(Numbers.count(transactions, "transaction")): \(Numbers.grouped(counts.inserted)) inserted, "
+                + "\(Numbers.grouped(counts.updated)) updated, \(Numbers.grouped(counts.unchanged)) unchanged, "
+                + "\(Numbers.grouped(counts.deleted)) deleted"
+                + (ignoreMissing || ignorePresent ? ", \(Numbers.grouped(ignored)) ignored" : ""))
+    }
+}
+
+/// Prints what each transaction changes in an order.
+private final class BatchPrinter {
+    private let container: PersistentContainer
+    private let definition: OrderDefinition
+    private let request: RequestOptions
+    private let cacheName: String
+    private let isJSON: Bool
+    private let titles: SectionTitles?
+
+    init(
+        _ container: PersistentContainer, _ definition: OrderDefinition, _ request: RequestOptions, cacheName: String,
+        isJSON: Bool
+    ) {
+        self.container = container
+        self.definition = definition
+        self.request = request
+        self.cacheName = cacheName
+        self.isJSON = isJSON
+        titles = (try? container.model()).map { SectionTitles(definition.sectionKey, of: definition.entity, in: $0) }
+    }
+
+    /// Builds the order's cache if it is missing. A cache that is behind stays so: the first batch has what changed since it was current.
+    func establish() throws {
+        let bar = ProgressBar("building")
+        try container.establishCache(
+            definition, request.orderOptions(cacheName: cacheName, bar, author: "apply"))
+        bar.finish()
+    }
+
+    /// Commits a transaction, and prints what changed in the order. The cache takes that with the next transaction, or at the end.
+    func commit(_ writer: BatchWriter) throws {
+        let start = ContinuousClock.now
+        _ = try writer.commit(bringing: definition, cacheName: cacheName) { outcome, since in
+            let duration = ContinuousClock.now - start
+            var details = ChangeDetails(entity: definition.entity)
+            details.titles = titles
+            // The changes are told whether or not their objects can be read.
+            details.names = { [container] in (try? container.names(of: $0, since: since)) ?? [:] }
+            try print(ChangeReport(outcome, duration, details))
+            // A reader of the output sees each transaction when it is done. To wait for the disk too would cost as much as the commit.
+            try Output.flush()
+        }
+    }
+
+    private func print(_ report: ChangeReport) throws {
+        if isJSON { return try Output.jsonLine(report) }
+        for line in report.lines { Output.line(line) }
+        Output.line("")
+    }
+}

@@ -1,0 +1,96 @@
+internal import FetchIndex
+internal import ArgumentParser
+internal import FetchIndexCatalogues
+internal import FetchIndexModels
+internal import FetchIndexInspection
+
+struct ChangesCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "changes",
+        abstract: "Print what changed in a cached order since it was last current, and bring it up to date.",
+        discussion: """
+            A table and JSON have sections and rows. jsonl, csv and tsv have a line for each row alone: kind, id, key, entity, old \
+            and new section and row, the old and the new values of the object as JSON objects, and the names of the sections. They are an \
+            error when what changed is not known, because the cache was rebuilt.
+
+            The cache is brought up to date when all is written: what a full disk or a reader that left has lost is printed again. The \
+            batch is printed at once where another process writes, and the cache waits for its turn, five seconds or --timeout; after \
+            that a warning says that the batch is printed again the next time.
+            """)
+
+    @OptionGroup var store: StoreArgument
+    @Option(name: .customLong("cache"), help: "The cache's name.") var cacheName: String
+    @Option(help: "The entity; the cache's own by default.") var entity: String?
+    @OptionGroup var request: RequestOptions
+    @OptionGroup var timeout: TimeoutOption
+    @Option(help: "A table for people, JSON for programs; or changed rows alone as JSON lines, CSV or TSV.")
+    var output = FetchFormat.table
+
+    func run() throws {
+        let container = try store.open(forWriting: false)
+        let definition = try request.definition(ofExisting: cacheName, entity: entity, in: container)
+        let bar = ProgressBar("building")
+        let start = ContinuousClock.now
+        var options = request.orderOptions(cacheName: cacheName, bar, author: "changes", needsExactChange: true)
+        options.writeTimeout = timeout.limit
+        var isPrinted = false
+        do {
+            try container.withOrder(definition, options) { order in
+                let duration = ContinuousClock.now - start
+                let report = try ChangeReport(order.outcome, duration, ChangeDetails(definition, order))
+                bar.finish()
+                try print(report)
+                // The cache takes the order when this returns.
+                try Output.settle()
+                isPrinted = true
+            }
+        } catch StoreError.writerBusy where isPrinted {
+            Output.warnOfRepetition(by: cacheName)
+        }
+    }
+
+    private func print(_ report: ChangeReport) throws {
+        if let format = output.catalogue { return try report.printRows(as: format, cacheName: cacheName) }
+        if output == .json { return try Output.jsonLine(report) }
+        if report.rows != nil { Output.line(report.outcome.sentence) }
+        for line in report.lines { Output.line(line) }
+    }
+}
+
+extension ChangeReport {
+    private static let columns = [
+        "kind", "id", "key", "entity", "fromSection", "fromRow", "toSection", "toRow", "old",
+        "new", "fromSectionName", "toSectionName",
+    ]
+
+    /// A line for each changed row. Throws when what changed is not known.
+    fileprivate func printRows(as format: CatalogueFormat, cacheName: String) throws {
+        guard let rows else {
+            throw Failure("\(outcome.sentence): what changed in \"\(cacheName)\" is not known; fetch it again")
+        }
+        if format == .jsonl {
+            for row in rows { try Output.jsonLine(row) }
+            return
+        }
+        do {
+            var writer = try CatalogueWriter(format, columns: Self.columns)
+            for row in rows {
+                let places = [row.from?.first, row.from?.last, row.to?.first, row.to?.last]
+                try writer.append(.string(row.kind))
+                try writer.append(.integer(Int64(row.id)))
+                try writer.append(row.key.map { .string($0.text) } ?? .null)
+                try writer.append(row.entity.map { .string($0) } ?? .null)
+                for place in places { try writer.append(place.map { .integer(Int64($0)) } ?? .null) }
+                for values in [row.old, row.new] {
+                    try writer.append(try values.map { .string(try Output.json($0)) } ?? .null)
+                }
+                for name in [row.fromSectionName, row.toSectionName] { try writer.append(name?.value ?? .null) }
+                try writer.endRow()
+                try writer.writeOutPiece()
+            }
+            Output.bytes(writer.bytes)
+        } catch let error as CatalogueWriter.Unwritable {
+            throw Failure("\(Self.columns[error.column]): \(error.reason); the output is incomplete")
+        }
+    }
+}

@@ -1,0 +1,124 @@
+internal import FetchIndexRecords
+internal import FetchIndex
+internal import FetchIndexModels
+internal import ArgumentParser
+internal import FetchIndexCatalogues
+
+struct ExportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Write an entity's records as a catalogue that `import` reads back.",
+        discussion: """
+            Null is null in JSON lines and an empty field in CSV and TSV; an empty text is "" in JSON lines and CSV, and \
+            cannot be told from null in TSV, which holds neither tabs nor line ends either. Data are hexadecimal, dates \
+            ISO 8601 in UTC with all their digits. --print-types prints what `import --types` needs to know.
+
+            Where the model has relationships, the column @id has the number of each object, and relationships have the \
+            numbers of related objects, with their positions where they are ordered: 12, Entity:12, 12@c0ff. The last \
+            column @store says which store's numbers these are: `import` never takes them for those of another one. Where \
+            an attribute has one of these names, the column has one more @ before it. Importing the files of all entities into an empty store of the same model gives an equal store. A relationship is \
+            exported with one of its two sides: that which leads to one object, else the first.
+            """)
+
+    @OptionGroup var store: StoreArgument
+    @Argument(help: "The file, which is replaced when all of it is written; standard output by default.")
+    var file: String?
+    @Option(help: "The entity.") var entity: String
+    @Option(name: .customLong("where"), parsing: .unconditional, help: "A predicate; all records by default.")
+    var predicate: String?
+    @Option(help: "Sort keys as of `fetch`; by object number by default.") var sort: String?
+    @Option(help: "jsonl, csv or tsv; as the file's name tells, or jsonl.") var format: CatalogueFormat?
+    @Flag(help: "Leave out damaged records, name them, and exit with 1.") var skipDamaged = false
+    @Flag(help: "Instead of records, the attributes' types, as for `import --types`.") var printTypes = false
+
+    func run() throws {
+        guard let format = format ?? (file.map { CatalogueFormat(path: $0) } ?? .jsonl) else {
+            throw ValidationError("The name \(file ?? "") does not tell its format; say --format csv, tsv or jsonl.")
+        }
+        let container = try store.open(forWriting: false)
+        let model = try container.model()
+        let entity = model.entities[try model.number(of: entity)]
+        if printTypes {
+            let types = entity.attributes.map { "\(RequestText.quoted($0.name)):\($0.type.name)" }
+            return Output.line(types.joined(separator: ","))
+        }
+        var request = try RequestOptions.parse([])
+        (request.predicate, request.sort) = (predicate, sort)
+        var definition = try request.definition(of: entity.name)
+        // Those of a subentity have other attributes.
+        definition.includesSubentities = false
+        if try model.hierarchy(of: model.number(of: entity.name)).count > 1 {
+            Output.error("objects of the subentities of \(entity.name) are not exported: export each entity")
+        }
+        let file = try file.map { try ExportFile(at: $0) }
+        let damaged = try write(definition, entity, container, format) { bytes in
+            if let file { return try file.write(bytes) }
+            Output.bytes(bytes)
+            // The rest would be lost too.
+            try Output.flush()
+        }
+        try file?.keep()
+        for object in damaged { Output.error("\(entity.name) \(object.number) is damaged and was left out") }
+        if !damaged.isEmpty { throw Failure() }
+    }
+
+    private func write(
+        _ definition: OrderDefinition, _ entity: Entity, _ container: PersistentContainer, _ format: CatalogueFormat,
+        _ out: ([UInt8]) throws -> Void
+    ) throws -> [RecordKey] {
+        let bar = ProgressBar("exporting")
+        defer { bar.finish() }
+        var rows = 0
+        let total = try container.recordCount()
+        var place = "the header"
+        do {
+            let snapshot = try container.store.snapshot()
+            let related = try ExportedLinks(of: entity, in: snapshot)
+            let names = related.hasIDs ? [RecordKey.numberName(entity.has)] : []
+            let storeNames = related.store == nil ? [] : [RecordKey.storeName(entity.has)]
+            var writer = try CatalogueWriter(
+                format, columns: names + entity.attributes.map(\.name) + related.names + storeNames)
+            let damaged = try container.forEachRecord(
+                of: definition, skippingDamaged: skipDamaged, in: snapshot
+            ) { object, record in
+                place = "object \(object.number)"
+                if related.hasIDs { try writer.append(.integer(Int64(object.number))) }
+                try Self.write(record, as: entity, with: &writer)
+                for value in try related.values(of: object, record) { try writer.append(value) }
+                if let store = related.store { try writer.append(store) }
+                try writer.endRow()
+                rows += 1
+                guard writer.bytes.count >= CatalogueWriter.pieceLength else { return }
+                try out(writer.bytes)
+                writer.removeWritten()
+                if file != nil { bar.show(rows: rows, of: total) }
+            }
+            try out(writer.bytes)
+            if writer.emptyTexts > 0 {
+                Output.error("\(writer.emptyTexts) empty texts are read back as null; CSV and JSON lines keep them")
+            }
+            return damaged
+        } catch let error as CatalogueWriter.Unwritable {
+            throw Failure("\(place), \(writtenName(ofColumn: error.column, of: entity, container)): \(error.reason)")
+        }
+    }
+
+    private static func write(
+        _ record: borrowing RecordView, as entity: Entity, with writer: inout CatalogueWriter
+    ) throws {
+        for (slot, attribute) in zip(entity.attributeSlots, entity.attributes) {
+            if attribute.type == .string, let range = try record.range(of: slot) {
+                try record.bytes(range).withUnsafeBytes { try writer.append(text: $0) }
+            } else {
+                try writer.append(try record.value(at: slot, as: attribute.type))
+            }
+        }
+    }
+
+    /// The name of a column whose value cannot be written.
+    private func writtenName(ofColumn column: Int, of entity: Entity, _ container: PersistentContainer) -> String {
+        let related = try? ExportedLinks(of: entity, in: container.store.snapshot())
+        let names = (related?.hasIDs ?? false ? [RecordKey.numberName(entity.has)] : []) + entity.attributes.map(\.name)
+        return names.indices.contains(column) ? names[column] : "a relationship"
+    }
+}

@@ -1,0 +1,183 @@
+internal import FetchIndexPlatform
+internal import ArgumentParser
+internal import FetchIndex
+internal import FetchIndexOrderCaches
+internal import FetchIndexInspection
+
+struct FetchCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fetch", abstract: "Fetch sections and rows, from a named cache when one is given.",
+        discussion: """
+            A table has the first rows and is for people; JSON has all of them in one document, with sections. jsonl, csv and \
+            tsv have rows alone, all of them, in the form that `import` reads; with --sections-only they have sections alone. All are \
+            written while they are read.
+
+            --cache NAME alone fetches with the request that the cache is of. With another request the cache is replaced, unless it is \
+            locked (`cache lock`). With --require an order that would come to be otherwise is exit code 4: then nothing is printed, and \
+            the cache stays as it is.
+            """)
+
+    private static let defaultTableLimit = 50
+    private static let defaultTableSections = 20
+
+    @OptionGroup var store: StoreArgument
+    @OptionGroup var threads: ThreadsOption
+    @Option(help: "The entity; the cache's own by default.") var entity: String?
+    @OptionGroup var request: RequestOptions
+    @Option(name: .customLong("cache"), help: "The name of the cache.") var cacheName: String?
+    @Option(
+        help: ArgumentHelp(
+            "The outcome that the cache must have: hit, caughtUp, or hit,caughtUp. Another one is exit code 4.",
+            valueName: "outcome"))
+    var require: RequiredOutcome?
+    @OptionGroup var timeout: TimeoutOption
+    @Option(parsing: .unconditional, help: "Rows to skip.") var offset = 0
+    @Option(parsing: .unconditional, help: "Rows to print (tables: 50 by default).") var limit: Int?
+    @Option(parsing: .unconditional, help: "Sections to skip.") var sectionOffset = 0
+    @Option(parsing: .unconditional, help: "Sections to print (tables: 20 by default, all with --sections-only).")
+    var sectionLimit: Int?
+    @Option(help: "The values of rows: KEY,..., also as author.name; all attributes by default.") var columns: String?
+    @Option(parsing: .unconditional, help: "Only the section of this name; --offset and --limit count its rows.")
+    var inSection: String?
+    @Flag(help: "No rows.") var sectionsOnly = false
+    @Flag(help: "Instead of rows, how they are found: the plan, rows read and rows matched.") var explain = false
+    @Option(help: "A table for people, JSON for programs; or rows alone as JSON lines, CSV or TSV.")
+    var output = FetchFormat.table
+
+    private var isJSON: Bool { output == .json }
+
+    func validate() throws {
+        let limitsSections = sectionOffset != 0 || sectionLimit != nil
+        if output.catalogue != nil && (explain || limitsSections && !sectionsOnly) {
+            throw ValidationError(
+                "--explain needs --output table or json, and --section-offset and --section-limit that or --sections-only."
+            )
+        }
+        if output.catalogue != nil && sectionsOnly && (inSection != nil || columns != nil) {
+            throw ValidationError("--sections-only prints no rows: --in-section and --columns do not fit it.")
+        }
+        if inSection != nil && limitsSections {
+            throw ValidationError("--in-section has one section: --section-offset and --section-limit do not fit it.")
+        }
+        if explain && (inSection != nil || columns != nil) {
+            throw ValidationError("--explain prints no rows: --in-section and --columns do not fit it.")
+        }
+        if entity == nil && cacheName == nil { throw ValidationError("Name an --entity, or the --cache of one.") }
+        if cacheName == nil && (require != nil || timeout.seconds != nil) {
+            throw ValidationError("--require and --timeout need --cache.")
+        }
+        guard offset >= 0, limit ?? 0 >= 0, sectionOffset >= 0, sectionLimit ?? 0 >= 0 else {
+            throw ValidationError("--offset, --limit, --section-offset and --section-limit must not be negative.")
+        }
+    }
+
+    func run() throws {
+        let container = try store.open(forWriting: false, threads: threads.count)
+        let stored = try cacheName.flatMap { try request.definition(of: entity, cache: $0, in: container) }
+        guard let definition = try stored ?? entity.map({ try request.definition(of: $0) }) else {
+            throw StoreError.unknownCache(cacheName ?? "")
+        }
+        let plan = explain ? try container.plan(definition) : nil
+        let bar = ProgressBar("building")
+        var options = request.orderOptions(cacheName: cacheName, bar, author: "fetch")
+        options.writeTimeout = timeout.limit
+        if let require, let cacheName { options.check = { try require.check($0, cacheName: cacheName) } }
+        options.wantedRows = WantedRows(most: mostRows, countsAll: output.catalogue == nil)
+        let start = ContinuousClock.now
+        try container.withOrder(definition, options) { order in
+            let outcome = OutcomeReport(order.outcome, ContinuousClock.now - start)
+            bar.finish()
+            if let plan {
+                // Then the first rows are the first objects.
+                let hasAllByNumber =
+                    definition.predicate == nil && definition.sortKeys.isEmpty && definition.sectionKey == nil
+                    && definition.aggregates.isEmpty
+                let firstRows = hasAllByNumber ? limit.map { rows(upTo: $0) } : nil
+                let report = PlanReport(plan, order, cacheName: cacheName, outcome, firstRows: firstRows)
+                if isJSON { try Output.jsonLine(report) } else { report.lines.forEach(Output.line) }
+                return
+            }
+            let columns = try columns(of: order)
+            let range = try range(of: order, definition)
+            // A damaged cache is rebuilt, and this body called again: damage must be met before anything is printed.
+            try order.prove(sections: range.sections, rows: range.rows)
+            do {
+                try print(order, outcome, definition, range, columns)
+                // The cache takes the order when this returns.
+                if case .caughtUp = order.outcome { try Output.settle() } else { try Output.flush() }
+            } catch  where error.isDamage {
+                throw Failure("\(error); the output is incomplete")
+            }
+        }
+    }
+
+    private func columns(of order: FetchedOrder) throws -> [FetchedColumn] {
+        guard let columns else { return order.attributeColumns }
+        var known: Set<String> = []
+        return try RequestText.split(columns, at: ",").map { text in
+            let name = RequestText.unquoted(text)
+            guard known.insert(name).inserted else { throw ValidationError("--columns names \(name) twice.") }
+            return try order.column(name)
+        }
+    }
+
+    /// Rows to print; nil: all.
+    private var rowLimit: Int? {
+        sectionsOnly || explain ? 0 : limit ?? (output == .table ? Self.defaultTableLimit : nil)
+    }
+
+    /// Rows up to the last one to print. At least one row, also where none is printed.
+    private var mostRows: Int {
+        rowLimit.map { rows(upTo: max(1, $0)) } ?? .max
+    }
+
+    private func rows(upTo limit: Int) -> Int {
+        let (most, isTooMany) = offset.addingReportingOverflow(limit)
+        return isTooMany ? .max : most
+    }
+
+    private func range(of order: FetchedOrder, _ definition: OrderDefinition) throws -> FetchedRange {
+        let isTable = output == .table
+        if let inSection {
+            guard
+                let (index, section, others) = try order.section(
+                    named: inSection, SectionTitles(definition.sectionKey, order))
+            else {
+                throw Failure("there is no section \"\(inSection)\"")
+            }
+            if others > 0 {
+                Output.error(
+                    "\(others + 1) sections are called \"\(inSection.visible)\"; this is that of object "
+                        + "\(section.objectID?.number ?? 0)")
+            }
+            return FetchedRange(index, section, rowOffset: offset, rowLimit: rowLimit)
+        }
+        let tableSections = sectionsOnly ? nil : Self.defaultTableSections
+        return FetchedRange(
+            of: order, sectionOffset: sectionOffset,
+            sectionLimit: output.catalogue != nil && !sectionsOnly
+                ? 0 : sectionLimit ?? (isTable ? tableSections : nil),
+            rowOffset: offset, rowLimit: rowLimit)
+    }
+
+    private func print(
+        _ order: FetchedOrder, _ outcome: OutcomeReport, _ definition: OrderDefinition, _ range: FetchedRange,
+        _ columns: [FetchedColumn]
+    ) throws {
+        if let format = output.catalogue, sectionsOnly {
+            return try FetchSectionWriter(order: order, format: format, definition: definition).print(range.sections)
+        }
+        if let format = output.catalogue {
+            return try FetchRowWriter(order: order, format: format, columns: columns).print(range.rows)
+        }
+        if isJSON {
+            let printer = FetchJSONPrinter(order: order, definition: definition, columns: columns)
+            return try printer.print(outcome, range)
+        }
+        let printer = FetchTablePrinter(order: order, definition: definition, columns: columns)
+        try printer.printSummary(outcome, range)
+        if sectionsOnly { return }
+        if definition.sectionKey != nil { Output.line("") }
+        try printer.printRows(range.rows, of: range.end.rows, hints: limit == nil)
+    }
+}

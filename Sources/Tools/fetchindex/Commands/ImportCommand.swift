@@ -1,0 +1,316 @@
+internal import FetchIndexRecords
+internal import FetchIndex
+internal import FetchIndexModels
+internal import ArgumentParser
+internal import FetchIndexCatalogues
+internal import FetchIndexPlatform
+internal import FetchIndexInspection
+
+extension CatalogueFormat: ExpressibleByArgument {}
+
+struct ImportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Import a catalogue file, in transactions; with --key, an interrupted import can be run again.",
+        discussion: """
+            Files are UTF-8 with lines that end with LF, CRLF or CR, of 64 MiB and 32,768 fields at most. CSV quotes \
+            fields as RFC 4180 has it, TSV does not. A line of JSON is one flat object; a member that stands twice makes \
+            the line a bad row, and so do values that are lists or objects without --lists-as-text.
+
+            A column or member that is absent leaves a stored object's value and its related objects as they are; null, and \
+            an empty field, clear them.
+            """)
+
+    /// Rows of a transaction.
+    private static let transactionLength = 50_000
+
+    @OptionGroup var store: StoreArgument
+    @Argument(help: "The catalogue: CSV, TSV or JSON lines, also compressed by gzip or zstd; - is standard input.")
+    var file: String
+    @Option(help: "The entity; made when the store has none of the name.") var entity: String
+    @Option(help: "The attribute by which rows update objects.") var key: String?
+    @Option(
+        help: """
+            Types of attributes, e.g. name:string,price:integer; *:string is for all others. Without it types are inferred \
+            from all rows, so that no text is changed by its type.
+            """) var types: String?
+    @Option(help: "csv, tsv or jsonl, where the file's name does not tell.") var format: CatalogueFormat?
+    @Option(
+        parsing: .unconditional,
+        help: """
+            What separates the fields of CSV: one character, or tab. By default a comma, or what a first line as sep=; says.
+            """)
+    var delimiter: String?
+    @Flag(help: "Count and list bad rows instead of stopping at the first.") var skipBadRows = false
+    @Flag(help: "Add columns that the entity does not have; older objects have null.") var addColumns = false
+    @Option(
+        parsing: .unconditionalSingleValue,
+        help: """
+            A column that names related objects by a unique attribute: COLUMN=Entity.attribute. A new relationship is called as \
+            the column, and its inverse as the file's entity in the plural (author of Book: books).
+            """)
+    var relate: [String] = []
+    @Flag(help: "Insert the related objects that are missing, with the values that --relate names them by.")
+    var createRelated = false
+    @OptionGroup var lists: ListsOption
+    @Flag(help: "Delete the objects that the file lacks; all of it is one transaction. Needs --key.") var replace =
+        false
+    @Option(help: "The most that --replace may delete, per cent of the objects that there are.") var replaceLimit = 50
+    @OptionGroup var threads: ThreadsOption
+    @OptionGroup var output: OutputOption
+
+    struct Report: Encodable {
+        var inserted = 0
+        var updated = 0
+        var unchanged = 0
+        /// Only with `--replace`.
+        var deleted: Int?
+        /// Related objects that were missing; only with `--create-related`.
+        var created: Int?
+        var badRows: [String] = []
+        var badRowCount = 0
+        var commit: UInt64 = 0
+        var milliseconds = 0.0
+
+        mutating func add(_ bad: BadInput) {
+            if badRows.count < RowBatch.listedBadRows { badRows.append(bad.description) }
+        }
+    }
+
+    func validate() throws {
+        if entity.isEmpty { throw ValidationError("--entity needs a name.") }
+        if replace && key == nil {
+            throw ValidationError("--replace needs --key: rows are matched with objects by it.")
+        }
+        if createRelated && relate.isEmpty { throw ValidationError("--create-related needs --relate.") }
+        if createRelated && replace {
+            throw ValidationError("--replace deletes what the file lacks: --create-related does not fit it.")
+        }
+        guard (0...100).contains(replaceLimit) else {
+            throw ValidationError("--replace-limit is from 0 to 100 per cent.")
+        }
+    }
+
+    func run() throws {
+        let start = ContinuousClock.now
+        // A delimiter is one of CSV.
+        guard let format = format ?? CatalogueFormat(path: file) ?? (delimiter == nil ? nil : .csv) else {
+            throw ValidationError("The name \(file) does not tell its format; say --format csv, tsv or jsonl.")
+        }
+        let source: any RowSource
+        var input = try CatalogueInput.opening(file)
+        input.delimiter = try delimiter.map { try Self.delimiter($0, format) }
+        let told = try toldColumns()
+        do { source = try format.open(input, told) } catch let error as UnreadableFile
+            where error.isEmpty && !replace
+        {
+            return try importNothing(error, start)
+        }
+        let types = try givenTypes(source.columns)
+        if let key, !source.columns.contains(key) { throw unknownColumn(key, source.columns) }
+        let relations = try relate.map { try RelateOption($0) }
+        for relation in relations where !source.columns.contains(relation.column) {
+            throw unknownColumn(relation.column, source.columns)
+        }
+        var options = StoreArgument.options(creates: true)
+        options.threads = threads.count
+        let container = try PersistentContainer(path: store.store, options: options)
+        try prepareRelated(relations, container)
+        try prepareEntity(
+            container, columns: source.columns, relations, given: types,
+            rows: { try opened(format, input, told) },
+            inferred: { asked in
+                // Lines of JSON were read for their members, and tell the types already.
+                let rows = source is JSONLinesSource ? source : try opened(format, input, told)
+                return try rows.inferTypes(of: asked, key: key)
+            })
+        input.endSampling()
+        let writer = try BatchWriter(container, entity: entity, key: key, author: "import")
+        var report = Report()
+        let count = try container.count(ofEntity: entity)
+        source.decompressesAhead = threads.count > 1
+        let related = try RelatedColumns(
+            source.columns, to: writer.entity, in: container.store.snapshot().model, relations,
+            insertsMissing: createRelated, NumberOwner(in: container.store.snapshot(), isKeyed: key != nil),
+            isJSON: format == .jsonl)
+        // Rows with links end it.
+        if !replace { writer.deferUniqueKeys() }
+        try importRows(of: source, related, with: writer, replacing: count, &report)
+        if createRelated { report.created = related.columns.reduce(0) { $0 + $1.insertedCount } }
+        let counts = writer.counts
+        (report.inserted, report.updated, report.unchanged) = (counts.inserted, counts.updated, counts.unchanged)
+        try finish(&report, container, start)
+    }
+
+    /// Imports zero rows from an empty file. The entity must be in the store, or `--types` must define it.
+    private func importNothing(_ empty: UnreadableFile, _ start: ContinuousClock.Instant) throws {
+        let given = try givenTypes(nil)
+        let container: PersistentContainer
+        do {
+            container = try PersistentContainer(
+                path: store.store, options: StoreArgument.options(creates: !given.isEmpty))
+        } catch StoreError.missing {
+            throw empty  // The empty file says more than the missing store.
+        }
+        let stored = try container.model().entity(named: entity)
+        if stored == nil && given.isEmpty { throw empty }
+        if let key, !given.named.contains(where: { $0.name == key }), stored?.slot(of: key) == nil {
+            throw stored?.unknownAttribute(key) ?? unknownColumn(key, given.named.map(\.name))
+        }
+        try prepareEntity(container, columns: [], [], given: given, rows: { throw empty }, inferred: { _ in [] })
+        var report = Report()
+        try finish(&report, container, start)
+    }
+
+    private func finish(
+        _ report: inout Report, _ container: PersistentContainer, _ start: ContinuousClock.Instant
+    ) throws {
+        report.commit = try container.store.snapshot().commit
+        report.milliseconds = (ContinuousClock.now - start) / .milliseconds(1)
+        try printReport(report)
+    }
+
+    /// Rows are read and converted on one thread, and written on another; a third decompresses them before.
+    private func importRows(
+        of source: any RowSource, _ related: RelatedColumns, with writer: BatchWriter, replacing count: Int,
+        _ report: inout Report
+    ) throws {
+        var seen = ObjectNumbers()
+        let converter = try RowConverter(
+            source.columns, to: writer.entity, file: file, related, mayUpdate: key != nil || related.idPlace != nil,
+            isJSON: source is JSONLinesSource)
+        var transaction = ImportTransaction(writer, related, mayWait: !replace)
+        let bar = ProgressBar("importing")
+        // Reading a flag costs more than a row does.
+        let (replaces, skipsBadRows) = (replace, skipBadRows)
+        // Read, put into the store, and put by earlier transactions.
+        var rows = (read: 0, put: 0, ended: 0)
+        func note(_ number: UInt64) { if replaces { seen.insert(number) } }
+        var refused = 0
+        func refuse(_ line: Int, _ error: StoreError) throws {
+            let bad = BadInput(file: file, line: line, reason: error.description)
+            guard skipsBadRows else { throw bad }
+            refused += 1
+            report.badRowCount += 1
+            report.add(bad)
+        }
+        defer { bar.finish() }
+        do {
+            try Threads.pipe(threads.count, capacity: 2) { deliver in
+                try read(source, converter, for: writer, deliver)
+            } consume: { (batch: RowBatch) in
+                for bad in batch.badRows { report.add(bad) }
+                report.badRowCount += batch.badRowCount
+                let refusedBefore = refused
+                try transaction.put(batch, refused: refuse, done: note)
+                rows.put += batch.records.count - (refused - refusedBefore)
+                rows.read += batch.rowCount
+                // With --replace, all of it is one transaction, which a refusal undoes.
+                if !replace && rows.put - rows.ended >= Self.transactionLength {
+                    try transaction.end(refused: refuse, done: note)
+                    rows.ended = rows.put
+                }
+                // The length of a pipe is not known.
+                let total = batch.progress.total == 0 ? .infinity : Double(batch.progress.total)
+                bar.show(rows: rows.read, fraction: Double(batch.progress.done) / total)
+            }
+            for (line, error) in try transaction.finish(refused: refuse, done: note) {
+                let bad = BadInput(file: file, line: line, reason: error.description)
+                guard skipBadRows else {
+                    if !replace { try writer.commit() }
+                    throw Failure(replace ? "\(bad)" : "\(bad); the rows are saved without such links")
+                }
+                report.badRowCount += 1
+                report.add(bad)
+            }
+            if !replace { try writer.commit() }
+        } catch {
+            if replace {
+                writer.rollback()
+                throw Failure("\(error)\(otherType(than: error, objects: count)); --replace changed nothing")
+            }
+            var error = error
+            // What came before the bad row, or the end of a file that cannot be read further, is right, and stays.
+            var unlinked = 0
+            if error is BadInput || error is UnreadableFile {
+                do {
+                    unlinked = try transaction.finish(refused: refuse, done: note).count
+                    try writer.commit()
+                } catch let failure { error = failure }
+            }
+            switch error {
+            case is BadInput, is UnreadableFile, StoreError.notSaved:
+                let counts = writer.savedCounts
+                let saved = counts.inserted + counts.updated + counts.unchanged
+                let way = otherType(than: error, objects: count + saved)
+                let told = "\(Numbers.count(saved, "row")) before it \(saved == 1 ? "is" : "are") saved"
+                let lost = unlinked == 0 ? "" : ", without \(Numbers.count(unlinked, "link")) to rows after it"
+                throw Failure("\(error)\(way); \(told)\(lost)")
+            default: throw error
+            }
+        }
+        if replace {
+            report.deleted = try deleteOthers(than: seen, of: count, with: writer, report)
+            try writer.commit()
+        }
+    }
+
+    /// How a column gets another type, as an entity without objects gives it.
+    private func otherType(than error: any Error, objects count: Int) -> String {
+        guard count == 0, let bad = error as? BadInput, bad.isOfType, let name = bad.columnName else { return "" }
+        return "; --types \(RequestText.quoted(name)):string makes the column one of texts"
+    }
+
+    private func read(
+        _ source: any RowSource, _ converter: RowConverter, for writer: BatchWriter,
+        _ deliver: (consuming RowBatch) throws -> Void
+    ) throws {
+        var converter = converter
+        var batch = RowBatch()
+        let skipsBadRows = skipBadRows
+        func deliverBatch(_ batch: inout RowBatch) throws {
+            batch.progress = source.progress
+            if !batch.hasLinks { try writer.prepare(&batch.records) }
+            let full = batch
+            batch = RowBatch(afterOneOf: full.records.count, byteCount: full.records.byteCount)
+            try deliver(full)
+        }
+        do {
+            try source.forEachRow(
+                { row in
+                    do { try batch.append(row, &converter) } catch let bad as BadInput {
+                        guard skipsBadRows else { throw bad }
+                        batch.note(bad)
+                    }
+                    if batch.isFull { try deliverBatch(&batch) }
+                },
+                bad: { bad in
+                    guard skipsBadRows else { throw bad }
+                    batch.note(bad)
+                })
+        } catch let error where error is BadInput || error is UnreadableFile {
+            // The rows before it.
+            try deliverBatch(&batch)
+            throw error
+        }
+        try deliverBatch(&batch)
+    }
+
+    private func printReport(_ report: Report) throws {
+        if output.isJSON { return try Output.jsonLine(report) }
+        let rows = report.inserted + report.updated + report.unchanged
+        let rate = Int(Double(rows) / max(report.milliseconds / 1000, 0.001))
+        Output.line(
+            "\(Numbers.count(rows, "row")) in \(Numbers.duration(milliseconds: report.milliseconds)) (\(Numbers.grouped(rate))/s): "
+                + "\(Numbers.grouped(report.inserted)) inserted, \(Numbers.grouped(report.updated)) updated, "
+                + "\(Numbers.grouped(report.unchanged)) unchanged"
+                + (report.created.map { ", \(Numbers.grouped($0)) related created" } ?? "")
+                + (report.deleted.map { ", \(Numbers.grouped($0)) deleted" } ?? "") + "; commit \(report.commit)")
+        if report.badRowCount > 0 {
+            let noun = report.badRowCount == 1 ? "row was" : "rows were"
+            Output.line("\(Numbers.grouped(report.badRowCount)) bad \(noun) skipped:")
+            for bad in report.badRows { Output.line("  \(bad.visible)") }
+            if report.badRowCount > report.badRows.count { Output.line("  …") }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+internal import FetchIndexRecords
+internal import FetchIndex
+internal import ArgumentParser
+internal import Synchronization
+internal import FetchIndexInspection
+
+struct BackupCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "backup",
+        abstract: "Copy a store's newest state to a new folder, while others write.",
+        discussion: """
+            The backup is a store of its own, with caches and log, and without unused pages. It shares the numbers of the objects \
+            that it has with the original, and none that either gives later. To restore it, put its \
+            folder in the place of the store's while no process has that open. The copy is checked as `check` does; one \
+            that is damaged is kept apart in FOLDER.damaged, and the exit code is 1. Those may read a backup whom the umask \
+            allows it.
+            """)
+
+    @OptionGroup var store: StoreArgument
+    @Argument(help: "The backup's folder: new or empty.") var destination: String
+    @OptionGroup var output: OutputOption
+
+    private struct Report: Encodable {
+        let commit: UInt64
+        let bytes: Int
+        let compact: Bool
+        let milliseconds: Double
+    }
+
+    func run() throws {
+        let start = ContinuousClock.now
+        let container = try store.open(forWriting: false)
+        let expected = try container.information()
+        let backup: StoreBackup
+        do {
+            let bar = ProgressBar("checking the copy")
+            defer { bar.finish() }
+            let isCopied = Atomic(false)
+            backup = try CopyProgress.show(
+                "copying", "\(destination)/data.mdb.partial", of: expected.fileBytes - expected.freeBytes,
+                until: { isCopied.load(ordering: .relaxed) }
+            ) {
+                try container.checkedBackup(to: destination) {
+                    isCopied.store(true, ordering: .relaxed)
+                } progress: {
+                    bar.show(rows: $0, of: $1)
+                }
+            }
+        } catch let error as DamagedBackup { throw Failure("\(error)") }
+        let milliseconds = (ContinuousClock.now - start) / .milliseconds(1)
+        let report = Report(
+            commit: backup.commit, bytes: backup.byteCount, compact: backup.isCompact, milliseconds: milliseconds)
+        if output.isJSON { return try Output.jsonLine(report) }
+        Output.line(
+            "commit \(backup.commit), \(Numbers.bytes(backup.byteCount)), in \(Numbers.duration(milliseconds: milliseconds))"
+                + (backup.isCompact ? "" : "; with unused pages, since some are neither used nor free"))
+    }
+}
+
+struct CompactCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "compact",
+        abstract: "Rewrite a store's file without unused pages, when no other process has it open.",
+        discussion:
+            "Processes that open the store wait until it ends. An interrupted compaction leaves the store as it was.")
+
+    @OptionGroup var store: StoreArgument
+    @OptionGroup var output: OutputOption
+
+    private struct Report: Encodable {
+        let bytesBefore: Int
+        let bytesAfter: Int
+        let milliseconds: Double
+    }
+
+    func run() throws {
+        let start = ContinuousClock.now
+        let path = store.store
+        let expected = try store.open().information()
+        let compaction = try CopyProgress.show(
+            "compacting", "\(path)/data.mdb.partial", of: expected.fileBytes - expected.freeBytes
+        ) { try Store.compact(at: path) }
+        let milliseconds = (ContinuousClock.now - start) / .milliseconds(1)
+        if output.isJSON {
+            return try Output.jsonLine(
+                Report(
+                    bytesBefore: compaction.bytesBefore, bytesAfter: compaction.bytesAfter, milliseconds: milliseconds))
+        }
+        Output.line(
+            "\(Numbers.bytes(compaction.bytesBefore)) before, \(Numbers.bytes(compaction.bytesAfter)) after, in "
+                + Numbers.duration(milliseconds: milliseconds))
+    }
+}

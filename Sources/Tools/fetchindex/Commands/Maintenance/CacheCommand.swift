@@ -1,0 +1,291 @@
+internal import FetchIndexOrderCaches
+internal import FetchIndexRecords
+internal import FetchIndex
+internal import ArgumentParser
+internal import FetchIndexInspection
+
+struct CacheCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cache", abstract: "Look after named caches.",
+        subcommands: [
+            CacheListCommand.self, CacheShowCommand.self, CacheVerifyCommand.self, CacheRebuildCommand.self,
+            CacheMaintainCommand.self, CacheLockCommand.self, CacheUnlockCommand.self, CacheDeleteCommand.self,
+        ])
+}
+
+/// What is known of a cache, for people and programs.
+struct CacheReport: Encodable {
+    let name: String
+    let state: String
+    let fresh: Bool
+    let maintained: Bool
+    let locked: Bool
+    let changesBehind: Int?
+    let commit: UInt64?
+    let entity: String?
+    let predicate: String?
+    let sort: String?
+    let section: String?
+    let sectionOrder: String?
+    let aggregates: String?
+    let collation: String?
+    let rows: Int?
+    let sections: Int?
+    let nodes: Int
+    let bytes: Int
+    let builds: UInt32?
+    let catchUps: UInt32?
+    let hits: Int
+    /// ISO 8601.
+    let created: String?
+    let updated: String?
+    let lastHit: String?
+    var defects: [String]?
+
+    init(_ listing: CacheDirectory.Listing, in model: Model) {
+        let header = listing.state.header
+        // With the names that attributes have now.
+        let request = header.flatMap { try? OrderDefinition($0.identity, in: model).texts }
+        name = listing.state.name
+        fresh = listing.state.isFresh
+        maintained = listing.state.isMaintained
+        locked = listing.state.isLocked
+        changesBehind = listing.state.changesBehind
+        state =
+            listing.state.unusable.map { "unusable: \($0.rawValue)" }
+            ?? (fresh ? "fresh" : changesBehind.map { "\(Numbers.grouped($0)) behind" } ?? "log too short")
+        commit = header?.commit
+        entity = header?.identity.entity
+        predicate = request?.predicate ?? header?.identity.predicate
+        sort = request?.sort ?? header?.identity.sort
+        let grouping = (request?.section ?? header?.identity.section).map(Self.parts(ofSection:))
+        section = grouping?.key
+        sectionOrder = grouping?.order
+        aggregates = request?.aggregates ?? header?.identity.aggregateList
+        collation = header?.identity.collation
+        rows = header?.rowCount
+        // Without a section key there is one section, unnamed.
+        sections = header.map { $0.identity.section.isEmpty ? 1 : $0.sectionCount }
+        nodes = listing.nodeCount
+        bytes = listing.byteCount
+        builds = header?.builds
+        catchUps = header?.catchUps
+        hits = listing.state.hits
+        created = header.map { Clock.iso8601($0.created) }
+        updated = header.map { Clock.iso8601($0.updated) }
+        lastHit = listing.state.lastHit.map(Clock.iso8601)
+    }
+
+    /// A section key and the order of sections; in the request's text a blank stands between them.
+    private static func parts(ofSection text: String) -> (key: String, order: String?) {
+        guard let blank = text.lastIndex(of: " ") else { return (text, nil) }
+        return (String(text[..<blank]), String(text[text.index(after: blank)...]))
+    }
+
+    /// What is kept in step by whom, beside the state: ", maintained, locked".
+    var marks: String { (maintained ? ", maintained" : "") + (locked ? ", locked" : "") }
+}
+
+struct CacheListCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "All caches and whether they are fresh.")
+
+    @OptionGroup var store: StoreArgument
+    @OptionGroup var output: OutputOption
+
+    func run() throws {
+        let container = try store.open(forWriting: false)
+        let snapshot = try container.store.snapshot()
+        let reports = try container.caches.list(in: snapshot).map { CacheReport($0, in: snapshot.model) }
+        if output.isJSON { return try Output.jsonLine(reports) }
+        if reports.isEmpty { return Output.line("the store has no caches") }
+        var table = TextTable([
+            .init(title: "cache"), .init(title: "state"), .init(title: "rows", isNumber: true),
+            .init(title: "sections", isNumber: true), .init(title: "size", isNumber: true),
+            .init(title: "hits", isNumber: true),
+            .init(title: "caught up", isNumber: true), .init(title: "built", isNumber: true), .init(title: "updated"),
+        ])
+        for report in reports {
+            table.append([
+                report.name, report.state + report.marks,
+                report.rows.map(Numbers.grouped) ?? "",
+                report.sections.map(Numbers.grouped) ?? "",
+                Numbers.bytes(report.bytes), "\(report.hits)", report.catchUps.map(String.init) ?? "",
+                report.builds.map(String.init) ?? "", report.updated ?? "",
+            ])
+        }
+        table.finish()
+    }
+}
+
+struct CacheShowCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show", abstract: "A cache's request, statistics and sections.")
+
+    private static let mostBars = 40
+
+    @OptionGroup var store: StoreArgument
+    @Argument(help: "The cache's name.") var name: String
+    @OptionGroup var output: OutputOption
+
+    func run() throws {
+        let container = try store.open(forWriting: false)
+        let snapshot = try container.store.snapshot()
+        let listing = try container.caches.listing(name, in: snapshot)
+        let report = CacheReport(listing, in: snapshot.model)
+        let history = try container.cacheHistory(name)
+        let definition = listing.state.header.flatMap { try? OrderDefinition($0.identity, in: snapshot.model) }
+        let titles = SectionTitles(definition?.sectionKey, of: definition?.entity ?? "", in: snapshot.model)
+        // A chart shows the first ones; their number is in the header.
+        let limit = output.isJSON ? Int.max : Self.mostBars
+        let sections = try container.caches.storedSections(name, in: snapshot, limit: limit).map { FetchedSection($0) }
+        if output.isJSON {
+            struct Shown: Encodable {
+                let cache: CacheReport
+                let sections: [SectionReport]
+                let history: HistoryReport
+            }
+            // A computed key cannot be read back; its sections are no index titles.
+            return try Output.jsonLine(
+                Shown(
+                    cache: report, sections: sections.map { SectionReport($0, titles) },
+                    history: HistoryReport(history)))
+        }
+        var lines = [("cache", report.name), ("state", report.state + report.marks)]
+        lines += [
+            ("entity", report.entity), ("where", report.predicate), ("sort", report.sort), ("section", report.section),
+            ("ordered", report.sectionOrder),
+            ("keeps", report.aggregates),
+        ]
+        .compactMap { name, text in text.map { (name, $0.isEmpty ? "–" : $0) } }
+        lines.append(
+            ("rows", "\(Numbers.grouped(report.rows ?? 0)) in \(Numbers.count(report.sections ?? 0, "section"))"))
+        lines.append(("size", "\(Numbers.bytes(report.bytes)) in \(Numbers.count(report.nodes, "node"))"))
+        lines.append(
+            (
+                "used",
+                "\(Numbers.count(report.hits, "hit")), caught up \(Numbers.count(Int(report.catchUps ?? 0), "time")), "
+                    + "built \(Numbers.count(Int(report.builds ?? 0), "time"))"
+            ))
+        lines.append(("updated", report.updated ?? "–"))
+        for (name, text) in lines { Output.line("\(name.padded(to: 8)) \(text.visible)") }
+        if report.section?.isEmpty == false && !sections.isEmpty {
+            Output.line("")
+            let bars = sections.map { (name: SectionReport.shownName(titles.title(of: $0)), value: $0.count) }
+            for line in BarChart(bars: bars).lines(width: Output.width) { Output.line(line) }
+            let left = (report.sections ?? 0) - sections.count
+            if left > 0 { Output.line("… \(Numbers.count(left, "more section"))") }
+        }
+        HistoryReport(history).printTable()
+    }
+}
+
+struct CacheVerifyCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify", abstract: "Compute orders anew and compare; exit 1 when a cache is wrong.")
+
+    @OptionGroup var store: StoreArgument
+    @Argument(help: "The cache's name; all caches by default.") var name: String?
+    @OptionGroup var output: OutputOption
+
+    func run() throws {
+        let container = try store.open(forWriting: false)
+        let names = try name.map { [$0] } ?? CacheDirectory.names(in: container.store.snapshot())
+        var reports: [CacheReport] = []
+        for name in names {
+            let bar = ProgressBar("verifying \(name)")
+            let defects = try container.verifyCache(name) { bar.show(rows: $0, of: $1) }
+            bar.finish()
+            let snapshot = try container.store.snapshot()
+            var report = CacheReport(try container.caches.listing(name, in: snapshot), in: snapshot.model)
+            report.defects = defects
+            reports.append(report)
+            if !output.isJSON {
+                Output.line("\(name.visible): \(defects.isEmpty ? "sound (\(report.state))" : "wrong")")
+                for defect in defects { Output.line("  \(defect.visible)") }
+            }
+        }
+        if output.isJSON { try Output.jsonLine(reports) }
+        if reports.contains(where: { $0.defects?.isEmpty == false }) { throw Failure() }
+    }
+}
+
+struct CacheRebuildCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rebuild", abstract: "Compute a cache anew from the records.")
+
+    @OptionGroup var store: StoreArgument
+    @Argument(help: "The cache's name; all caches by default.") var name: String?
+    @Flag(help: "All caches, which is the default too.") var all = false
+    @OptionGroup var threads: ThreadsOption
+    @OptionGroup var output: OutputOption
+
+    func validate() throws {
+        if all && name != nil { throw ValidationError("Name a cache or say --all, not both.") }
+    }
+
+    private struct Rebuilt: Encodable {
+        let name: String
+        let rows: Int
+        let outcome: OutcomeReport
+    }
+
+    func run() throws {
+        let container = try store.open(threads: threads.count)
+        let names = try name.map { [$0] } ?? CacheDirectory.names(in: container.store.snapshot())
+        let bar = ProgressBar(names.count == 1 ? "building \(names[0])" : "building caches")
+        let requests = try names.map { try RequestOptions.cacheRequest($0, in: container, bar, author: "rebuild") }
+        var reports: [Rebuilt] = []
+        var start = ContinuousClock.now
+        try container.cacheEngine.open(requests, isForced: true) { index, result in
+            let rows = try result.get().order.rowCount
+            let outcome = OutcomeReport(FetchOutcome.rebuilt(.requested), ContinuousClock.now - start)
+            reports.append(Rebuilt(name: names[index], rows: rows, outcome: outcome))
+            start = .now
+        }
+        bar.finish()
+        for report in reports where !output.isJSON {
+            Output.line("\(report.name.visible): \(report.outcome.sentence): \(Numbers.count(report.rows, "row"))")
+        }
+        if output.isJSON { try Output.jsonLine(reports) }
+    }
+}
+
+struct CacheMaintainCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "maintain", abstract: "Make every writer keep a cache current, so that it is never behind.",
+        discussion: "Each write that changes it costs more. Indexes are maintained always.")
+
+    @OptionGroup var store: StoreArgument
+    @Argument(help: "The cache's name.") var name: String
+    @Flag(help: "Let fetches bring it up to date again.") var stop = false
+    @OptionGroup var output: OutputOption
+
+    func run() throws {
+        try store.open().setMaintained(!stop, cacheNamed: name)
+        if output.isJSON { return try Output.jsonLine(["maintained": !stop]) }
+        Output.line("\(name.visible) is \(stop ? "no longer " : "")maintained by every writer")
+    }
+}
+
+struct CacheDeleteCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "delete", abstract: "Take out a cache, or all of them.")
+
+    @OptionGroup var store: StoreArgument
+    @Argument(help: "The cache's name.") var name: String?
+    @Flag(help: "All caches.") var all = false
+    @OptionGroup var output: OutputOption
+
+    func validate() throws {
+        guard (name == nil) == all else { throw ValidationError("Name a cache, or say --all.") }
+    }
+
+    func run() throws {
+        let container = try store.open()
+        let count = try container.caches.delete(name)
+        if let name, count == 0 { throw try CacheDirectory.unknown(name, in: container.store.snapshot()) }
+        if output.isJSON { return try Output.jsonLine(["deleted": count]) }
+        Output.line("deleted \(count) \(count == 1 ? "cache" : "caches")")
+    }
+}

@@ -1,0 +1,58 @@
+internal import FetchIndex
+internal import ArgumentParser
+internal import FetchIndexInspection
+
+struct CheckCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Check every structure of a store; exit 1 with a list of defects.",
+        discussion: """
+            --repair rebuilds what can be derived from the records: unique keys, counters and caches; the log is trimmed up \
+            to the last damaged commit. Records are never changed: damaged ones are listed, and must be restored from a \
+            backup. Exit 0 when no defect is left.
+            """)
+
+    @OptionGroup var store: StoreArgument
+    @Flag(help: "Repair what can be repaired without changing records, and check again.") var repair = false
+    @OptionGroup var output: OutputOption
+
+    func run() throws {
+        let bar = ProgressBar(repair ? "checking and repairing" : "checking")
+        defer { bar.finish() }
+        if repair {
+            let repair = try PersistentContainer.repair(at: store.store) { bar.show(rows: $0, of: $1) }
+            bar.finish()
+            try report(repair)
+            if !repair.left.isEmpty { throw Failure() }
+        } else {
+            let defects = try PersistentContainer.check(at: store.store) {
+                try store.open(forWriting: false)
+            } progress: {
+                bar.show(rows: $0, of: $1)
+            }
+            bar.finish()
+            try report(defects)
+            if !defects.isEmpty { throw Failure() }
+        }
+    }
+
+    private func report(_ defects: [String]) throws {
+        if output.isJSON { return try Output.jsonLine(["defects": defects]) }
+        list("has", defects)
+    }
+
+    private func report(_ repair: StoreRepair) throws {
+        if output.isJSON { return try Output.jsonLine(repair) }
+        if repair.defects.isEmpty { return list("has", []) }
+        list("had", repair.defects)
+        Output.line("\(Numbers.count(repair.repairs.count, "repair")):")
+        for sentence in repair.repairs { Output.line("  \(sentence.visible)") }
+        list("still has", repair.left)
+    }
+
+    private func list(_ verb: String, _ defects: [String]) {
+        Output.line(
+            defects.isEmpty ? "the store is whole" : "the store \(verb) \(Numbers.count(defects.count, "defect"))")
+        for defect in defects { Output.line("  \(defect.visible)") }
+    }
+}

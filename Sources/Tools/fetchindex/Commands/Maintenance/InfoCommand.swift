@@ -1,0 +1,99 @@
+internal import FetchIndex
+internal import FetchIndexModels
+internal import ArgumentParser
+internal import FetchIndexInspection
+
+struct InfoCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "info", abstract: "Model, counts, file, readers and log of a store.")
+
+    @OptionGroup var store: StoreArgument
+    @OptionGroup var output: OutputOption
+
+    func run() throws {
+        let information = try store.open(forWriting: false).information()
+        if output.isJSON { return try Output.jsonLine(information) }
+        Output.line("store   \(information.path.visible)")
+        Output.line("format  \(information.format)")
+        Output.line("commit  \(information.commit)")
+        Output.line(
+            "file    \(Numbers.bytes(information.fileBytes)), \(Numbers.bytes(information.freeBytes)) of it free to use again"
+        )
+        let log = information.log
+        Output.line(
+            "log     commits after \(log.start), \(Numbers.bytes(log.bytes)) of at most \(Numbers.bytes(log.limit))")
+        Output.line("zones   \(Self.sentence(information.timeZones))")
+        for entity in information.entities {
+            Output.line("\n\(entity.name.visible): \(Numbers.count(entity.count, "object"))")
+            var table = TextTable([.init(title: "attribute"), .init(title: "type"), .init(title: "rules")])
+            for attribute in entity.attributes {
+                let rules = [attribute.isOptional ? nil : "required", attribute.isUnique ? "unique" : nil]
+                table.append([attribute.name, attribute.type, rules.compactMap { $0 }.joined(separator: ", ")])
+            }
+            table.finish()
+            for relationship in entity.relationships {
+                let links = relationship.links.map { ", \(Numbers.count($0, "link"))" } ?? ""
+                Output.line(
+                    "\(relationship.name.visible): \(relationship.isToMany ? "many" : "one") of "
+                        + relationship.destination.visible + links)
+            }
+        }
+        if !information.caches.isEmpty {
+            Output.line("\ncaches  \(information.caches.map(\.visible).joined(separator: ", "))")
+        }
+        if let source = information.source { Self.show(source) }
+        Output.line("\nreaders \(information.readers.count)")
+        for reader in information.readers {
+            Output.line("  \(Self.sentence(reader).visible)")
+        }
+    }
+
+    /// time zones of the system, 2025b; ICU has 2022e
+    private static func sentence(_ zones: StoreInformation.TimeZones) -> String {
+        let used = "time zones of \(zones.source == "system" ? "the system" : zones.source)"
+        let other = zones.source == "system" ? ("ICU", zones.icuVersion) : ("the system", zones.systemVersion)
+        return "\(used), \(zones.version ?? "of unknown version"); "
+            + (other.1.map { "\(other.0) has \($0)" } ?? "\(other.0) does not tell a version")
+    }
+
+    private static func show(_ source: StoreInformation.Source) {
+        Output.line("\nsource  \(source.address.visible)")
+        for table in source.tables {
+            let condition = table.condition.map { " where \($0)" } ?? ""
+            Output.line(
+                "  \(table.name) as \(table.entity), by \(table.key)\(condition)".visible
+                    + (table.isCopied ? "" : ": not copied yet"))
+        }
+        let position = source.position.map { "at \($0)" } ?? "no position yet"
+        Output.line(
+            "  \(position), \(source.isConsistent ? "equal to the source there" : "not equal to the source yet")")
+        guard let state = source.state, let age = source.age, let process = source.process else {
+            return Output.line("  nobody follows")
+        }
+        let said = "\(Numbers.span(seconds: age)) ago"
+        Output.line(
+            source.isRunning
+                ? "  process \(process) is \(state), as of \(said)"
+                : "  nobody follows; the last one was \(state) \(said)")
+        if let reason = source.reason { Output.line("  \(reason.visible)") }
+        let lag = [
+            source.lagBytes.map { "\(Numbers.bytes($0)) of the source's log" },
+            source.lagSeconds.map { Numbers.span(seconds: $0) },
+        ].compactMap { $0 }
+        if !lag.isEmpty { Output.line("  behind by \(lag.joined(separator: ", "))") }
+        let retained = source.retainedBytes.map { ", \(Numbers.bytes($0)) of the log retained for it" } ?? ""
+        Output.line(
+            source.slot.map { "  slot \($0.visible): \(source.slotState ?? "state unknown")\(retained)" }
+                ?? "  by its change table")
+    }
+
+    /// process 4711 (fetchindex): 3 min 12 s old, 1,204 transactions behind, pins 18.2 MiB
+    private static func sentence(_ reader: StoreInformation.Reader) -> String {
+        let process = "process \(reader.process)\(reader.program.map { " (\($0))" } ?? "")"
+        if reader.age == 0 { return "\(process): sees the newest transaction" }
+        let time = reader.seconds.map { $0 > 0 ? "\(Numbers.span(seconds: $0)) old" : "sees the newest commit" }
+        let age = (reader.isOlder ? "more than " : "") + (time ?? "older than the log")
+        let transactions = "\(Numbers.grouped(reader.age)) transaction\(reader.age == 1 ? "" : "s") behind"
+        return "\(process): \(age), \(transactions), pins \(Numbers.bytes(reader.pinnedBytes))"
+    }
+}

@@ -1,0 +1,77 @@
+internal import FetchIndexRecords
+internal import ArgumentParser
+internal import FetchIndex
+internal import FetchIndexOrderCaches
+internal import FetchIndexInspection
+
+struct RefreshCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "refresh", abstract: "Bring caches up to date, so that the next fetches are hits.",
+        discussion: """
+            A cache that is behind is caught up, and one that cannot be is built again. A cache that cannot be refreshed is \
+            named, the others are refreshed, and the exit code is 1. Where a name is that of no cache, nothing is done.
+            """)
+
+    @OptionGroup var store: StoreArgument
+    @Argument(help: "The caches' names; all caches by default.") var names: [String] = []
+    @OptionGroup var threads: ThreadsOption
+    @OptionGroup var output: OutputOption
+
+    private struct Refreshed: Encodable {
+        let name: String
+        var rows: Int?
+        var outcome: OutcomeReport?
+        var error: String?
+    }
+
+    func run() throws {
+        let container = try store.open(threads: threads.count)
+        let stored = try CacheDirectory.names(in: container.store.snapshot())
+        // Before any cache is refreshed.
+        if let unknown = names.first(where: { !stored.contains($0) }) {
+            throw try CacheDirectory.unknown(unknown, in: container.store.snapshot())
+        }
+        // Indexes are always up to date.
+        let all = stored.filter { !$0.hasPrefix(CacheDirectory.indexPrefix) }
+        let wanted = names.isEmpty ? all : names
+        let bar = ProgressBar(wanted.count == 1 ? "building \(wanted[0])" : "building caches")
+        var reports = [Refreshed?](repeating: nil, count: wanted.count)
+        var requests: [(index: Int, cache: CacheRequest)] = []
+        for (index, name) in wanted.enumerated() {
+            do {
+                requests.append((index, try RequestOptions.cacheRequest(name, in: container, bar, author: "refresh")))
+            } catch {
+                reports[index] = Refreshed(name: name, error: "\(error)")
+            }
+        }
+        for report in reports.compactMap(\.self) where !output.isJSON { try show(report, bar) }
+        var start = ContinuousClock.now
+        try container.cacheEngine.open(requests.map(\.cache)) { index, result in
+            let (place, cache) = requests[index]
+            var report = Refreshed(name: cache.name)
+            do {
+                let opened = try result.get()
+                report.rows = opened.order.rowCount
+                report.outcome = OutcomeReport(opened.outcome, ContinuousClock.now - start)
+            } catch {
+                report.error = "\(error)"
+            }
+            reports[place] = report
+            if !output.isJSON { try show(report, bar) }
+            start = .now
+        }
+        bar.finish()
+        if output.isJSON { try Output.jsonLine(reports) }
+        if reports.contains(where: { $0?.error != nil }) { throw Failure("not all caches are up to date") }
+    }
+
+    private func show(_ report: Refreshed, _ bar: ProgressBar) throws {
+        bar.finish()
+        if let outcome = report.outcome {
+            Output.line("\(report.name.visible): \(outcome.sentence): \(Numbers.count(report.rows ?? 0, "row"))")
+        } else {
+            Output.error("\(report.name.visible): \(report.error ?? "")")
+        }
+        try Output.flush()
+    }
+}

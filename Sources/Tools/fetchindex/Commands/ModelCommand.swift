@@ -1,0 +1,143 @@
+internal import ArgumentParser
+internal import FetchIndex
+internal import FetchIndexInspection
+
+struct ModelCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "model", abstract: "Show and change the model of a store.",
+        subcommands: [
+            ModelShowCommand.self, ModelPlanCommand.self, ModelMigrateCommand.self, IndexCommand.self,
+            DropEntityCommand.self,
+        ])
+}
+
+struct ModelShowCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show", abstract: "The entities of a store, with their attributes.")
+
+    @OptionGroup var store: StoreArgument
+    @OptionGroup var output: OutputOption
+
+    func run() throws {
+        let model = try store.open(forWriting: false).model()
+        if output.isJSON { return try Output.jsonLine(ModelFile(model)) }
+        for (index, entity) in model.entities.enumerated() {
+            let above = entity.superentity.map { ", a subentity of \($0.visible)" } ?? ""
+            Output.line(
+                (index == 0 ? "" : "\n") + entity.name.visible + above + (entity.isAbstract ? ", abstract" : ""))
+            var table = TextTable([
+                .init(title: "attribute"), .init(title: "type"), .init(title: "rules"), .init(title: "default"),
+            ])
+            for attribute in entity.attributes {
+                let rules = [
+                    attribute.isOptional ? nil : "required", attribute.isUnique ? "unique" : nil,
+                    attribute.derivation.map { "derived by \($0)" },
+                ]
+                table.append([
+                    attribute.name, attribute.type.name, rules.compactMap { $0 }.joined(separator: ", "),
+                    attribute.defaultValue.isNull ? "" : attribute.defaultValue.description,
+                ])
+            }
+            table.finish()
+            for names in entity.uniqueAttributes {
+                Output.line("unique together: \(names.joined(separator: ", ").visible)")
+            }
+            for relationship in entity.relationships { Output.line(relationship.sentence.visible) }
+            for index in entity.indexes { Output.line("index: \(index.text.visible)") }
+        }
+    }
+}
+
+struct ModelPlanCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "plan", abstract: "What a change of the model would cost, and why; nothing is changed.")
+
+    @OptionGroup var store: StoreArgument
+    @OptionGroup var options: ModelOptions
+    @OptionGroup var output: OutputOption
+
+    func run() throws {
+        let container = try store.open(forWriting: false)
+        try ModelReport(container.plan(for: options.model(from: container.model()))).print(output)
+    }
+}
+
+struct ModelMigrateCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "migrate", abstract: "Change the model of a store, in one transaction.",
+        discussion: """
+            Values that cannot be converted, null where a value becomes required, and equal values that become unique \
+            stand in the way: then the first objects are named, and nothing is changed.
+            """)
+
+    @OptionGroup var store: StoreArgument
+    @OptionGroup var options: ModelOptions
+    @Flag(help: "Make the store where there is none; needs --to.") var create = false
+    @OptionGroup var output: OutputOption
+
+    func validate() throws {
+        if create && options.to == nil {
+            throw ValidationError("--create needs --to FILE, the model of the new store.")
+        }
+    }
+
+    func run() throws {
+        // A file that is none makes no store.
+        let whole = try options.to.map { try ModelFile.read($0) }
+        let container =
+            create
+            ? try PersistentContainer(path: store.store, options: StoreArgument.options(creates: true))
+            : try store.open()
+        let model = try whole ?? options.model(from: container.model())
+        let plan = try container.plan(for: model)
+        let bar = ProgressBar("migrating")
+        defer { bar.finish() }
+        try container.migrate(to: model, progress: { bar.show(rows: $0, of: $1) })
+        bar.finish()
+        try ModelReport(plan).print(output)
+    }
+}
+
+/// The steps of a migration.
+struct ModelReport: Encodable {
+    struct Step: Encodable {
+        let entity: String
+        let change: String
+        let verdict: String
+        let reason: String
+    }
+
+    let steps: [Step]
+
+    init(_ plan: ModelDifference) {
+        steps = plan.steps.map {
+            Step(entity: $0.entity, change: $0.change.description, verdict: $0.verdict.rawValue, reason: $0.reason)
+        }
+    }
+
+    func print(_ output: OutputOption) throws {
+        if output.isJSON { return try Output.jsonLine(self) }
+        if steps.isEmpty { return Output.line("the store has this model") }
+        var table = TextTable([
+            .init(title: "entity"), .init(title: "change"), .init(title: "cost"), .init(title: "reason"),
+        ])
+        for step in steps { table.append([step.entity, step.change, step.verdict, step.reason]) }
+        table.finish()
+    }
+}
+
+struct DropEntityCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "drop-entity", abstract: "Delete all objects of an entity, its caches and the entity.",
+        discussion: "An import can then create the entity again, with other types and another key.")
+
+    @OptionGroup var store: StoreArgument
+    @Option(help: "The entity.") var entity: String
+    @OptionGroup var output: OutputOption
+
+    func run() throws {
+        let count = try store.open().dropEntity(named: entity)
+        if output.isJSON { return try Output.jsonLine(["deleted": count]) }
+        Output.line("dropped \(entity.visible) with \(Numbers.count(count, "object"))")
+    }
+}

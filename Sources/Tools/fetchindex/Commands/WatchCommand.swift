@@ -1,0 +1,103 @@
+internal import FetchIndexRecords
+internal import FetchIndexModels
+internal import ArgumentParser
+internal import FetchIndex
+internal import FetchIndexPlatform
+internal import FetchIndexInspection
+
+struct WatchCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "watch",
+        abstract: "Print what changes in a cached order as other processes write, until interrupted.",
+        discussion: """
+            The first batch is what changed since the order was last current; it is printed even when it is empty. From \
+            then on, batches follow each other without gap. The cache takes each batch when it is written.
+            """)
+
+    @OptionGroup var store: StoreArgument
+    @Option(name: .customLong("cache"), help: "The cache's name.") var cacheName: String
+    @Option(help: "The entity; the cache's own by default.") var entity: String?
+    @OptionGroup var request: RequestOptions
+    @OptionGroup var output: OutputOption
+
+    func run() throws {
+        let container = try store.open(forWriting: false)
+        let definition = try request.definition(ofExisting: cacheName, entity: entity, in: container)
+        // Begun first, so that no commit falls between it and the fetch.
+        let commits = CommitWatch(container)
+        let context = container.newContext()
+        var fetch = FetchRequest<ManagedObject>(entityName: definition.entity)
+        fetch.predicate = definition.predicate
+        fetch.sortKeys = definition.sortKeys
+        fetch.includesSubentities = definition.includesSubentities
+        fetch.aggregates = definition.aggregates
+        let controller = try FetchedResultsController(
+            fetch, context, sectionKey: definition.sectionKey, sectionOrder: definition.sectionOrder,
+            cacheName: cacheName, requiresSortKeys: false, needsExactChange: true)
+        let printer = WatchPrinter(of: definition, isJSON: output.isJSON)
+        controller.delegate = printer
+        let start = ContinuousClock.now
+        let outcome = try controller.performFetch()
+        if !output.isJSON {
+            Output.line(
+                "watching \(Numbers.count(controller.fetchedObjects?.count ?? 0, "row")) of \"\(cacheName.visible)\"")
+        }
+        try printer.print(outcome, of: controller, ContinuousClock.now - start)
+        try controller.settle()
+        while commits.wait() != nil {
+            printer.begin(at: try context.commit)
+            try context.mergeChanges()
+            if let error = printer.error { throw error }
+            try controller.settle()
+            // A large batch leaves free memory that later ones do not need.
+            Memory.giveBack()
+        }
+        throw StoreError.moved(path: container.store.path)
+    }
+}
+
+/// Prints each batch as it comes.
+private final class WatchPrinter: FetchedResultsControllerDelegate {
+    typealias Object = ManagedObject
+
+    private let definition: OrderDefinition
+    private let isJSON: Bool
+    private(set) var error: (any Error)?
+    /// When the commit of the current batches was detected, and the commit before it.
+    private var start = ContinuousClock.now
+    private var commit: UInt64?
+
+    init(of definition: OrderDefinition, isJSON: Bool) { (self.definition, self.isJSON) = (definition, isJSON) }
+
+    func begin(at commit: UInt64) { (start, self.commit) = (ContinuousClock.now, commit) }
+
+    /// Prints what the first fetch has changed.
+    func print(
+        _ outcome: FetchOutcome, of controller: FetchedResultsController<ManagedObject>, _ duration: Duration
+    ) throws {
+        try print(ChangeReport(outcome, duration, details(controller)))
+    }
+
+    private func details(_ controller: FetchedResultsController<ManagedObject>) throws -> ChangeDetails {
+        guard let order = try controller.savedOrder() else { return ChangeDetails(entity: definition.entity) }
+        return ChangeDetails(definition, order, since: commit)
+    }
+
+    func print(_ report: ChangeReport) throws {
+        if isJSON {
+            try Output.jsonLine(report)
+        } else {
+            for line in report.lines { Output.line(line) }
+        }
+        try Output.settle()
+    }
+
+    func controller(_ controller: FetchedResultsController<ManagedObject>, didChange change: ResultsChange) {
+        let duration = ContinuousClock.now - start
+        do { try print(ChangeReport(change, duration, details(controller))) } catch { self.error = error }
+    }
+
+    func controller(_ controller: FetchedResultsController<ManagedObject>, didFailWith error: any Error) {
+        self.error = error
+    }
+}

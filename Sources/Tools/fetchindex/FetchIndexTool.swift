@@ -1,0 +1,108 @@
+internal import FetchIndex
+internal import FetchIndexOrderCaches
+internal import FetchIndexModels
+internal import ArgumentParser
+internal import FetchIndexPlatform
+internal import FetchIndexInspection
+
+struct FetchIndexTool: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fetchindex",
+        abstract: "Sectioned fetches over large catalogues, with named caches that stay current.",
+        subcommands: [
+            ImportCommand.self, ExportCommand.self, FetchCommand.self, ApplyCommand.self, ChangesCommand.self,
+            WatchCommand.self, FollowCommand.self, RefreshCommand.self,
+            CacheCommand.self, ModelCommand.self, InfoCommand.self, ReportCommand.self, BrowseCommand.self,
+            CheckCommand.self,
+            BackupCommand.self,
+            CompactCommand.self,
+        ])
+}
+
+/// Exit codes: 0 done, 1 the data or a check failed, 2 wrong usage, 4 another outcome than the one that is required.
+@main
+enum Main {
+    // Not async: the runtime of tasks takes descriptors of its own, and ends the process when there are none.
+    static func main() {
+        // Opens closed standard descriptors, so that no other file gets them and output to them fails.
+        Descriptors.openMissingStandard()
+        // The reader of the output may stop: that is no error.
+        signal(SIGPIPE, SIG_DFL)
+        // A file that may not grow further is an error like a full disk.
+        signal(SIGXFSZ, SIG_IGN)
+        let ending = [SIGINT, SIGTERM, SIGHUP, SIGPIPE]
+        UnfinishedFiles.areRemoved(by: ending)
+        Signals.unblock(ending)
+        do {
+            try requireUTF8()
+            var command = try FetchIndexTool.parseAsRoot()
+            try command.run()
+            try Output.flush()
+        } catch {
+            // What was read before the error is printed; the error says more than a loss of that.
+            try? Output.flush()
+            exit(report(error))
+        }
+    }
+
+    /// A path or a name that is no UTF-8 would be changed silently, and mean another one.
+    private static func requireUTF8() throws {
+        for index in 0..<Int(CommandLine.argc) {
+            guard let argument = CommandLine.unsafeArgv[index] else { continue }
+            if String(validatingCString: argument) == nil {
+                throw ValidationError("Argument \(index), \"\(String(cString: argument).visible)\", is not UTF-8.")
+            }
+        }
+    }
+
+    private static func report(_ error: any Error) -> Int32 {
+        if let failure = error as? Failure {
+            if !failure.sentence.isEmpty { Output.error(failure.sentence) }
+            return 1
+        }
+        if let error = error as? OtherOutcome {
+            Output.error("\(error)")
+            return 4
+        }
+        if let error = error as? MalformedPredicate {
+            Output.errorLines("fetchindex: \(error)")
+            return 2
+        }
+        if isUsageError(error) {
+            Output.error("\(error)")
+            return 2
+        }
+        switch FetchIndexTool.exitCode(for: error) {
+        case .success:
+            Output.write(FetchIndexTool.fullMessage(for: error) + "\n")
+            do { try Output.flush() } catch { return report(error) }
+            return 0
+        case .validationFailure:
+            Output.errorLines("fetchindex: " + FetchIndexTool.message(for: error))
+            return 2
+        default:
+            Output.error("\(error)")
+            return 1
+        }
+    }
+
+    /// Whether the usage is wrong, not the data.
+    private static func isUsageError(_ error: any Error) -> Bool {
+        switch error {
+        case StoreError.unknownEntity, StoreError.unknownAttribute, StoreError.invalidCacheName,
+            StoreError.unknownCache, StoreError.cacheLocked:
+            true
+        case is FetchPredicateError, is RequestError, is ContextError, is UnknownLocale,
+            is UnknownTimeZone, is UnusableCalendar:
+            true
+        default: false
+        }
+    }
+}
+
+/// The data failed: one sentence, or none when what is wrong was printed already.
+struct Failure: Error {
+    let sentence: String
+
+    init(_ sentence: String = "") { self.sentence = sentence }
+}

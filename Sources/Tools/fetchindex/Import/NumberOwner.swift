@@ -1,0 +1,81 @@
+internal import FetchIndex
+internal import FetchIndexModels
+internal import FetchIndexRecords
+internal import FetchIndexPlatform
+
+/// Which store gave the numbers of a row. Numbers without a store's name are this store's.
+enum NumberGiver: Hashable {
+    case own
+    case other(UUID)
+}
+
+/// What a row of a file says of numbers and of related objects.
+struct RowLinks {
+    /// Of the stored object; nil: the key decides, or it is a new one.
+    var number: UInt64?
+    /// By which other rows of the file name this one.
+    var fileNumber: UInt64?
+    var giver = NumberGiver.own
+    var related: [RelatedObject]
+}
+
+/// Whose objects the numbers of a file are: this store's, those of a store with which it shares numbers, or another one's, which are
+/// never taken for these.
+struct NumberOwner {
+    /// Whether a key decides which object a row is.
+    let isKeyed: Bool
+    private let own: UUID?
+    private let origin: NumbersOrigin?
+    private let originals: [NumbersOrigin]
+    /// The entities that have had no other objects than the origin's, whose new numbers are free here.
+    private let following: Set<Int>
+    /// Whether the store has had no objects, so that it takes over the numbers of the first file.
+    private let isNew: Bool
+    private var last: (text: String, giver: NumberGiver)?
+    /// Without a key, the giver of all numbers in the file.
+    private var only: NumberGiver?
+
+    init(in snapshot: Snapshot, isKeyed: Bool) throws {
+        self.isKeyed = isKeyed
+        own = snapshot.store.identifier
+        origin = try snapshot.numbersOrigin()
+        originals = try snapshot.originals()
+        var following: Set<Int> = []
+        var isNew = origin == nil
+        for number in snapshot.model.entities.indices {
+            if try snapshot.entityState(number).nextObject > 1 { isNew = false }
+            if try origin.map({ try snapshot.follows($0, number) }) ?? true { following.insert(number) }
+        }
+        (self.following, self.isNew) = (following, isNew)
+    }
+
+    /// The store with an identifier. Nil for a text that is none.
+    mutating func giver(_ text: String) -> NumberGiver? {
+        if let last, last.text == text { return last.giver }
+        guard let store = UUID(uuidString: text) else { return nil }
+        let giver = store == own ? NumberGiver.own : .other(store)
+        last = (text, giver)
+        return giver
+    }
+
+    /// Whether a number is that of an object here, or free for one.
+    func isKnown(_ number: UInt64, of entity: Int, by giver: NumberGiver) -> Bool {
+        guard case .other(let store) = giver else { return true }
+        if originals.contains(where: { $0.store == store && $0.shares(number, of: entity) }) { return true }
+        if let origin, origin.store == store { return following.contains(entity) || origin.shares(number, of: entity) }
+        return isNew && !isKeyed
+    }
+
+    /// Notes whose numbers a row without a key has. False when rows before it have those of another store: new objects of both would
+    /// get the same ones.
+    mutating func isOnly(_ giver: NumberGiver) -> Bool {
+        if only == nil { only = giver }
+        return only == giver
+    }
+
+    /// The store that new objects of an entity come from, with their numbers; nil: this one.
+    func source(of entity: Int) -> UUID? {
+        guard !isKeyed, case .other(let store)? = only, isNew || origin?.store == store else { return nil }
+        return following.contains(entity) ? store : nil
+    }
+}

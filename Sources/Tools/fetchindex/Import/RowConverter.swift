@@ -1,0 +1,268 @@
+internal import FetchIndexPlatform
+internal import FetchIndexRecords
+internal import FetchIndexModels
+internal import FetchIndexCatalogues
+internal import FetchIndex
+
+/// Turns rows of a file into records of an entity. Numbers and texts go from bytes to bytes.
+struct RowConverter {
+    private let file: String
+    private let entity: Entity
+    private let columns: [String]
+    /// What stands in a slot of a record. Copying the descriptions of attributes for each row would cost more than the rest.
+    private enum SlotSource {
+        /// Removed attributes, and those that the file does not have.
+        case null
+        /// One of the default values. The value itself would be retained for each row.
+        case value(Int)
+        case required
+        case text(column: Int, isRequired: Bool, isKey: Bool)
+        case integer(column: Int, isRequired: Bool, isKey: Bool)
+        case number(column: Int, ValueType, isRequired: Bool, isKey: Bool)
+        case other(column: Int, ValueType, isRequired: Bool, isKey: Bool)
+    }
+
+    private let sources: [SlotSource]
+    private let defaultValues: [Value]
+    /// By slot, the default value of an attribute that has a column.
+    private var defaultOfSlot: [Int?] = []
+    /// Which rows leave which slots to stored objects; nil where each row is a new object.
+    private var omissions: RowOmissions?
+    private(set) var related: RelatedColumns
+    /// Whether the texts of numbers are those of JSON.
+    private let isJSON: Bool
+    private var spellings = KeySpellings()
+    private var builder = RecordBuilder()
+    private var digits: [UInt8] = []
+
+    /// `mayUpdate`: rows may be those of stored objects.
+    init(
+        _ columns: [String], to entity: Entity, file: String, _ related: RelatedColumns, mayUpdate: Bool,
+        isJSON: Bool
+    ) throws {
+        self.file = file
+        self.isJSON = isJSON
+        self.related = related
+        self.entity = entity
+        self.columns = columns
+        let others = related.allPlaces
+        let own = columns.enumerated().filter { !others.contains($0.offset) }
+        for (_, name) in own { _ = try entity.requireSlot(of: name) }
+        let places = Dictionary(own.map { ($0.element, $0.offset) }) { first, _ in first }
+        // A column may have a name that the attribute had.
+        var columnOfSlot = [Int?](repeating: nil, count: entity.slots.count)
+        for (name, column) in places {
+            let slot = try entity.requireSlot(of: name)
+            guard columnOfSlot[slot] == nil else {
+                throw BadInput(
+                    file: file, line: 1, column: column + 1, columnName: name,
+                    reason: "another column is the same attribute, \(entity.attribute(at: slot).name)")
+            }
+            columnOfSlot[slot] = column
+        }
+        if mayUpdate { omissions = RowOmissions(columnOfSlot, of: entity) }
+        var defaultValues: [Value] = []
+        var defaultOfSlot: [Int?] = []
+        let keys = Set(entity.uniqueConstraints.flatMap(\.slots))
+        sources = zip(entity.slots.indices, columnOfSlot).map { slot, column in
+            let description = entity.slots[slot]
+            let attribute = description.attribute
+            var defaultPlace: Int?
+            if !description.isRemoved, description.role == .attribute, !attribute.defaultValue.isNull {
+                defaultValues.append(attribute.defaultValue)
+                defaultPlace = defaultValues.count - 1
+            }
+            defaultOfSlot.append(defaultPlace)
+            // References are put in when the row is linked.
+            if description.isRemoved || description.role != .attribute { return .null }
+            let isRequired = !attribute.isOptional && attribute.derivation == nil
+            guard let column else {
+                if let defaultPlace { return .value(defaultPlace) }
+                return isRequired && !mayUpdate ? .required : .null
+            }
+            let (type, isKey) = (attribute.type, keys.contains(slot))
+            switch type {
+            case .string: return .text(column: column, isRequired: isRequired, isKey: isKey && isJSON)
+            case .integer: return .integer(column: column, isRequired: isRequired, isKey: isKey)
+            case .double, .decimal: return .number(column: column, type, isRequired: isRequired, isKey: isKey)
+            default: return .other(column: column, type, isRequired: isRequired, isKey: isKey)
+            }
+        }
+        self.defaultValues = defaultValues
+        self.defaultOfSlot = defaultOfSlot
+    }
+
+    /// Returns the row's number and the objects that it is related to, where the row has such fields. Throws
+    /// `BadInput` with line, column and reason.
+    mutating func append(
+        _ row: FieldRow, to batch: inout RecordBatch
+    ) throws -> RowLinks? {
+        guard row.count == columns.count else {
+            throw BadInput(
+                file: file, line: row.line, reason: "it has \(counted(row.count, "field")), not \(columns.count)")
+        }
+        builder.begin()
+        let (isASCII, hasAbsent) = (row.isASCII, row.hasAbsent)
+        for source in sources {
+            switch source {
+            case .null: builder.appendNull()
+            case .value(let number): builder.append(defaultValues[number])
+            case .required: throw bad(row, nil, "a value is required")
+            case .text(let column, let isRequired, let isKey):
+                if hasAbsent && row.isAbsent(column) {
+                    try appendAbsent(row, column, isRequired)
+                } else if row.isNull(column) {
+                    try appendNull(row, column, isRequired)
+                } else {
+                    if isKey { try requireKey(row, column, .string(row.text(of: column))) }
+                    try appendText(row, column, isValid: isASCII)
+                }
+            case .integer(let column, let isRequired, let isKey):
+                if hasAbsent && row.isAbsent(column) {
+                    try appendAbsent(row, column, isRequired)
+                } else if row.isEmpty(column) {
+                    try appendNull(row, column, isRequired)
+                } else {
+                    try appendInteger(row, column, isKey)
+                }
+            case .number(let column, let type, let isRequired, let isKey):
+                if hasAbsent && row.isAbsent(column) {
+                    try appendAbsent(row, column, isRequired)
+                } else if row.isEmpty(column) {
+                    try appendNull(row, column, isRequired)
+                } else if isKey || !appendNumber(row, column, type) {
+                    try append(row, column, type, isKey)
+                }
+            case .other(let column, let type, let isRequired, let isKey):
+                if hasAbsent && row.isAbsent(column) {
+                    try appendAbsent(row, column, isRequired)
+                } else if row.isNull(column) || type != .data && row.isEmpty(column) {
+                    // Nothing is data, and of other types no value.
+                    try appendNull(row, column, isRequired)
+                } else {
+                    try append(row, column, type, isKey)
+                }
+            }
+        }
+        let kept = omissions?.kept(by: row)
+        if related.isEmpty || hasAbsent && related.areAbsent(in: row) {
+            batch.append(&builder, keeping: kept)
+            return nil
+        }
+        do throws(UnreadableField) {
+            let found = try related.links(in: row)
+            batch.append(&builder, keeping: kept)
+            return found
+        } catch {
+            throw bad(row, error.place, error.reason)
+        }
+    }
+
+    /// A new object has the attribute's default value.
+    private mutating func appendAbsent(_ row: FieldRow, _ column: Int, _ isRequired: Bool) throws {
+        if let place = defaultOfSlot[builder.slotCount] { return builder.append(defaultValues[place]) }
+        if isRequired && omissions == nil { throw bad(row, column, "a value is required") }
+        builder.appendNull()
+    }
+
+    private mutating func appendNull(_ row: FieldRow, _ column: Int, _ isRequired: Bool) throws {
+        if isRequired { throw bad(row, column, "a value is required") }
+        builder.appendNull()
+    }
+
+    private func bad(_ row: FieldRow, _ column: Int?, _ reason: String) -> BadInput {
+        BadInput(
+            file: file, line: row.line, column: column.map { $0 + 1 }, columnName: column.map { columns[$0] },
+            reason: reason)
+    }
+
+    private mutating func appendText(_ row: FieldRow, _ column: Int, isValid: Bool) throws {
+        let field = row[column]
+        if !isValid, let invalid = field.withUnsafeBytes({ $0.firstInvalidUTF8 }) {
+            throw bad(row, column, "it is not valid UTF-8 from its byte \(invalid + 1) on")
+        }
+        builder.appendBytes(field)
+    }
+
+    private mutating func appendInteger(_ row: FieldRow, _ column: Int, _ isKey: Bool) throws {
+        let field = row[column]
+        let written = field.withUnsafeBytes { $0.decimalInteger }
+        guard let number = written ?? (row.isLiteral(column) ? JSONScalar.wholeNumber(row.text(of: column)) : nil)
+        else { throw unreadable(row, column, .integer) }
+        if isKey, isJSON || field.withUnsafeBytes({ !$0.isSpelled(as: number) }) {
+            try requireKey(row, column, .integer(number))
+        }
+        builder.appendInteger(number)
+    }
+
+    /// Appends a number that the type holds exactly, from bytes to bytes. False for all other texts.
+    private mutating func appendNumber(_ row: FieldRow, _ column: Int, _ type: ValueType) -> Bool {
+        let field = row[column]
+        if type == .double {
+            guard field.withUnsafeBytes({ NumberText($0)?.isDouble ?? false }),
+                let number = Double(row.text(of: column))
+            else { return false }
+            builder.appendDouble(number)
+            return true
+        }
+        digits.removeAll(keepingCapacity: true)
+        let isExact = field.withUnsafeBytes { bytes in
+            guard let number = NumberText(bytes), number.isDecimal else { return false }
+            number.appendPlain(to: &digits)
+            return true
+        }
+        // The builder and the digits are parts of one value.
+        let plain = digits
+        if isExact { builder.appendBytes(plain.span.bytes) }
+        return isExact
+    }
+
+    private mutating func append(_ row: FieldRow, _ column: Int, _ type: ValueType, _ isKey: Bool) throws {
+        let text = row.text(of: column)
+        guard let value = Value(catalogueText: text, as: type) else { throw unreadable(row, column, type) }
+        if isKey { try requireKey(row, column, value) }
+        builder.append(value)
+    }
+
+    private func unreadable(_ row: FieldRow, _ column: Int, _ type: ValueType) -> BadInput {
+        badText(row, column, "\"\(row.excerpt(of: column))\" \(type.refusal(of: row.text(of: column)))")
+    }
+
+    private mutating func requireKey(_ row: FieldRow, _ column: Int, _ value: Value) throws {
+        let fault = spellings.fault(
+            row.text(of: column), of: value, isLiteral: row.isLiteral(column), inJSON: isJSON, column: column)
+        if let fault { throw badText(row, column, fault) }
+    }
+
+    private func badText(_ row: FieldRow, _ column: Int, _ reason: String) -> BadInput {
+        var bad = bad(row, column, reason)
+        bad.isOfType = true
+        return bad
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Whether this text of a number is what the number prints: no plus, no leading zero.
+    fileprivate func isSpelled(as number: Int64) -> Bool {
+        let digits = first == 0x2D ? dropFirst() : self[...]
+        return first != 0x2B && (number == 0 ? count == 1 : digits.first != 0x30)
+    }
+
+    /// The decimal integer that is written here; nil when it is none or takes more than 64 bits.
+    fileprivate var decimalInteger: Int64? {
+        let isNegative = first == 0x2D
+        let digits = isNegative || first == 0x2B ? UnsafeRawBufferPointer(rebasing: dropFirst()) : self
+        guard !digits.isEmpty else { return nil }
+        var number: Int64 = 0
+        for byte in digits {
+            guard (48...57).contains(byte) else { return nil }
+            let (shifted, overflows) = number.multipliedReportingOverflow(by: 10)
+            let digit = Int64(byte - 48)
+            let (sum, sumOverflows) =
+                isNegative ? shifted.subtractingReportingOverflow(digit) : shifted.addingReportingOverflow(digit)
+            if overflows || sumOverflows { return nil }
+            number = sum
+        }
+        return number
+    }
+}

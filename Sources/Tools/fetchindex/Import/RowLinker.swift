@@ -1,0 +1,237 @@
+internal import FetchIndex
+internal import FetchIndexModels
+internal import FetchIndexRecords
+
+/// Puts rows with related objects into the store.
+struct RowLinker {
+    private let columns: [RelatedColumn]
+    /// Links that could not be made when their rows came, with the lines of these.
+    private var missing: [(line: Int, link: MissingLink)] = []
+    /// The objects that these are links of.
+    private var waiting: Set<UInt64> = []
+    /// With a key, numbers name rows of the file, by the store that gave them: the objects that these are by now, 16 bytes and more for
+    /// each row.
+    private var objects: [NumberGiver: [UInt64: UInt64]] = [:]
+    private let owner: NumberOwner
+    private let resolvesInFile: Bool
+    private let entity: Int
+    /// Related objects whose rows have not come yet.
+    private var later: [LaterLinks] = []
+
+    /// Whether links are to be made later.
+    var hasLater: Bool { laterCount > 0 }
+    var laterCount: Int { missing.count + later.count }
+
+    private struct LaterLinks {
+        let line: Int
+        let number: UInt64
+        let column: Int
+        let related: RelatedObject
+        let giver: NumberGiver
+        let isOfUnchanged: Bool
+    }
+
+    init(_ related: RelatedColumns, of entity: Int) {
+        columns = related.columns
+        self.entity = entity
+        owner = related.owner
+        resolvesInFile = related.resolvesInFile && !related.columns.isEmpty
+    }
+
+    /// `done` gets each row's object number, or `refused` the error that its values cause; what they throw ends the batch.
+    mutating func put(
+        _ batch: borrowing RowBatch, with writer: BatchWriter, refused: (Int, StoreError) throws -> Void,
+        done: (Int, UInt64) throws -> Void
+    ) throws {
+        let used = batch.usedColumns
+        if !batch.hasNumbers && !hasLater && used.allSatisfy({ columns[$0].isPlain }) {
+            return try putPlain(batch, used.map { columns[$0] }, with: writer, refused: refused, done: done)
+        }
+        for index in 0..<batch.records.count {
+            let links = batch.links[index]
+            var related = links.related
+            let delayed = resolvesInFile ? resolve(&related, links.giver) : []
+            let row = LinkedRow(
+                batch.records.copy(at: index), number: links.number, related,
+                keeping: batch.records.keptSlots(at: index))
+            let number: UInt64
+            do {
+                let put = try writer.put(row, columns)
+                if waiting.contains(put.number) { forget(put.number, links.related) }
+                if resolvesInFile, let name = links.fileNumber {
+                    objects[links.giver, default: [:]][name] = put.number
+                }
+                for column in delayed {
+                    later.append(
+                        LaterLinks(
+                            line: batch.lines[index], number: put.number, column: column,
+                            related: links.related[column], giver: links.giver, isOfUnchanged: put.isUnchanged))
+                    waiting.insert(put.number)
+                }
+                for link in put.missing {
+                    missing.append((batch.lines[index], link))
+                    waiting.insert(put.number)
+                }
+                number = put.number
+            } catch let error as StoreError where error.isOfValues {
+                try refused(index, error)
+                continue
+            }
+            try done(index, number)
+        }
+    }
+
+    /// A later row of an object decides about the links that an earlier one had.
+    private mutating func forget(_ number: UInt64, _ related: [RelatedObject]) {
+        var decided: Set<String> = []
+        for (column, object) in zip(columns, related) {
+            if case .absent = object { continue }
+            decided.insert(column.relationship)
+        }
+        missing.removeAll { $0.link.number == number && decided.contains($0.link.relationship) }
+        later.removeAll { $0.number == number && decided.contains(columns[$0.column].relationship) }
+    }
+
+    /// Forgets the links of rows that are put again.
+    mutating func forgetLater(of rows: RowBatch) {
+        if !hasLater || !rows.hasLinks { return }
+        let lines = Set(rows.lines)
+        missing.removeAll { lines.contains($0.line) }
+        later.removeAll { lines.contains($0.line) }
+    }
+
+    /// Replaces numbers of the file by those of the objects that its rows are. Returns the columns whose rows have not all come yet;
+    /// these are left out.
+    private func resolve(_ related: inout [RelatedObject], _ giver: NumberGiver) -> [Int] {
+        var delayed: [Int] = []
+        for (place, object) in related.enumerated() {
+            if let resolved = resolved(object, giver) {
+                related[place] = resolved
+            } else {
+                related[place] = .absent
+                delayed.append(place)
+            }
+        }
+        return delayed
+    }
+
+    /// Nil when a row has not come; `orStored`: its number is then that of a stored object.
+    private func resolved(
+        _ object: RelatedObject, _ giver: NumberGiver, orStored: Bool = false
+    ) -> RelatedObject? {
+        func own(_ link: RowLink) -> RowLink? {
+            guard link.object.entity == entity else { return link }
+            guard let number = objects[giver]?[link.object.number] else {
+                return orStored && owner.isKnown(link.object.number, of: entity, by: giver) ? link : nil
+            }
+            let object = RecordKey(entity: entity, number: number)
+            return RowLink(object, position: link.position, otherPosition: link.otherPosition)
+        }
+        switch object {
+        case .absent, .none, .named: return object
+        case .object(let link): return own(link).map { .object($0) }
+        case .list(let links):
+            let found = links.compactMap(own)
+            return found.count == links.count ? .list(found) : nil
+        }
+    }
+
+    private func areStored(_ related: RelatedObject, _ writer: BatchWriter) throws -> Bool {
+        switch related {
+        case .object(let link): try writer.object(number: link.object.number) != nil
+        case .list(let links): try links.allSatisfy { try writer.object(number: $0.object.number) != nil }
+        case .absent, .none, .named: true
+        }
+    }
+
+    /// Links rows whose related objects came later. An object that no row is may be there already, if its number is known.
+    private mutating func linkLater(
+        with writer: BatchWriter, atEnd isAtEnd: Bool
+    ) throws -> [(line: Int, reason: StoreError)] {
+        var left: [LaterLinks] = []
+        var reasons: [(line: Int, reason: StoreError)] = []
+        for links in later {
+            var related = resolved(links.related, links.giver)
+            if related == nil, try isAtEnd || areStored(links.related, writer) {
+                related = resolved(links.related, links.giver, orStored: true)
+            }
+            guard let related else {
+                left.append(links)
+                reasons.append(
+                    (
+                        links.line,
+                        .invalidValue(
+                            entity: writer.entity.name, attribute: columns[links.column].relationship,
+                            "names a row by its number, which is not in the file")
+                    ))
+                continue
+            }
+            let more = try writer.link(
+                links.number, columns[links.column], to: related, isOfUnchanged: links.isOfUnchanged)
+            for link in more { missing.append((links.line, link)) }
+        }
+        later = left
+        return reasons
+    }
+
+    /// Rows between two that are refused are put at once: their unique keys are looked up and written in order.
+    private func putPlain(
+        _ batch: borrowing RowBatch, _ used: [RelatedColumn], with writer: BatchWriter,
+        refused: (Int, StoreError) throws -> Void,
+        done: (Int, UInt64) throws -> Void
+    ) throws {
+        let related = used.reduce(into: Set<Int>()) { $0.formUnion($1.slots) }
+        var linked = RecordBatch()
+        var first = 0
+        var last: (own: KeptSlots?, absent: Set<Int>, kept: KeptSlots?) = (nil, [], nil)
+        func putLinked() throws {
+            try writer.prepare(&linked)
+            let start = first
+            try writer.put(
+                linked, relating: related, refused: { try refused(start + $0, $1) },
+                done: { try done(start + $0, $1) })
+            linked = RecordBatch()
+        }
+        for index in 0..<batch.records.count {
+            do {
+                let row = LinkedRow(batch.records.copy(at: index), number: nil, batch.links[index].related)
+                let record = try writer.record(of: row, columns)
+                let (own, absent) = (batch.records.keptSlots(at: index), absentSlots(batch.links[index].related))
+                if own !== last.own || absent != last.absent { last = (own, absent, Self.kept(own, absent)) }
+                linked.append(record.span.bytes, keeping: last.kept)
+            } catch let error as StoreError where error.isOfValues {
+                try putLinked()
+                first = index + 1
+                try refused(index, error)
+            }
+        }
+        try putLinked()
+    }
+
+    /// The slots of the links that a row does not have.
+    private func absentSlots(_ related: [RelatedObject]) -> Set<Int> {
+        var absent: Set<Int> = []
+        for (column, object) in zip(columns, related) where column.kind == .one {
+            if case .absent = object { absent.formUnion(column.slots) }
+        }
+        return absent
+    }
+
+    /// What a row leaves to a stored object.
+    private static func kept(_ own: KeptSlots?, _ absent: Set<Int>) -> KeptSlots? {
+        absent.isEmpty ? own : KeptSlots(absent.union(own?.slots ?? []), requiredSlot: own?.requiredSlot)
+    }
+
+    /// Makes the links that could not be made when their rows came. Returns those that still cannot, and why; these are kept.
+    mutating func settle(
+        with writer: BatchWriter, atEnd isAtEnd: Bool
+    ) throws -> [(line: Int, reason: StoreError)] {
+        let unresolved = later.isEmpty ? [] : try linkLater(with: writer, atEnd: isAtEnd)
+        if missing.isEmpty { return unresolved }
+        let left = try writer.settle(missing.map(\.link))
+        let reasons = left.map { (missing[$0.index].line, $0.reason) }
+        missing = left.map { missing[$0.index] }
+        waiting = Set(missing.map(\.link.number)).union(later.map(\.number))
+        return unresolved + reasons
+    }
+}

@@ -1,0 +1,47 @@
+internal import FetchIndexCatalogues
+internal import FetchIndex
+internal import FetchIndexModels
+internal import FetchIndexRecords
+
+/// The attributes that rows of a file do not have: those without a column, and members that a line of JSON lacks. Rows that lack the same
+/// ones follow each other, as a rule, so that a row costs a comparison.
+struct RowOmissions {
+    /// The columns of attributes, with their slots.
+    private var columns: [(column: Int, slot: Int)] = []
+    /// Slots without columns.
+    private var missing: Set<Int> = []
+    private var required: Set<Int> = []
+    /// Of rows that have a field in each column.
+    private let whole: KeptSlots?
+    /// By the slots that a row lacks beside these.
+    private var known: [[Int]: KeptSlots] = [:]
+    private static let mostKnown = 4096
+    private var last: (slots: [Int], kept: KeptSlots)?
+    private var absent: [Int] = []
+
+    init(_ columnOfSlot: [Int?], of entity: Entity) {
+        for slot in entity.attributeSlots {
+            let attribute = entity.attribute(at: slot)
+            if !attribute.isOptional && attribute.derivation == nil && attribute.defaultValue.isNull {
+                required.insert(slot)
+            }
+            if let column = columnOfSlot[slot] { columns.append((column, slot)) } else { missing.insert(slot) }
+        }
+        whole = missing.isEmpty ? nil : KeptSlots(missing, requiredSlot: missing.intersection(required).min())
+    }
+
+    /// What a row leaves to a stored object.
+    mutating func kept(by row: FieldRow) -> KeptSlots? {
+        guard row.hasAbsent else { return whole }
+        absent.removeAll(keepingCapacity: true)
+        for (column, slot) in columns where row.isAbsent(column) { absent.append(slot) }
+        if absent.isEmpty { return whole }
+        if let last, last.slots == absent { return last.kept }
+        if known.count >= Self.mostKnown { known = [:] }
+        let slots = missing.union(absent)
+        let kept = known[absent] ?? KeptSlots(slots, requiredSlot: slots.intersection(required).min())
+        known[absent] = kept
+        last = (absent, kept)
+        return kept
+    }
+}

@@ -1,0 +1,163 @@
+internal import FetchIndex
+internal import FetchIndexOrderCaches
+internal import FetchIndexInspection
+
+/// What a batch says of its rows beside their places.
+struct ChangeDetails {
+    /// The entity that was asked for.
+    let entity: String
+    /// The names of objects.
+    var names: ([ObjectID]) -> [ObjectID: ObjectName] = { _ in [:] }
+    /// The names of sections; nil without sections, and where rows do not have them.
+    var sections: (ResultsChange) -> ChangedSections? = { _ in nil }
+    /// How names of sections are printed.
+    var titles: SectionTitles?
+    /// Whether each row has its entity; else those of subentities alone.
+    var namesEntities = false
+
+    init(entity: String) { self.entity = entity }
+
+    /// All that there is to say, from the order after the change; since the commit that its cache had, or another one.
+    init(_ definition: OrderDefinition, _ order: FetchedOrder, since commit: UInt64? = nil) {
+        entity = definition.entity
+        namesEntities = true
+        let titles = SectionTitles(definition.sectionKey, order)
+        self.titles = titles
+        // The changes are told whether or not their objects can be read.
+        names = { (try? order.names(of: $0, since: commit, withValues: true)) ?? [:] }
+        if definition.sectionKey != nil { sections = { ChangedSections($0, order, titles) } }
+    }
+}
+
+/// A change batch as JSON, as lines for people, and as lines of rows.
+struct ChangeReport: Encodable {
+    struct SectionEvent: Encodable {
+        let kind: String
+        var from: Int?
+        var to: Int?
+        /// Nil for the section of the rows without a value.
+        @NullWhenMissing private(set) var name: String?
+    }
+
+    struct RowEvent: Encodable {
+        let kind: String
+        let id: UInt64
+        /// The object's first unique value; left out when the entity has none, and where it is not known any more.
+        var key: JSONValue?
+        /// The object's entity; of `apply`, where it is a subentity of the one that was asked for.
+        let entity: String?
+        /// Whether that is a subentity of the one that was asked for.
+        let isOfSubentity: Bool
+        /// All values before and after the change; of `apply`, those of an object that is gone.
+        var old: [String: JSONValue]?
+        var new: [String: JSONValue]?
+        var from: [Int]?
+        var to: [Int]?
+        /// Null for the section of the rows without a value; left out without sections.
+        var fromSectionName: JSONValue?
+        var toSectionName: JSONValue?
+
+        private enum CodingKeys: CodingKey {
+            case kind, id, key, entity, old, new, from, to, fromSectionName, toSectionName
+        }
+
+        init(
+            _ kind: String, _ id: ObjectID, _ name: ObjectName?, _ details: ChangeDetails, from: RowPath? = nil,
+            to: RowPath? = nil, in sections: ChangedSections?
+        ) throws {
+            self.kind = kind
+            self.id = id.number
+            key = name?.key.map(JSONValue.init)
+            old = name?.oldValues?.mapValues(JSONValue.init)
+            new = name?.newValues?.mapValues(JSONValue.init)
+            isOfSubentity = id.entityName != details.entity
+            entity = details.namesEntities || isOfSubentity ? id.entityName : nil
+            self.from = from.map { [$0.section, $0.row] }
+            self.to = to.map { [$0.section, $0.row] }
+            guard let sections else { return }
+            func value(_ name: String?) -> JSONValue { JSONValue(name.map(Value.string) ?? .null) }
+            if let from { fromSectionName = value(try sections.name(ofOld: from.section)) }
+            if let to { toSectionName = value(try sections.name(ofNew: to.section)) }
+        }
+    }
+
+    let outcome: OutcomeReport
+    /// Without lists when the change is not known: then the order must be fetched again.
+    let sections: [SectionEvent]?
+    let rows: [RowEvent]?
+
+    /// What a batch of a live order says.
+    init(_ change: ResultsChange, _ duration: Duration, _ details: ChangeDetails) throws {
+        if let reason = change.rebuilt {
+            try self.init(.rebuilt(reason), duration, details)
+        } else {
+            try self.init(change.isEmpty ? .hit : .caughtUp(change), duration, details)
+        }
+    }
+
+    /// What opening an order, or bringing it to a commit, changed.
+    init(_ outcome: FetchOutcome, _ duration: Duration, _ details: ChangeDetails) throws {
+        self.outcome = OutcomeReport(outcome, duration)
+        let change: ResultsChange
+        switch outcome {
+        case .hit: change = ResultsChange()
+        case .caughtUp(let caughtUp): change = caughtUp
+        case .rebuilt, .computed:
+            sections = nil
+            rows = nil
+            return
+        }
+        sections = Self.sections(of: change, details.titles)
+        rows = try Self.rows(of: change, details)
+    }
+
+    private static func sections(of change: ResultsChange, _ titles: SectionTitles?) -> [SectionEvent] {
+        change.sections.enumerated().map { index, event in
+            func shown(_ name: String) -> String? {
+                change.eventsOfNull.contains(index) ? nil : titles?.title(name) ?? name
+            }
+            return switch event {
+            case .delete(let from, let old): SectionEvent(kind: "delete", from: from, name: shown(old))
+            case .insert(let to, let new): SectionEvent(kind: "insert", to: to, name: shown(new))
+            case .move(let from, let to, let moved): SectionEvent(kind: "move", from: from, to: to, name: shown(moved))
+            case .update(let from, let to, let new): SectionEvent(kind: "update", from: from, to: to, name: shown(new))
+            }
+        }
+    }
+
+    private static func rows(of change: ResultsChange, _ details: ChangeDetails) throws -> [RowEvent] {
+        if change.rows.isEmpty { return [] }
+        let names = details.names(change.rows.map(\.id))
+        let sections = details.sections(change)
+        return try change.rows.map { event in
+            func row(_ kind: String, _ id: ObjectID, from: RowPath? = nil, to: RowPath? = nil) throws -> RowEvent {
+                try RowEvent(kind, id, names[id], details, from: from, to: to, in: sections)
+            }
+            return switch event {
+            case .delete(let id, let from): try row("delete", id, from: from)
+            case .insert(let id, let to): try row("insert", id, to: to)
+            case .move(let id, let from, let to): try row("move", id, from: from, to: to)
+            case .update(let id, let from, let to): try row("update", id, from: from, to: to)
+            }
+        }
+    }
+
+    /// A change batch as lines for people.
+    var lines: [String] {
+        guard let sections, let rows else { return ["\(outcome.sentence); what changed is not known: fetch again"] }
+        if sections.isEmpty && rows.isEmpty { return ["no changes"] }
+        func place(_ path: [Int]?) -> String { path.map { "\($0[0]):\($0[1])" } ?? "" }
+        func steps(_ from: String, _ to: String) -> String {
+            from.isEmpty ? "at \(to)" : to.isEmpty ? "from \(from)" : "\(from) → \(to)"
+        }
+        return sections.map { event in
+            let places = steps(event.from.map(String.init) ?? "", event.to.map(String.init) ?? "")
+            return "section \(event.kind) \(places)  \(SectionReport.shownName(event.name).visible)"
+        }
+            + rows.map { row in
+                let entity = row.isOfSubentity ? " \((row.entity ?? "").visible)" : ""
+                let key = row.key.map { "  \($0.text.visible)" } ?? ""
+                return "row \(row.kind) \(steps(place(row.from), place(row.to))) \(entity) #\(row.id)\(key)"
+            }
+    }
+}

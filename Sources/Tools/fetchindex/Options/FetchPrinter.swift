@@ -1,0 +1,259 @@
+internal import FetchIndex
+internal import FetchIndexInspection
+
+/// What `fetch` prints of an order.
+struct FetchedRange {
+    let sections: Range<Int>
+    let rows: Range<Int>
+    /// Where the sections and rows end that could be printed.
+    let end: (sections: Int, rows: Int)
+
+    /// Clamped to what there is.
+    init(of order: FetchedOrder, sectionOffset: Int, sectionLimit: Int?, rowOffset: Int, rowLimit: Int?) {
+        sections = Self.range(sectionOffset, sectionLimit, order.sectionCount)
+        rows = Self.range(rowOffset, rowLimit, order.rowCount)
+        end = (order.sectionCount, order.memberCount)
+    }
+
+    /// Some rows of one section.
+    init(_ index: Int, _ section: FetchedSection, rowOffset: Int, rowLimit: Int?) {
+        sections = index..<index + 1
+        let own = Self.range(rowOffset, rowLimit, section.count)
+        rows = section.rowsBefore + own.lowerBound..<section.rowsBefore + own.upperBound
+        end = (index + 1, section.rowsBefore + section.count)
+    }
+
+    private static func range(_ offset: Int, _ limit: Int?, _ count: Int) -> Range<Int> {
+        let start = min(offset, count)
+        return start..<start + min(limit ?? count, count - start)
+    }
+}
+
+extension FetchedOrder {
+    /// The first section of a name, whose bytes are the same, and how many more have it, since those of related objects may; for the
+    /// empty name the section of null where no other has it. O(sections).
+    func section(named name: String, _ titles: SectionTitles) throws -> (
+        index: Int, section: FetchedSection, others: Int
+    )? {
+        var found: (Int, FetchedSection, Int)?
+        var ofNull: (Int, FetchedSection, Int)?
+        var index = 0
+        try forEachSection { section in
+            if section.isNull {
+                ofNull = (index, section, 0)
+            } else if section.name.utf8.elementsEqual(name.utf8)
+                || titles.title(section.name).utf8.elementsEqual(name.utf8)
+            {
+                if found == nil { found = (index, section, 0) } else { found?.2 += 1 }
+            }
+            index += 1
+            return found == nil || section.objectID != nil
+        }
+        return found ?? (name.isEmpty ? ofNull : nil)
+    }
+}
+
+/// Prints an order as one JSON document, section by section and row by row: nothing is held that is not printed.
+struct FetchJSONPrinter {
+    private let order: FetchedOrder
+    private let titles: SectionTitles
+    /// With their names as JSON, in the order of these.
+    private let aggregates: [(Aggregate<ManagedObject>, name: [UInt8])]
+    private let columns: [FetchedColumn]
+
+    init(order: FetchedOrder, definition: OrderDefinition, columns: [FetchedColumn]) {
+        self.order = order
+        titles = SectionTitles(definition.sectionKey, order)
+        aggregates = definition.aggregates.unique.sorted { $0.description < $1.description }.map { aggregate in
+            var name: [UInt8] = []
+            JSONText.append(aggregate.description, to: &name)
+            return (aggregate, name)
+        }
+        self.columns = columns
+    }
+
+    func print(_ outcome: OutcomeReport, _ range: FetchedRange) throws {
+        Output.write("{\"outcome\":\(try Output.json(outcome)),\"count\":\(order.memberCount)")
+        if !aggregates.isEmpty {
+            var bytes = Array(",\"aggregates\":".utf8)
+            try appendAggregates(to: &bytes) { try order.aggregate($0, inRows: 0..<order.rowCount) }
+            Output.bytes(bytes)
+        }
+        Output.write(",\"sectionCount\":\(order.sectionCount),\"sections\":[")
+        try printSections(range.sections)
+        Output.write("],\"rows\":[")
+        try printRows(range.rows)
+        Output.line("]}")
+    }
+
+    /// {"max(released)":"…","sum(price)":12}
+    private func appendAggregates(
+        to bytes: inout [UInt8], _ value: (Aggregate<ManagedObject>) throws -> Value
+    ) throws {
+        bytes.append(UInt8(ascii: "{"))
+        for (index, (aggregate, name)) in aggregates.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            bytes.append(contentsOf: name)
+            bytes.append(UInt8(ascii: ":"))
+            JSONText.append(try value(aggregate), to: &bytes)
+        }
+        bytes.append(UInt8(ascii: "}"))
+    }
+
+    private func printSections(_ range: Range<Int>) throws {
+        var left = range.count
+        guard left > 0 else { return }
+        var bytes: [UInt8] = []
+        try order.forEachSection(from: range.lowerBound) { section in
+            bytes.removeAll(keepingCapacity: true)
+            if left < range.count { bytes.append(UInt8(ascii: ",")) }
+            bytes.append(UInt8(ascii: "{"))
+            if !aggregates.isEmpty {
+                bytes.append(contentsOf: "\"aggregates\":".utf8)
+                try appendAggregates(to: &bytes) { try section.aggregate($0) }
+                bytes.append(UInt8(ascii: ","))
+            }
+            bytes.append(contentsOf: "\"count\":".utf8)
+            JSONText.append(section.count, to: &bytes)
+            if let id = section.objectID {
+                bytes.append(contentsOf: ",\"id\":".utf8)
+                JSONText.append(id.number, to: &bytes)
+            }
+            bytes.append(contentsOf: ",\"indexTitle\":".utf8)
+            JSONText.append(titles.indexTitle(of: section), to: &bytes)
+            bytes.append(contentsOf: ",\"name\":".utf8)
+            JSONText.append(titles.title(of: section).map(Value.string) ?? .null, to: &bytes)
+            bytes.append(UInt8(ascii: "}"))
+            Output.bytes(bytes)
+            left -= 1
+            return left > 0
+        }
+    }
+
+    /// A row is {"id":1,"row":0,"section":0,"values":{…}}, the values by name; with "entity" before them when the object is of a
+    /// subentity.
+    private func printRows(_ range: Range<Int>) throws {
+        guard !range.isEmpty else { return }
+        let columns = columns.sorted { $0.name < $1.name }
+        let members = columns.enumerated().map { place, column in
+            var member = place == 0 ? [] : [UInt8(ascii: ",")]
+            JSONText.append(column.name, to: &member)
+            return member + [UInt8(ascii: ":")]
+        }
+        var bytes: [UInt8] = []
+        var isFirst = true
+        try order.forEachRow(from: range.lowerBound, limit: range.count) { row in
+            bytes.removeAll(keepingCapacity: true)
+            bytes.append(contentsOf: (isFirst ? "\n{" : ",\n{").utf8)
+            isFirst = false
+            if order.hasSubentities, row.entity.name != order.entity.name {
+                bytes.append(contentsOf: "\"entity\":".utf8)
+                JSONText.append(row.entity.name, to: &bytes)
+                bytes.append(UInt8(ascii: ","))
+            }
+            bytes.append(contentsOf: "\"id\":".utf8)
+            JSONText.append(row.id.number, to: &bytes)
+            bytes.append(contentsOf: ",\"row\":".utf8)
+            JSONText.append(row.path.row, to: &bytes)
+            bytes.append(contentsOf: ",\"section\":".utf8)
+            JSONText.append(row.path.section, to: &bytes)
+            bytes.append(contentsOf: ",\"values\":{".utf8)
+            for (place, column) in columns.enumerated() {
+                bytes.append(contentsOf: members[place])
+                let isText = try row.text(of: column) { JSONText.append($0, to: &bytes) }
+                if !isText { JSONText.append(try row.value(of: column), to: &bytes) }
+            }
+            bytes.append(contentsOf: "}}".utf8)
+            Output.bytes(bytes)
+        }
+    }
+}
+
+extension [Aggregate<ManagedObject>] {
+    /// Each once, where it stands first.
+    var unique: [Aggregate<ManagedObject>] {
+        var known: Set<Aggregate<ManagedObject>> = []
+        return filter { known.insert($0).inserted }
+    }
+}
+
+/// Prints an order as tables, section by section and row by row.
+struct FetchTablePrinter {
+    let order: FetchedOrder
+    let definition: OrderDefinition
+    let columns: [FetchedColumn]
+
+    func printSummary(_ outcome: OutcomeReport, _ range: FetchedRange) throws {
+        let rows = Numbers.count(order.memberCount, "row")
+        let hasSections = definition.sectionKey != nil
+        let grouped = hasSections ? "\(rows) in \(Numbers.count(order.sectionCount, "section"))" : rows
+        Output.line("\(outcome.sentence): \(grouped)")
+        if !hasSections {
+            for aggregate in definition.aggregates.unique {
+                let value = try order.aggregate(aggregate, inRows: 0..<order.rowCount)
+                Output.line("\(aggregate): \(Self.text(value))")
+            }
+        }
+        if hasSections, !range.sections.isEmpty {
+            try printSections(range.sections)
+            let left = range.end.sections - range.sections.upperBound
+            if left > 0 { Output.line("… \(Numbers.count(left, "more section")) (--section-limit, --section-offset)") }
+        }
+    }
+
+    private func printSections(_ range: Range<Int>) throws {
+        let aggregates = definition.aggregates.unique
+        let titles = SectionTitles(definition.sectionKey, order)
+        var table = TextTable(
+            [.init(title: "section"), .init(title: "rows", isNumber: true)]
+                + aggregates.map { TextTable.Column(title: $0.description, isNumber: true) })
+        var left = range.count
+        try order.forEachSection(from: range.lowerBound) { section in
+            table.append(
+                [SectionReport.shownName(titles.title(of: section)), Numbers.grouped(section.count)]
+                    + (try aggregates.map { Self.text(try section.aggregate($0)) }))
+            left -= 1
+            return left > 0
+        }
+        table.finish()
+    }
+
+    private static func text(_ value: Value) -> String {
+        if case .integer(let number) = value { Numbers.grouped(Int(number)) } else { value.shownText }
+    }
+
+    func printRows(_ range: Range<Int>, of end: Int, hints: Bool) throws {
+        // Attributes keep their names; what a row is beside its values has another one then.
+        func title(_ name: String, _ other: String) -> String { columns.contains { $0.name == name } ? other : name }
+        var table = TextTable(
+            [
+                TextTable.Column(title: title("section", "in section")),
+                TextTable.Column(title: title("row", "at row"), isNumber: true),
+            ]
+                + (order.hasSubentities ? [TextTable.Column(title: title("entity", "of entity"))] : [])
+                + columns.map { .init(title: $0.name, isNumber: $0.type == .integer || $0.type == .double) })
+        let titles = SectionTitles(definition.sectionKey, order)
+        var section = -1
+        var name = ""
+        if !range.isEmpty {
+            try order.forEachRow(from: range.lowerBound, limit: range.count) { row in
+                if row.path.section != section {
+                    section = row.path.section
+                    name = titles.title(try order.section(at: section).name)
+                }
+                table.begin()
+                table.add(name)
+                table.add(String(row.path.row))
+                if order.hasSubentities { table.add(row.entity.name) }
+                for column in columns {
+                    let isText = try row.text(of: column) { table.add($0) }
+                    if !isText { table.add(try row.value(of: column).shownText) }
+                }
+                table.end()
+            }
+        }
+        table.finish()
+        let left = end - range.upperBound
+        if left > 0 && hints { Output.line("… \(Numbers.count(left, "more row")) (--limit, --offset)") }
+    }
+}

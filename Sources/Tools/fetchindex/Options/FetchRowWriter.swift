@@ -1,0 +1,116 @@
+internal import ArgumentParser
+internal import FetchIndexCatalogues
+internal import FetchIndex
+internal import FetchIndexInspection
+
+/// The output of `fetch`.
+enum FetchFormat: String, ExpressibleByArgument, CaseIterable {
+    case table
+    case json
+    case jsonl
+    case csv
+    case tsv
+
+    /// Nil for formats that have sections and rows.
+    var catalogue: CatalogueFormat? {
+        switch self {
+        case .table, .json: nil
+        case .jsonl: .jsonl
+        case .csv: .csv
+        case .tsv: .tsv
+        }
+    }
+}
+
+/// Writes rows of an order as a catalogue, piece by piece: nothing is held that is not written.
+struct FetchRowWriter {
+    let order: FetchedOrder
+    let format: CatalogueFormat
+    let columns: [FetchedColumn]
+
+    func print(_ range: Range<Int>) throws {
+        var place = "the header"
+        do {
+            var writer = try CatalogueWriter(format, columns: columns.map(\.name))
+            if !range.isEmpty {
+                try order.forEachRow(from: range.lowerBound, limit: range.count) { row in
+                    place = "object \(row.id.number)"
+                    for column in columns {
+                        var fault: CatalogueWriter.Unwritable?
+                        let isText = try row.text(of: column) { text in
+                            do throws(CatalogueWriter.Unwritable) { try writer.append(text: text) } catch {
+                                fault = error
+                            }
+                        }
+                        if let fault { throw fault }
+                        if !isText { try writer.append(try row.value(of: column)) }
+                    }
+                    try writer.endRow()
+                    try writer.writeOutPiece()
+                }
+            }
+            Output.bytes(writer.bytes)
+            if writer.emptyTexts > 0 {
+                let (texts, verb) = (
+                    Numbers.count(writer.emptyTexts, "empty text"), writer.emptyTexts == 1 ? "is" : "are"
+                )
+                Output.error("\(texts) \(verb) read back as null; CSV and JSON lines keep them")
+            }
+        } catch let error as CatalogueWriter.Unwritable {
+            let name = columns.indices.contains(error.column) ? columns[error.column].name : "the row"
+            throw Failure("\(place), \(name): \(error.reason); the output is incomplete")
+        }
+    }
+}
+
+/// Writes sections of an order as a catalogue: name, index title and number of rows of each, the number of its object where sections
+/// are of objects, and its aggregates.
+struct FetchSectionWriter {
+    let order: FetchedOrder
+    let format: CatalogueFormat
+    let definition: OrderDefinition
+
+    func print(_ range: Range<Int>) throws {
+        let titles = SectionTitles(definition.sectionKey, order)
+        let aggregates = definition.aggregates.unique
+        var hasObjects = false
+        if case .relationship = definition.sectionKey { hasObjects = true }
+        let columns = ["name", "indexTitle", "count"] + (hasObjects ? ["id"] : []) + aggregates.map(\.description)
+        var place = "the header"
+        do {
+            var writer = try CatalogueWriter(format, columns: columns)
+            var left = range.count
+            if left > 0 {
+                try order.forEachSection(from: range.lowerBound) { section in
+                    place = "section \(section.name.visible)"
+                    try writer.append(titles.title(of: section).map(Value.string) ?? .null)
+                    try writer.append(section.name.isEmpty ? .null : .string(titles.indexTitle(of: section)))
+                    try writer.append(.integer(Int64(section.count)))
+                    if hasObjects { try writer.append(section.objectID.map { .integer(Int64($0.number)) } ?? .null) }
+                    for aggregate in aggregates { try writer.append(try section.aggregate(aggregate)) }
+                    try writer.endRow()
+                    try writer.writeOutPiece()
+                    left -= 1
+                    return left > 0
+                }
+            }
+            Output.bytes(writer.bytes)
+        } catch let error as CatalogueWriter.Unwritable {
+            let name = columns.indices.contains(error.column) ? columns[error.column] : "the section"
+            throw Failure("\(place), \(name): \(error.reason); the output is incomplete")
+        }
+    }
+}
+
+extension CatalogueWriter {
+    static let pieceLength = 1 << 18
+
+    /// Writes what there is to standard output, when it is much.
+    mutating func writeOutPiece() throws {
+        if bytes.count < Self.pieceLength { return }
+        Output.bytes(bytes)
+        // The rest would be lost too.
+        try Output.flush()
+        removeWritten()
+    }
+}

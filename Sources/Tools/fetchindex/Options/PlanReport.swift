@@ -1,0 +1,75 @@
+internal import FetchIndex
+internal import FetchIndexInspection
+
+/// What `fetch --explain` tells: where the rows came from, and at what price.
+struct PlanReport: Encodable {
+    struct Plan: Encodable {
+        /// scan, order, uniqueKey, related, identifiers, or cache when the fetch's own order was kept.
+        let source: String
+        var name: String?
+        var attribute: String?
+        /// Values or ranges of the attribute that were looked up.
+        var lookUps: Int?
+        /// Records that were read to find the rows.
+        let rowsRead: Int
+        /// Records of the entity.
+        let rowCount: Int
+        let rowsMatched: Int
+    }
+
+    let outcome: OutcomeReport
+    let plan: Plan
+    private let sentence: String
+
+    /// Takes the plan made before the order was opened. `firstRows`: so many objects were wanted, whichever they are.
+    init(
+        _ planned: FetchPlan, _ order: FetchedOrder, cacheName: String?, _ outcome: OutcomeReport, firstRows: Int? = nil
+    ) {
+        self.outcome = outcome
+        func plan(_ source: String, name: String? = nil, attribute: String? = nil, rowsRead: Int) -> Plan {
+            Plan(
+                source: source, name: name, attribute: attribute, lookUps: attribute.map { _ in planned.lookUpCount },
+                rowsRead: rowsRead, rowCount: planned.rowCount, rowsMatched: order.memberCount)
+        }
+        switch (order.outcome, planned.source) {
+        case (.hit, _):
+            sentence = "the cache \"\(cacheName ?? "")\" as it is kept"
+            self.plan = plan("cache", name: cacheName, rowsRead: 0)
+        case (.caughtUp(let change), _):
+            sentence = "the cache \"\(cacheName ?? "")\", caught up from the log"
+            self.plan = plan("cache", name: cacheName, rowsRead: change.rows.count)
+        case (.rebuilt, _):
+            // What is kept is built from all records.
+            sentence = "scan of all records"
+            self.plan = plan("scan", rowsRead: planned.rowCount)
+        case (.computed, .scan) where firstRows.map { $0 < planned.rowCount } ?? false:
+            sentence = "scan of the first records"
+            self.plan = plan("scan", rowsRead: firstRows ?? 0)
+        case (.computed, .scan):
+            sentence = "\(planned)"
+            self.plan = plan("scan", rowsRead: planned.rowsRead)
+        case (.computed, .order(let name, let attribute)):
+            sentence = "\(planned)"
+            self.plan = plan("order", name: name, attribute: attribute, rowsRead: planned.rowsRead)
+        case (.computed, .uniqueKey(let attribute)):
+            sentence = "\(planned)"
+            self.plan = plan("uniqueKey", attribute: attribute, rowsRead: planned.rowsRead)
+        case (.computed, .related(let path)):
+            sentence = "\(planned)"
+            self.plan = plan("related", attribute: path, rowsRead: planned.rowsRead)
+        case (.computed, .identifiers):
+            sentence = "\(planned)"
+            self.plan = plan("identifiers", rowsRead: planned.rowsRead)
+        }
+    }
+
+    private enum CodingKeys: String, CodingKey { case outcome, plan }
+
+    var lines: [String] {
+        [
+            outcome.sentence, "plan: \(sentence.visible)",
+            "rows read: \(Numbers.grouped(plan.rowsRead)) of \(Numbers.grouped(plan.rowCount))",
+            "rows matched: \(Numbers.grouped(plan.rowsMatched))",
+        ]
+    }
+}

@@ -1,0 +1,80 @@
+internal import FetchIndexOrderCaches
+internal import FetchIndex
+internal import FetchIndexInspection
+
+// The JSON of the tool.
+
+struct OutcomeReport: Encodable {
+    let kind: String
+    @NullWhenMissing private(set) var reason: String?
+    let milliseconds: Double
+
+    init(_ outcome: FetchOutcome, _ duration: Duration) {
+        switch outcome {
+        case .hit: self.init("hit", duration)
+        case .caughtUp: self.init("caughtUp", duration)
+        case .rebuilt(let why): self.init("rebuilt", duration, why)
+        case .computed: self.init("computed", duration)
+        }
+    }
+
+    init(_ outcome: OrderOutcome, _ duration: Duration) {
+        switch outcome {
+        case .hit: self.init("hit", duration)
+        case .caughtUp: self.init("caughtUp", duration)
+        case .rebuilt(let why): self.init("rebuilt", duration, why)
+        case .computed: self.init("computed", duration)
+        }
+    }
+
+    private init(_ kind: String, _ duration: Duration, _ why: RebuildReason? = nil) {
+        self.kind = kind
+        milliseconds = (duration / .microseconds(1)).rounded() / 1000
+        reason = why?.rawValue
+    }
+
+    /// rebuilt (first), in 12.3 ms
+    var sentence: String {
+        "\(kind)\(reason.map { " (\($0))" } ?? ""), in \(Numbers.duration(milliseconds: milliseconds))"
+    }
+}
+
+struct SectionReport: Encodable {
+    /// Nil for the section of the rows without a value.
+    @NullWhenMissing private(set) var name: String?
+    let indexTitle: String
+    let count: Int
+
+    init(_ section: FetchedSection, _ titles: SectionTitles) {
+        name = titles.title(of: section)
+        indexTitle = titles.indexTitle(of: section)
+        count = section.count
+    }
+
+    /// As tables show it: a section without a value, and that of an empty text, are told apart.
+    static func shownName(_ name: String?) -> String {
+        guard let name else { return "(no value)" }
+        return name.isEmpty ? "\"\"" : name
+    }
+}
+
+/// A value as JSON: null, booleans, integers and doubles as such, others as texts.
+struct JSONValue: Encodable {
+    let value: Value
+
+    init(_ value: Value) { self.value = value }
+
+    /// As tables show it.
+    var text: String { value.shownText }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch value {
+        case .null: try container.encodeNil()
+        case .boolean(let value): try container.encode(value)
+        case .integer(let value): try container.encode(value)
+        case .double(let value) where value.isFinite: try container.encode(value)
+        default: try container.encode(value.description)
+        }
+    }
+}

@@ -1,0 +1,39 @@
+internal import ArgumentParser
+internal import FetchIndexModels
+internal import FetchIndexOrderCaches
+internal import FetchIndexInspection
+
+/// The outcomes that `--require` names.
+struct RequiredOutcome: ExpressibleByArgument {
+    private enum Kind: String {
+        case hit
+        case caughtUp
+    }
+
+    private let kinds: Set<Kind>
+
+    /// hit, caughtUp, or both with a comma between them.
+    init?(argument: String) {
+        let kinds = argument.split(separator: ",", omittingEmptySubsequences: false).map { Kind(rawValue: String($0)) }
+        guard !kinds.contains(nil) else { return nil }
+        self.kinds = Set(kinds.compactMap { $0 })
+    }
+
+    /// Throws `OtherOutcome` for an outcome that it does not name.
+    func check(_ outcome: OrderOutcome, cacheName: String) throws {
+        let found: String
+        switch outcome {
+        case .hit where kinds.contains(.hit), .caughtUp where kinds.contains(.caughtUp): return
+        case .hit: found = "is a hit"
+        case .caughtUp: found = "is behind, and would be caught up"
+        case .rebuilt(let reason): found = "would be rebuilt (\(reason.rawValue))"
+        case .computed: found = "would be computed"
+        }
+        throw OtherOutcome(description: "the cache \"\(cacheName.visible)\" \(found): that is not what --require names")
+    }
+}
+
+/// An order would come to be in another way than it is required to: nothing is printed, and nothing changes.
+struct OtherOutcome: Error, CustomStringConvertible {
+    let description: String
+}

@@ -1,0 +1,196 @@
+internal import FetchIndexInspection
+internal import FetchIndexRecords
+internal import FetchIndexOrderCaches
+internal import FetchIndexModels
+internal import ArgumentParser
+internal import FetchIndex
+internal import FetchIndexPlatform
+
+enum OutputFormat: String, ExpressibleByArgument, CaseIterable {
+    case table
+    case json
+}
+
+struct OutputOption: ParsableArguments {
+    @Option(help: "A table for people, or JSON for programs.")
+    var output = OutputFormat.table
+
+    var isJSON: Bool { output == .json }
+}
+
+struct ThreadsOption: ParsableArguments {
+    @Option(
+        help: "How many threads read, convert and sort; as many as there are processors, up to 8, if it is not given.")
+    var threads: Int?
+
+    var count: Int { threads ?? Threads.available }
+
+    func validate() throws {
+        if let threads, !(1...Threads.most).contains(threads) {
+            throw ValidationError("--threads is from 1 to \(Threads.most).")
+        }
+    }
+}
+
+struct ListsOption: ParsableArguments {
+    @Flag(help: "Store lists and objects of JSON lines as JSON text, without blanks.") var listsAsText = false
+}
+
+struct StoreArgument: ParsableArguments {
+    @Argument(help: "The store's folder.")
+    var store: String
+
+    static func options(creates: Bool) -> Store.Options {
+        var options = Store.Options()
+        options.creates = creates
+        return options
+    }
+
+    /// Opens a store that exists. Where it cannot be written, for reading only.
+    func open(forWriting: Bool = true, threads: Int = Threads.available) throws -> PersistentContainer {
+        var options = Self.options(creates: false)
+        options.threads = threads
+        do {
+            return try PersistentContainer(path: store, options: options)
+        } catch  where !forWriting {
+            guard case StoreError.inaccessible = error else { throw error }
+            options.isReadOnly = true
+            return try PersistentContainer(path: store, options: options)
+        }
+    }
+}
+
+struct TimeoutOption: ParsableArguments {
+    @Option(
+        name: .customLong("timeout"),
+        help: ArgumentHelp(
+            "How many seconds to wait for another writer; by default the build of a cache waits without limit.",
+            valueName: "seconds"))
+    var seconds: Double?
+
+    var limit: Duration? { seconds.map { .seconds($0) } }
+
+    func validate() throws {
+        if let seconds, !(0...1e6).contains(seconds) {
+            throw ValidationError("--timeout is a number of seconds from 0 to 1,000,000.")
+        }
+    }
+}
+
+/// What shapes an order.
+struct RequestOptions: ParsableArguments {
+    @Option(
+        name: .customLong("where"), parsing: .unconditional,
+        help: "A predicate, e.g. 'price < 2000 AND title CONTAINS[c] \"影\"'.")
+    var predicate: String?
+
+    @Option(help: "Sort keys: KEY[:desc][:caseInsensitive|:localized=ja|…], separated by commas.")
+    var sort: String?
+
+    @Option(
+        help: """
+            Section key: KEY, prefix(KEY,1), indexTitle(KEY,ja), bucket(KEY,1000), or day, week, month, quarter or year \
+            as in week(KEY), week(KEY,Asia/Tokyo) or week(KEY,Asia/Tokyo,japanese); or relationship(PATH,KEY), a section for each \
+            related object.
+            """)
+    var section: String?
+
+    @Option(help: "first-row, name, name:desc, count or count:asc.")
+    var sectionOrder: String?
+
+    @Option(
+        help: "Aggregates of sections: count(KEY), sum(KEY), min(KEY), max(KEY), average(KEY), separated by commas.")
+    var aggregate: String?
+
+    @Flag(inversion: .prefixedNo, help: "Whether objects of the entity's subentities are rows too.")
+    var includeSubentities = true
+
+    @Option(help: "Memory for sorting in MiB; more goes to disk.")
+    var memory = OrderBuilder.defaultMemoryBudget >> 20
+
+    func validate() throws {
+        guard (1...1 << 20).contains(memory) else { throw ValidationError("--memory is a number of MiB from 1 on.") }
+    }
+
+    var isEmpty: Bool {
+        predicate == nil && sort == nil && section == nil && sectionOrder == nil && aggregate == nil
+            && includeSubentities
+    }
+
+    func definition(of entity: String) throws -> OrderDefinition {
+        var definition = OrderDefinition(entity: entity)
+        definition.predicate = try predicate.map { format in
+            try MalformedPredicate.naming(format) { try FetchPredicate(format: format, argumentArray: []) }
+        }
+        definition.sortKeys = try SortKey<ManagedObject>.list(parsing: sort ?? "")
+        definition.sectionKey = try section.map { try SectionKey(parsing: $0) }
+        definition.includesSubentities = includeSubentities
+        definition.aggregates = try Aggregate<ManagedObject>.list(parsing: aggregate ?? "")
+        definition.sectionOrder = try sectionOrder.map { try SectionOrder(parsing: $0) } ?? .byFirstRow
+        return definition
+    }
+
+    /// The definition of the request options; without any, the definition of the cache.
+    /// Nil when neither is there.
+    func definition(of entity: String?, cache: String, in container: PersistentContainer) throws -> OrderDefinition? {
+        let identity: CacheIdentity
+        do {
+            guard let header = try CacheDirectory.header(cache, in: try container.store.snapshot()) else {
+                return try isEmpty ? nil : entity.map { try definition(of: $0) }
+            }
+            identity = header.identity
+        } catch let error as UnusableHeader {
+            guard let entity, !isEmpty else {
+                throw Failure(
+                    "the cache \"\(cache)\" cannot be used (\(error.reason.rawValue)); fetch with its request to rebuild it"
+                )
+            }
+            return try definition(of: entity)
+        }
+        if isEmpty && (entity == nil || entity == identity.entity) {
+            return try OrderDefinition(identity, in: container.store.snapshot().model)
+        }
+        return try definition(of: entity ?? identity.entity)
+    }
+
+    /// The definition of a cache that must exist and be of the request options, if any were given.
+    func definition(ofExisting cache: String, entity: String?, in container: PersistentContainer) throws
+        -> OrderDefinition
+    {
+        guard try CacheDirectory.names(in: container.store.snapshot()).contains(cache),
+            let wanted = try definition(of: entity, cache: cache, in: container)
+        else { throw try CacheDirectory.unknown(cache, in: container.store.snapshot()) }
+        if let header = try? CacheDirectory.header(cache, in: try container.store.snapshot()),
+            try container.compile(wanted, .init(cacheName: cache)).identity != header.identity,
+            wanted != (try? OrderDefinition(header.identity, in: container.store.snapshot().model))
+        {
+            throw RequestError.malformed(
+                "the cache \"\(cache)\" is of another request; leave the request options out, or fetch with them to rebuild it"
+            )
+        }
+        return wanted
+    }
+
+    /// The request of a stored cache, with the options that a command without request options has.
+    static func cacheRequest(
+        _ name: String, in container: PersistentContainer, _ bar: ProgressBar, author: String
+    ) throws -> CacheRequest {
+        let options = try RequestOptions.parse([])
+        let definition = try options.definition(ofExisting: name, entity: nil, in: container)
+        return CacheRequest(
+            name: name,
+            order: try container.compile(definition, options.orderOptions(cacheName: name, bar, author: author)),
+            author: author)
+    }
+
+    func orderOptions(
+        cacheName: String?, _ bar: ProgressBar, author: String, needsExactChange: Bool = false
+    ) -> PersistentContainer.OrderOptions {
+        var options = PersistentContainer.OrderOptions(cacheName: cacheName)
+        options.needsExactChange = needsExactChange
+        options.author = author
+        options.memoryBudget = memory << 20
+        options.progress = { done, total in bar.show(rows: done, of: total) }
+        return options
+    }
+}

@@ -1,0 +1,34 @@
+internal import FetchIndexPlatform
+
+/// A program of this package beside the tool: what few need, with libraries that the tool does not link.
+struct CompanionProgram {
+    let name: String
+    /// What it is, for a sentence about its absence.
+    let purpose: String
+
+    /// Becomes the program. Returns only when that fails, with an error.
+    func run(_ arguments: [String]) throws -> Never {
+        var pointers: [UnsafeMutablePointer<CChar>?] = ([name] + arguments).map { strdup($0) }
+        pointers.append(nil)
+        defer { for pointer in pointers { free(pointer) } }
+        guard let path else { throw Failure("the path of this program is not known") }
+        execv(path, &pointers)
+        throw Failure(
+            errno == ENOENT
+                ? "\(purpose) \(name) is not beside fetchindex; swift build -c release --product \(name) builds it"
+                : "\(path) cannot be run: \(String(cString: strerror(errno)))")
+    }
+
+    /// Beside this one.
+    private var path: String? {
+        #if os(Linux)
+            let own = "/proc/self/exe"
+        #else
+            let own = CommandLine.arguments[0]
+        #endif
+        guard let resolved = realpath(own, nil) else { return nil }
+        defer { free(resolved) }
+        return String(cString: resolved).split(separator: "/", omittingEmptySubsequences: false).dropLast()
+            .joined(separator: "/") + "/" + name
+    }
+}

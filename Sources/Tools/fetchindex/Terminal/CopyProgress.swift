@@ -1,0 +1,39 @@
+internal import Synchronization
+internal import FetchIndexPlatform
+
+/// Shows how far a file has grown while work in one long call writes it.
+enum CopyProgress {
+    private static let (pauseInMicroseconds, pausesBetweenLooks): (UInt32, Int) = (5000, 20)
+
+    /// `isCopied` tells that the file grows no more, if the work goes on then.
+    static func show<Value>(
+        _ title: String, _ path: String, of total: Int, until isCopied: () -> Bool = { false },
+        _ work: () throws -> Value
+    ) throws -> Value {
+        let isDone = Atomic(false)
+        var value: Value?
+        try Threads.run(2) { thread in
+            if thread > 0 {
+                return watch(path, ProgressBar(title), total) { isCopied() || isDone.load(ordering: .relaxed) }
+            }
+            defer { isDone.store(true, ordering: .relaxed) }
+            value = try work()
+        }
+        // Both have ended: an error of the work was thrown.
+        guard let value else { preconditionFailure("the work ends with a value or an error") }
+        return value
+    }
+
+    private static func watch(_ path: String, _ bar: ProgressBar, _ total: Int, until isDone: () -> Bool) {
+        var pauses = 0
+        while !isDone() {
+            usleep(pauseInMicroseconds)
+            pauses += 1
+            var status = stat()
+            if pauses % pausesBetweenLooks == 0, stat(path, &status) == 0 {
+                bar.show(bytes: Int(status.st_size), of: total)
+            }
+        }
+        bar.finish()
+    }
+}

@@ -1,0 +1,62 @@
+internal import FetchIndex
+internal import FetchIndexPlatform
+internal import FetchIndexInspection
+
+/// Appends values as JSON to bytes. Texts have neither control nor hidden characters left, so that nothing in them commands or deceives
+/// a terminal.
+enum JSONText {
+    private static let quotation = UInt8(ascii: "\"")
+
+    static func append(_ value: Value, to bytes: inout [UInt8]) {
+        switch value {
+        case .null: bytes.append(contentsOf: "null".utf8)
+        case .boolean(let value): bytes.append(contentsOf: (value ? "true" : "false").utf8)
+        case .integer(let number): append(number, to: &bytes)
+        case .double(let number) where number.isFinite: bytes.append(contentsOf: value.description.utf8)
+        case .decimal(let number) where !number.isNaN: bytes.append(contentsOf: value.description.utf8)
+        default: append(value.description, to: &bytes)
+        }
+    }
+
+    static func append(_ text: String, to bytes: inout [UInt8]) {
+        var text = text
+        text.withUTF8 { append(UnsafeRawBufferPointer($0), to: &bytes) }
+    }
+
+    /// A text in quotation marks.
+    static func append(_ text: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
+        bytes.append(quotation)
+        if text.allSatisfy(isPlain), !HiddenCharacters.mayBeIn(text) {
+            bytes.append(contentsOf: text)
+        } else {
+            appendEscaped(String(decoding: text, as: UTF8.self), to: &bytes)
+        }
+        bytes.append(quotation)
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        byte >= 0x20 && byte != quotation && byte != UInt8(ascii: "\\")
+    }
+
+    private static func appendEscaped(_ text: String, to bytes: inout [UInt8]) {
+        var previous: Unicode.Scalar?
+        for scalar in text.unicodeScalars {
+            defer { previous = scalar }
+            switch scalar {
+            case "\"", "\\":
+                bytes.append(UInt8(ascii: "\\"))
+                bytes.append(UInt8(ascii: scalar))
+            case "\n": bytes.append(contentsOf: "\\n".utf8)
+            case "\r": bytes.append(contentsOf: "\\r".utf8)
+            case "\t": bytes.append(contentsOf: "\\t".utf8)
+            case _ where scalar.isControl || scalar.isHidden(after: previous):
+                bytes.append(contentsOf: scalar.escapedForJSON.utf8)
+            default: bytes.append(contentsOf: String(scalar).utf8)
+            }
+        }
+    }
+
+    static func append(_ number: some BinaryInteger, to bytes: inout [UInt8]) {
+        bytes.append(contentsOf: String(number).utf8)
+    }
+}

@@ -1,0 +1,50 @@
+internal import FetchIndexInspection
+
+/// Shows how far long work has come: a bar, rows done, rate and time left. On a terminal only, and only when the work
+/// takes long.
+final class ProgressBar {
+    private static let barWidth = 24
+
+    private let title: String
+    private let isShown = Output.errorIsTerminal
+    private let start = ContinuousClock.now
+    private var lastShown = ContinuousClock.now
+    private var isDrawn = false
+
+    init(_ title: String) { self.title = title }
+
+    /// `fraction` is of all the work, from 0 to 1.
+    func show(rows: Int, fraction: Double) {
+        show(fraction: fraction) { seconds in
+            "\(Numbers.grouped(rows)) rows  \(Numbers.grouped(Int(Double(rows) / max(seconds, 0.001))))/s"
+        }
+    }
+
+    func show(bytes: Int, of total: Int) {
+        show(fraction: Double(bytes) / Double(max(total, 1))) { seconds in
+            "\(Numbers.bytes(bytes))  \(Numbers.bytes(Int(Double(bytes) / max(seconds, 0.001))))/s"
+        }
+    }
+
+    private func show(fraction: Double, _ amount: (_ seconds: Double) -> String) {
+        guard isShown else { return }
+        let now = ContinuousClock.now
+        guard now - lastShown > .milliseconds(100) else { return }
+        lastShown = now
+        isDrawn = true
+        let seconds = (now - start) / .seconds(1)
+        let filled = Int(Double(Self.barWidth) * min(max(fraction, 0), 1))
+        let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: Self.barWidth - filled)
+        let left = fraction > 0.001 ? Numbers.span(seconds: seconds / fraction - seconds) : "…"
+        let line = "\(title) \(bar) \(amount(seconds))  \(left) left"
+        Output.errorText("\r\(line.fitted(to: Output.width - 1))\u{1B}[K")
+    }
+
+    func show(rows: Int, of total: Int) { show(rows: rows, fraction: Double(rows) / Double(max(total, 1))) }
+
+    /// Takes the bar away.
+    func finish() {
+        if isDrawn { Output.errorText("\r\u{1B}[K") }
+        isDrawn = false
+    }
+}

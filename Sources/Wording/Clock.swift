@@ -1,9 +1,0 @@
-internal import Values
-internal import SystemBasics
-
-package enum Clock {
-    /// Seconds since 1970 as ISO 8601 in UTC, to the second.
-    package static func iso8601(_ seconds: Double) -> String {
-        Value.date(Date(timeIntervalSince1970: seconds.rounded(.down))).description
-    }
-}

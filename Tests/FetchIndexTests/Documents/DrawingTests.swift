@@ -1,0 +1,94 @@
+import Foundation
+import Testing
+
+/// The drawing in ReadingTheSource.md shows the targets of Package.swift.
+@Suite struct DrawingTests {
+    /// The lines of a file of the repository.
+    private func lines(_ path: String) throws -> [Substring] {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        return try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+            .split(separator: "\n", omittingEmptySubsequences: false)
+    }
+
+    /// A target of Package.swift, in the file's order.
+    private struct Target {
+        /// The line "// MARK: Ground" that is before it.
+        let layer: String
+        /// Its folder, from Sources.
+        let folder: String
+        /// The names that its declaration has in quotes; the first one is its own.
+        var names: [String]
+    }
+
+    private func targets() throws -> [Target] {
+        var targets: [Target] = []
+        var layer = ""
+        for line in try lines("Package.swift") {
+            if let mark = line.range(of: "// MARK: ") { layer = line[mark.upperBound...].lowercased() }
+            if layer.isEmpty || line.contains("//") { continue }
+            var quoted = line.split(separator: "\"", omittingEmptySubsequences: false).enumerated()
+                .filter { $0.offset % 2 == 1 }.map { String($0.element) }
+            if let kind = [".room(", ".cLibrary(", "arget(", ".systemLibrary("].first(where: { line.contains($0) }) {
+                let prefix = [".room(": "FetchIndex", ".cLibrary(": "CFetchIndex"][kind] ?? ""
+                targets.append(Target(layer: layer, folder: "", names: []))
+                if !prefix.isEmpty, let first = quoted.first { quoted[0] = prefix + first }
+            }
+            if !targets.isEmpty { targets[targets.count - 1].names += quoted }
+        }
+        return targets.map { target in
+            let path = target.names.first { $0.hasPrefix("Sources/") }?.dropFirst("Sources/".count)
+            let folder = path.map(String.init) ?? String(target.names[0].dropFirst("FetchIndex".count))
+            return Target(layer: target.layer, folder: folder, names: target.names)
+        }
+    }
+
+    @Test func theDrawingShowsEachTargetInItsLayer() throws {
+        var drawn: [String: Set<String>] = [:]
+        let text = try lines("Sources/FetchIndex/FetchIndex.docc/Inside/ReadingTheSource.md")
+        let drawing = text.drop { $0 != "```" }.dropFirst().prefix { $0 != "```" }
+        for line in drawing {
+            let layer = line.prefix { $0 != " " }
+            drawn[String(layer)] = Set(
+                line.dropFirst(layer.count).split(separator: "·").map { $0.trimmingCharacters(in: .whitespaces) })
+        }
+        var declared: [String: Set<String>] = [:]
+        for target in try targets() where !["tests", ""].contains(target.layer) {
+            if target.names.contains("Benchmarks/Page") { continue }
+            let folder =
+                target.names[0] == "FetchIndex"
+                ? "FetchIndex"
+                : target.names[0].hasPrefix("CFetchIndex")
+                    ? "CLibraries" : target.folder.replacingOccurrences(of: "Tools/", with: "")
+            declared[target.layer, default: []].insert(folder)
+        }
+        #expect(declared == drawn)
+        #expect(declared.count == 7)
+    }
+
+    @Test func eachTargetDependsOnTargetsBeforeIt() throws {
+        var known: Set<String> = []
+        let targets = try targets()
+        let own = Set(targets.map { $0.names[0] })
+        for target in targets {
+            for name in target.names.dropFirst() where own.contains(name) && name != "fetchindex" {
+                #expect(known.contains(name), "\(target.names[0]) uses \(name)")
+            }
+            known.insert(target.names[0])
+        }
+        #expect(known.count > 30)
+    }
+
+    /// The plan has sixteen folders; each has its row in the table of rooms.
+    @Test func eachFolderIsARoom() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        let folders = try FileManager.default.contentsOfDirectory(atPath: root.path + "/Sources")
+            .filter { !$0.hasPrefix(".") }
+        let text = try lines("Sources/FetchIndex/FetchIndex.docc/Inside/ReadingTheSource.md")
+        let rooms = text.filter { $0.hasPrefix("| `") && $0.contains("` | ") && !$0.contains("swift") }
+            .map { String($0.dropFirst(3).prefix { $0 != "`" }) }.prefix(folders.count)
+        #expect(Set(rooms) == Set(folders))
+        #expect(folders.count <= 16)
+    }
+}
