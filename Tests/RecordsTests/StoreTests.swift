@@ -222,6 +222,24 @@ import FetchIndexValues
         }
     }
 
+    /// Somebody has removed the data file of a store that followed a source, and left the rest.
+    @Test(arguments: StoreFiles.beside + ["lock.mdb", "hits"]) func aFolderWithFilesOfAFormerStoreBecomesAStore(
+        name: String
+    ) throws {
+        let folder = TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+        try Data().write(to: URL(fileURLWithPath: folder.path + "/" + name))
+        let store = try Store(at: folder.path, model: TestStore.books)
+        #expect(try store.snapshot().commit == 0)
+    }
+
+    @Test func aFolderWithFilesOfOthersDoesNot() throws {
+        let folder = TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+        try Data().write(to: URL(fileURLWithPath: folder.path + "/letter.txt"))
+        #expect(throws: StoreError.self) { try Store(at: folder.path, model: TestStore.books) }
+    }
+
     @Test func aStoreIsAPlainLMDBEnvironment() throws {
         let test = try TestStore(model: TestStore.books)
         let record = try test.book("a", 1)

@@ -1,12 +1,5 @@
-/// A lock on a file of the store's folder, for processes and threads alike. The system drops it when its process dies.
+/// A lock on a file of a folder, for processes and threads alike. The system drops it when its process dies.
 package struct FolderLock: ~Copyable {
-    /// What a writer holds beside LMDB's own lock, so that another can ask whether a writer is busy.
-    package static let writer = "writer.lock"
-    /// What a build of a cache holds that is written in several transactions.
-    package static let build = "build.lock"
-    /// What the process holds that follows a source.
-    package static let follow = "follow.lock"
-
     private let file: OpenFile
 
     /// Waits for another holder until a deadline, or without one as long as it takes. Nil when the deadline passed. flock

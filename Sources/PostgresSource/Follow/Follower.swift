@@ -79,7 +79,7 @@ package final class Follower {
     }
 
     static func lock(_ path: String) throws -> FolderLock {
-        guard let lock = try FolderLock(FolderLock.follow, inFolder: path, until: .now) else {
+        guard let lock = try FolderLock(StoreFiles.followLock, inFolder: path, until: .now) else {
             throw SourceError(.refused, "another process follows a source for this store already")
         }
         lock.write(UInt64(getpid()))

@@ -35,12 +35,11 @@ package struct SourceStatus: Codable, Equatable, Sendable {
 }
 
 extension Store {
-    static let statusFile = "source.status"
     private static let mostStatusBytes = 4096
 
     /// Nil where there is no report, or it cannot be read.
     package var sourceStatus: SourceStatus? {
-        guard let file = try? OpenFile(path + "/" + Self.statusFile, O_RDONLY | O_NONBLOCK) else { return nil }
+        guard let file = try? OpenFile(path + "/" + StoreFiles.sourceStatus, O_RDONLY | O_NONBLOCK) else { return nil }
         var bytes = [UInt8](repeating: 0, count: Self.mostStatusBytes)
         let count = bytes.withUnsafeMutableBytes { pread(file.descriptor, $0.baseAddress, $0.count, 0) }
         guard count > 0 else { return nil }
@@ -53,7 +52,7 @@ extension Store {
         // The report must fit.
         status.reason = status.reason.map { String($0.prefix(500)) }
         guard let text = try? JSONEncoder().encode(status), text.count < Self.mostStatusBytes,
-            let file = try? OpenFile(path + "/" + Self.statusFile, O_RDWR | O_CREAT | O_NONBLOCK)
+            let file = try? OpenFile(path + "/" + StoreFiles.sourceStatus, O_RDWR | O_CREAT | O_NONBLOCK)
         else { return }
         // One write of the whole, so that a reader meets no half of it.
         let bytes = [UInt8](text) + [UInt8](repeating: 0, count: Self.mostStatusBytes - text.count)
@@ -66,6 +65,6 @@ extension Store {
 
     /// Whether a process follows a source now, for this store.
     package static func isFollowing(at path: String) -> Bool {
-        FolderLock.valueOfHeld(FolderLock.follow, inFolder: path) != nil
+        FolderLock.valueOfHeld(StoreFiles.followLock, inFolder: path) != nil
     }
 }

@@ -3,13 +3,10 @@ internal import FetchIndexPlatform
 internal import FetchIndexLMDB
 
 extension Store {
-    /// What the openings of caches were.
-    static let statisticsFile = "statistics"
-
     /// Throws unless there is a `data.mdb`, of any kind.
     static func requireFile(at path: String) throws {
         var status = stat()
-        if lstat(path + "/data.mdb", &status) == 0 { return }
+        if lstat(path + "/" + StoreFiles.data, &status) == 0 { return }
         let reason = LMDBError(rawValue: errno)
         if access(path, F_OK) == 0 && !reason.isPermission {
             throw StoreError.notAStore(path: path, "it has no data.mdb")
@@ -21,11 +18,8 @@ extension Store {
     /// Throws when a store would be made in a folder that has other files.
     static func requireOwnFolder(at path: String) throws {
         var status = stat()
-        if lstat(path + "/data.mdb", &status) == 0 { return }
-        // What file systems and openers leave, and what file managers hide.
-        let own = ["lost+found", "lock.mdb", Self.statisticsFile, "hits", FolderLock.writer, FolderLock.build]
-        for name in Folder.names(in: path) ?? [] where !own.contains(name) {
-            if name.hasPrefix("data.mdb") || name.hasPrefix(".") { continue }
+        if lstat(path + "/" + StoreFiles.data, &status) == 0 { return }
+        for name in Folder.names(in: path) ?? [] where !StoreFiles.mayBe(name) {
             throw StoreError.notAStore(
                 path: path, "it is a folder with other files, as \(name), and a store needs one of its own")
         }

@@ -63,7 +63,7 @@ package final class Store: Sendable {
         if options.isReadOnly || !options.creates { try Self.requireFile(at: path) }
         if options.creates, !options.isReadOnly { try Self.requireOwnFolder(at: path) }
         isReadOnly = options.isReadOnly
-        statistics = SideFile(path + "/" + Self.statisticsFile, isReadOnly: !options.remembersOpenings)
+        statistics = SideFile(path + "/" + StoreFiles.statistics, isReadOnly: !options.remembersOpenings)
         keptLogBytes = options.keptLogBytes
         threads = min(max(1, options.threads), Threads.most)
         makeCompleter = options.makeCompleter
@@ -119,12 +119,10 @@ package final class Store: Sendable {
         environmentOptions.creates = options.creates
         environmentOptions.mapSize = options.mapSize
         environmentOptions.witness = StoreState.witness
-        try DataFile.requirePlainFiles(
-            [FolderLock.writer, FolderLock.build, FolderLock.follow, Self.statisticsFile, Self.statusFile],
-            inFolder: path)
+        try DataFile.requirePlainFiles(StoreFiles.beside, inFolder: path)
         let environment = try Environment.open(at: path, options: environmentOptions)
         // Left by a compaction that was killed.
-        if !options.isReadOnly { NewFile.removeLeftover(of: path + "/data.mdb") }
+        if !options.isReadOnly { NewFile.removeLeftover(of: path + "/" + StoreFiles.data) }
         return environment
     }
 

@@ -35,7 +35,9 @@ extension Store {
         guard !isReadOnly else { throw StoreError.readOnly }
         if openBuilds.withLock({ $0.contains(currentThread()) }) { return nil }
         do {
-            guard let lock = try FolderLock(FolderLock.build, inFolder: path, until: .now + limit) else { return nil }
+            guard let lock = try FolderLock(StoreFiles.buildLock, inFolder: path, until: .now + limit) else {
+                return nil
+            }
             return StoreBuild(self, lock)
         } catch {
             try requireInPlace()
@@ -44,7 +46,7 @@ extension Store {
     }
 
     /// The commit that a build goes on from, in this process or another.
-    package func commitBeingBuilt() -> UInt64? { FolderLock.valueOfHeld(FolderLock.build, inFolder: path) }
+    package func commitBeingBuilt() -> UInt64? { FolderLock.valueOfHeld(StoreFiles.buildLock, inFolder: path) }
 }
 
 extension StoreReader {

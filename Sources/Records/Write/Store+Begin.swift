@@ -41,7 +41,7 @@ extension Store {
     ) throws -> StoreWriter? {
         guard !isReadOnly else { throw StoreError.readOnly }
         do {
-            guard let lock = try FolderLock(FolderLock.writer, inFolder: path, until: end) else { return nil }
+            guard let lock = try FolderLock(StoreFiles.writerLock, inFolder: path, until: end) else { return nil }
             let writer = try StoreWriter(self, author: author, lock)
             if !changesRecords || writer.state.unkeyed == nil { return writer }
             return try StoreWriter(self, author: author, completeUniqueKeys(writer.commitAndKeepLock()))

@@ -23,18 +23,20 @@ import Testing
 
     private func targets() throws -> [Target] {
         var targets: [Target] = []
-        var layer = ""
+        var (layer, prefix) = ("", "")
         for line in try lines("Package.swift") {
             if let mark = line.range(of: "// MARK: ") { layer = line[mark.upperBound...].lowercased() }
             if layer.isEmpty || line.contains("//") { continue }
-            var quoted = line.split(separator: "\"", omittingEmptySubsequences: false).enumerated()
-                .filter { $0.offset % 2 == 1 }.map { String($0.element) }
             if let kind = [".room(", ".cLibrary(", "arget(", ".systemLibrary("].first(where: { line.contains($0) }) {
-                let prefix = [".room(": "FetchIndex", ".cLibrary(": "CFetchIndex"][kind] ?? ""
+                prefix = [".room(": "FetchIndex", ".cLibrary(": "CFetchIndex"][kind] ?? ""
                 targets.append(Target(layer: layer, folder: "", names: []))
-                if !prefix.isEmpty, let first = quoted.first { quoted[0] = prefix + first }
             }
-            if !targets.isEmpty { targets[targets.count - 1].names += quoted }
+            if targets.isEmpty { continue }
+            for (index, text) in line.split(separator: "\"", omittingEmptySubsequences: false).enumerated()
+            where index % 2 == 1 {
+                targets[targets.count - 1].names.append(prefix + text)
+                prefix = ""
+            }
         }
         return targets.map { target in
             let path = target.names.first { $0.hasPrefix("Sources/") }?.dropFirst("Sources/".count)
