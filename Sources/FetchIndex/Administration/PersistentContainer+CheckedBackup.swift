@@ -20,7 +20,7 @@ extension PersistentContainer {
     package func checkedBackup(
         to path: String, copied: () -> Void, progress: @escaping (_ done: Int, _ total: Int) -> Void
     ) throws -> StoreBackup {
-        let backup = try backup(to: URL(fileURLWithPath: path))
+        let backup = try backup(to: URL(fileURLWithPath: path), keepsDamaged: true)
         copied()
         let defects = try Self.defects(ofBackupAt: path, progress: progress)
         if defects.isEmpty { return backup }

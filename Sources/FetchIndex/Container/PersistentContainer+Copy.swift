@@ -15,11 +15,14 @@ extension PersistentContainer {
     /// and ids that either store gives later are refused by the other. It gets its name when it is whole and on disk;
     /// a failed copy leaves nothing. Pages are looked at before they are copied, values are not: `fetchindex backup` also compares
     /// these with their checksums, and keeps a damaged copy apart. The copied state is pinned during the copy, as by a reader. O(bytes of the store). Throws
-    /// `StoreCopyError`, and `StoreError` when the copy cannot be read.
+    /// `StoreCopyError`, and `StoreError` when the copy cannot be read, or what makes it a store of its own is damaged.
     @discardableResult
-    public func backup(to url: URL) throws -> StoreBackup {
+    public func backup(to url: URL) throws -> StoreBackup { try backup(to: url, keepsDamaged: false) }
+
+    /// As `backup(to:)`. With `keepsDamaged`, a copy whose identity is damaged is kept, with that of the original, to be checked.
+    func backup(to url: URL, keepsDamaged: Bool) throws -> StoreBackup {
         try withPublicErrors {
-            let backup = try store.backup(to: url.path)
+            let backup = try store.backup(to: url.path, keepsDamaged: keepsDamaged)
             return StoreBackup(commit: backup.commit, byteCount: backup.byteCount, isCompact: backup.isCompact)
         }
     }

@@ -8,13 +8,9 @@ internal import FetchIndexModels
 ///     copy      1 2 3 | 4            and the 4 of the copy is another object than the 4 of the original
 enum CopyIdentity {
     /// Gives a copy that no process has open its identity, in a transaction that is no commit. The format version stays, so that a copy of an
-    /// older store is for older programs too. A copy without an identifier stays as it is, and so does one whose numbers are damaged, which
-    /// `check` finds. O(entities).
+    /// older store is for older programs too. A copy without an identifier stays as it is. Throws `corrupted`, and leaves the copy as it is, when
+    /// what it would be made from is damaged. O(entities).
     static func make(inFile path: String) throws {
-        do { try write(inFile: path) } catch StoreError.corrupted {}
-    }
-
-    private static func write(inFile path: String) throws {
         try Environment.write(toFile: path, table: StoreLayout.metaTable) { view, meta in
             guard let identifier = try StoreIdentifier.read(in: view, meta) else { return }
             var state: StoreState?

@@ -11,14 +11,15 @@ extension Store {
     }
 
     /// Copies the newest state to a folder that is new or empty, while readers and writers go on. Those may read it whom the umask allows
-    /// it. The copy gets an identity of its own. O(bytes of the store).
-    package func backup(to path: String) throws -> Backup {
+    /// it. The copy gets an identity of its own. With `keepsDamaged`, a copy whose identity is damaged is kept as it is, for its `check` to
+    /// find; else it is removed, and the damage thrown. O(bytes of the store).
+    package func backup(to path: String, keepsDamaged: Bool = false) throws -> Backup {
         try Self.requireOutsideOfStores(path)
         try Self.requireWholePages(at: self.path)
         do {
             let isNew = try Self.makeFolder(path)
             do {
-                let backup = try copy(toFolder: path)
+                let backup = try copy(toFolder: path, keepsDamaged: keepsDamaged)
                 if isNew { try NewFile.synchronize(folderOf: path.last == "/" ? String(path.dropLast()) : path) }
                 return backup
             } catch {
@@ -58,7 +59,7 @@ extension Store {
         return false
     }
 
-    private func copy(toFolder path: String) throws -> Backup {
+    private func copy(toFolder path: String, keepsDamaged: Bool) throws -> Backup {
         let first = try snapshot().commit
         let dataFile = path + "/data.mdb"
         let file = try NewFile(at: dataFile, .byUmask)
@@ -70,7 +71,7 @@ extension Store {
             }
             try environment.copy(.plain, to: file.descriptor)
         }
-        try CopyIdentity.make(inFile: dataFile + ".partial")
+        do { try CopyIdentity.make(inFile: dataFile + ".partial") } catch StoreError.corrupted where keepsDamaged {}
         try file.keep(replacing: false)
         do {
             let commit = try Self.verifyBackup(path, commits: first...snapshot().commit)

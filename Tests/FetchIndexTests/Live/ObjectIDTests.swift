@@ -205,6 +205,32 @@ final class Post: ManagedObject {
         }
     }
 
+    /// A copy with the identity of the original would be taken for it.
+    @Test(arguments: [Array("identifier".utf8), Array("originals".utf8), Array("entity".utf8) + [0, 0]])
+    func aStoreWhoseIdentityIsDamagedHasNoBackup(key: [UInt8]) throws {
+        try context.save()
+        let original = TemporaryFolder()
+        try store.container.backup(to: URL(fileURLWithPath: original.path))
+        let container = try PersistentContainer(at: URL(fileURLWithPath: original.path), durability: .none)
+        let writer = try container.store.beginWrite()
+        let meta = try container.store.environment.tables([TableDescription("meta")], creating: false)[0]
+        try writer.view.put([1, 2, 3, 4, 5], for: key, in: meta)
+        try writer.commit()
+        let folder = TemporaryFolder()
+        #expect { try container.backup(to: URL(fileURLWithPath: folder.path)) } throws: { error in
+            if case StoreError.corrupted = error { true } else { false }
+        }
+        #expect(!FileManager.default.fileExists(atPath: folder.path))
+        #expect(throws: DamagedBackup.self) {
+            try container.checkedBackup(to: folder.path) {
+            } progress: { _, _ in
+            }
+        }
+        #expect(!FileManager.default.fileExists(atPath: folder.path))
+        #expect(FileManager.default.fileExists(atPath: folder.path + ".damaged/data.mdb"))
+        try FileManager.default.removeItem(atPath: folder.path + ".damaged")
+    }
+
     private func removeIdentifier(_ container: PersistentContainer) throws {
         let writer = try container.store.beginWrite()
         let key = Array("identifier".utf8)
