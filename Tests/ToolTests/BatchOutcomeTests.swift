@@ -78,6 +78,31 @@ import Testing
         #expect(result.error.contains("what changed in \"c\" is not known"), "\(result.error)")
     }
 
+    /// A maintained cache is fresh while its reader has not had what changed.
+    @Test func whatAReaderHasNotHadIsShownWithItsCache() throws {
+        try importRows(400)
+        #expect(try tool.run(["fetch", tool.store, "--sections-only"] + request).status == 0)
+        #expect(try tool.run("cache", "maintain", tool.store, "c").status == 0)
+        func unread() throws -> UInt64? {
+            let shown = try tool.run("cache", "show", tool.store, "c", "--output", "json")["cache"] as? [String: Any]
+            let list = try tool.run("cache", "list", tool.store, "--output", "json").json as? [[String: Any]]
+            #expect(shown?["state"] as? String == "fresh")
+            #expect(list?.first?["unreadSince"] as? UInt64 == shown?["unreadSince"] as? UInt64)
+            return shown?["unreadSince"] as? UInt64
+        }
+        #expect(try unread() == nil)
+        #expect(try tool.run(["apply", tool.store, try changes([3], kind: "new"), "--entity", "Row"]).status == 0)
+        let commit = try #require(try unread())
+        for command in ["list", "show"] {
+            let table = try tool.run(["cache", command, tool.store] + (command == "show" ? ["c"] : [])).output
+            #expect(table.contains("fresh, maintained, unread since commit \(commit)"), "\(table)")
+        }
+        #expect(try tool.run("cache", "maintain", tool.store, "c", "--stop").status == 0)
+        #expect(try unread() == commit)
+        #expect(try tool.run("changes", tool.store, "--cache", "c").status == 0)
+        #expect(try unread() == nil)
+    }
+
     /// One document, whatever is met: the damage comes up before anything is printed.
     @Test func aFetchFromADamagedCachePrintsOneDocument() throws {
         try importRows(40_000)

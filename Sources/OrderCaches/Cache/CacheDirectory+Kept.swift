@@ -22,12 +22,14 @@ extension CacheDirectory {
         ((try? maintained(in: reader)) ?? []).contains(name)
     }
 
-    /// Adds a cache to the list, or takes it out. What its exact reader has not had yet stays unread. Throws `StoreError.unknownCache`.
+    /// Adds a cache to the list, or takes it out. What its exact reader has not had yet stays unread, but the log is
+    /// kept for that only as long as the cache is maintained. Throws `StoreError.unknownCache`.
     package static func setMaintained(_ isMaintained: Bool, _ name: String, in writer: StoreWriter) throws {
         if name.hasPrefix(indexPrefix) { throw StoreError.invalidCacheName(name) }
         guard try names(in: writer).contains(name) else { throw try unknown(name, in: writer) }
         try change(name, isMaintained: isMaintained, in: writer)
         if isMaintained { try noteRead(of: name, in: writer) }
+        try keepLog(isMaintained, forReaderOf: name, in: writer)
     }
 
     static func change(_ name: String, isMaintained: Bool, in writer: StoreWriter) throws {

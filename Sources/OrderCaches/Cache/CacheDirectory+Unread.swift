@@ -8,7 +8,7 @@ internal import FetchIndexRecords
 /// A reader may fail or be killed before it is done with a rebuild, and the cache of a maintained order advances without its reader. The
 /// next opening would be a hit, as if nothing had changed for the reader.
 struct UnreadNote: Equatable {
-    /// The cache's number when the note was made.
+    /// The cache's number when the note was made; 0 when the log is not kept for the note.
     let number: UInt32
     /// The commit of the rebuild, or the last one that the reader has had.
     let commit: UInt64
@@ -18,6 +18,9 @@ struct UnreadNote: Equatable {
     init(number: UInt32, commit: UInt64, reason: RebuildReason?) {
         (self.number, self.commit, self.reason) = (number, commit, reason)
     }
+
+    /// Whether the log is kept from the note's commit on, so that its reader gets the exact change.
+    var keepsLog: Bool { reason == nil && number != 0 }
 
     /// The rebuild of a cache.
     init(_ header: CacheHeader, _ reason: RebuildReason) {
@@ -79,6 +82,28 @@ extension CacheDirectory {
         guard try unread(of: name, in: writer) == nil, let header = try? header(name, in: writer) else { return }
         let note = UnreadNote(number: header.number, commit: header.commit, reason: nil)
         try setUnread(note, name, in: writer)
+    }
+
+    /// Keeps the log for the reader of a cache that has a note, or no longer. Without that its next batch is exact as long as the log
+    /// reaches back.
+    static func keepLog(_ isKept: Bool, forReaderOf name: String, in writer: StoreWriter) throws {
+        guard let note = try unread(of: name, in: writer), note.reason == nil, note.keepsLog != isKept,
+            let header = try? header(name, in: writer)
+        else { return }
+        let number = isKept ? header.number : 0
+        try setUnread(UnreadNote(number: number, commit: note.commit, reason: nil), name, in: writer)
+    }
+
+    /// The commit since which the exact reader of a cache has not had its changes, or the commit of its rebuild; nil when a note is missing
+    /// or nothing of the order's entities has changed since.
+    static func unreadSince(_ name: String, _ header: CacheHeader, in reader: StoreReader) throws -> UInt64? {
+        guard let note = try unread(of: name, in: reader) else { return nil }
+        if note.reason != nil { return note.commit }
+        var read = header
+        read.commit = note.commit
+        guard let entity = try? reader.model.number(of: header.identity.entity) else { return note.commit }
+        let count = try read.changesBehind(of: header.identity.dependencies(entity), in: reader)
+        return count == 0 ? nil : note.commit
     }
 
     /// Notes that the reader of a cache has had the state of a commit. The note stays where every writer keeps the cache, which so advances

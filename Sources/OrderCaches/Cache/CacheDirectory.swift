@@ -42,6 +42,8 @@ package struct CacheDirectory {
         package var isFresh = false
         /// How many changes of its entity the cache is behind; nil when the log no longer has them.
         package var changesBehind: Int?
+        /// The commit since which its exact reader has not had what changed, though the cache may be fresh; nil when nothing is noted.
+        package var unreadSince: UInt64?
         package var hits = 0
         package var lastHit: Double?
     }
@@ -109,7 +111,8 @@ package struct CacheDirectory {
         return State(
             name: name, isMaintained: isMaintained, isLocked: Self.isLocked(name, in: reader), header: header,
             unusable: isReadable ? nil : .modelChanged,
-            isFresh: behind == 0 && isReadable, changesBehind: behind, hits: hits.count, lastHit: hits.last)
+            isFresh: behind == 0 && isReadable, changesBehind: behind,
+            unreadSince: try Self.unreadSince(name, header, in: reader), hits: hits.count, lastHit: hits.last)
     }
 
     /// The first sections of a cache as it is stored, without bringing it up to date. O(sections).
@@ -239,7 +242,7 @@ package struct CacheDirectory {
             needed = min(needed ?? header.commit, header.commit)
         }
         for note in ((try? unread(in: writer)) ?? [:]).values
-        where note.reason == nil && writer.logReaches(back: note.commit) {
+        where note.keepsLog && writer.logReaches(back: note.commit) {
             needed = needed.map { min($0, note.commit) }
         }
         // Where a cache that is never opened keeps the log, nothing is left to trim: each save would look at the lock in vain.

@@ -15,7 +15,8 @@ package import FetchIndexLMDB
 ///              "maintained"       names varint x text | checksum 4      caches that every writer keeps
 ///              "unread"           caches varint x (name text | number of the cache varint | commit varint | reason text) | checksum 4
 ///                                   what the exact reader of a cache has not had: with a reason the rebuild of that commit, else
-///                                   the changes after it                -> OrderCaches/Cache/CacheDirectory+Unread.swift
+///                                   the changes after it, for which the log is kept unless the number is 0
+///                                                                       -> OrderCaches/Cache/CacheDirectory+Unread.swift
 ///              "locked"           caches varint x eight texts | checksum 4      what no other request replaces
 ///                                                                                -> OrderCaches/Cache/CacheLock.swift
 ///              "source"           text | checksum 4      what is followed, as JSON     -> Source/FollowedSource.swift

@@ -217,6 +217,44 @@ import Testing
         #expect(try read() == .hit)
     }
 
+    /// The log is kept for the reader of a maintained cache; for that of one that is no longer maintained only as long as it is there.
+    @Test(arguments: [false, true]) func aReaderKeepsTheLogOnlyOfAMaintainedCache(isStopped: Bool) throws {
+        let folder = TemporaryFolder()
+        var storeOptions = Store.Options()
+        storeOptions.keptLogBytes = 2_000
+        let container = try PersistentContainer(path: folder.path, model: Self.model, options: storeOptions)
+        func read(exactly: Bool = true) throws -> FetchOutcome {
+            var options = options
+            options.needsExactChange = exactly
+            return try container.withOrder(Self.definition, options) { $0.outcome }
+        }
+        func write(_ count: Int) throws {
+            let writer = try BatchWriter(container, entity: "Item")
+            for _ in 0..<count {
+                let code = try container.store.snapshot().commit
+                try writer.insert([.integer(Int64(code)), .integer(1), .integer(2)])
+                try writer.commit()
+                // Others bring the cache further.
+                _ = try read(exactly: false)
+            }
+        }
+        #expect(try read() == .rebuilt(.first))
+        try container.setMaintained(true, cacheNamed: "c")
+        try write(2)
+        if isStopped { try container.setMaintained(false, cacheNamed: "c") }
+        #expect(events(try read()) == 2)
+        try container.setMaintained(true, cacheNamed: "c")
+        try write(2)
+        if isStopped { try container.setMaintained(false, cacheNamed: "c") }
+        try write(200)
+        let outcome = try read()
+        if isStopped { #expect(outcome == .rebuilt(.logTooShort)) } else { #expect(events(outcome) == 202) }
+        #expect(try read() == .hit)
+        try container.setMaintained(true, cacheNamed: "c")
+        try write(200)
+        #expect(events(try read()) == 200)
+    }
+
     /// The cache takes the state that the reader has had, and nothing of what others have written meanwhile.
     @Test func whatIsWrittenMeanwhileIsToldNext() throws {
         try put([(3, 0, 50)])

@@ -21,6 +21,8 @@ struct CacheReport: Encodable {
     let maintained: Bool
     let locked: Bool
     let changesBehind: Int?
+    /// The commit since which the reader of `changes` has not had what changed.
+    let unreadSince: UInt64?
     let commit: UInt64?
     let entity: String?
     let predicate: String?
@@ -51,6 +53,7 @@ struct CacheReport: Encodable {
         maintained = listing.state.isMaintained
         locked = listing.state.isLocked
         changesBehind = listing.state.changesBehind
+        unreadSince = listing.state.unreadSince
         state =
             listing.state.unusable.map { "unusable: \($0.rawValue)" }
             ?? (fresh ? "fresh" : changesBehind.map { "\(Numbers.grouped($0)) behind" } ?? "log too short")
@@ -82,8 +85,11 @@ struct CacheReport: Encodable {
         return (String(text[..<blank]), String(text[text.index(after: blank)...]))
     }
 
-    /// What is kept in step by whom, beside the state: ", maintained, locked".
-    var marks: String { (maintained ? ", maintained" : "") + (locked ? ", locked" : "") }
+    /// What is kept in step by whom, beside the state: ", maintained, locked, unread since commit 7".
+    var marks: String {
+        (maintained ? ", maintained" : "") + (locked ? ", locked" : "")
+            + (unreadSince.map { ", unread since commit \($0)" } ?? "")
+    }
 }
 
 struct CacheListCommand: ParsableCommand {
