@@ -78,6 +78,21 @@ import Testing
         #expect(result.error.contains("what changed in \"c\" is not known"), "\(result.error)")
     }
 
+    /// The repaired cache is current, but its reader has not had what changed before.
+    @Test func aRepairedCacheTellsItsReaderOfTheRebuild() throws {
+        try importRows(400)
+        #expect(try tool.run(["fetch", tool.store, "--sections-only"] + request).status == 0)
+        #expect(try tool.run(["apply", tool.store, try changes([3], kind: "new"), "--entity", "Row"]).status == 0)
+        try damageNodes()
+        let repair = try tool.run("check", tool.store, "--repair")
+        #expect(repair.output.contains("cache \"c\" was damaged: rebuilt"), "\(repair.output)")
+        func next() throws -> String {
+            try outcome(tool.run("changes", tool.store, "--cache", "c", "--output", "json").json as? [String: Any])
+        }
+        #expect(try next() == "rebuilt damaged")
+        #expect(try next() == "hit")
+    }
+
     /// A maintained cache is fresh while its reader has not had what changed.
     @Test func whatAReaderHasNotHadIsShownWithItsCache() throws {
         try importRows(400)

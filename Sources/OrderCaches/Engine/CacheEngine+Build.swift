@@ -73,10 +73,11 @@ extension CacheEngine {
     }
 
     /// Notes that the exact reader of a cache has not had its rebuild: one who waits for it, or one who has not had an earlier change.
+    /// Indexes have no such readers.
     func noteRebuild(
         _ rebuilt: OpenedOrder, of cache: CacheRequest, _ reason: RebuildReason, in writer: StoreWriter
     ) throws {
-        guard case .stored(let header) = rebuilt.place,
+        guard case .stored(let header) = rebuilt.place, !cache.name.hasPrefix(CacheDirectory.indexPrefix),
             try cache.notesRebuilds || CacheDirectory.unread(of: cache.name, in: writer) != nil
         else { return }
         try CacheDirectory.setUnread(UnreadNote(header, reason), cache.name, in: writer)

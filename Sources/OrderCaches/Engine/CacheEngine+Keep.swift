@@ -34,6 +34,9 @@ extension CacheEngine {
     private func keep(
         _ cache: CacheRequest, _ assessment: Assessment, in writer: StoreWriter, _ known: KnownChanges?
     ) throws {
+        var cache = cache
+        // Of a header that cannot be read, it is not known what its reader has had.
+        cache.notesRebuilds = true
         do {
             switch assessment {
             case .behind(let header):

@@ -67,7 +67,9 @@ extension CacheEngine {
     /// Rebuilds a damaged cache in a writer's transaction; one that cannot be built is deleted. Returns what was done.
     package func repair(_ name: String, _ request: OrderRequest, in writer: StoreWriter) throws -> String {
         do {
-            let cache = CacheRequest(name: name, order: request)
+            var cache = CacheRequest(name: name, order: request)
+            // What its reader has had is not known any more.
+            cache.notesRebuilds = true
             let rebuilt = try bring(cache, .unusable(.damaged), to: .cache(writer))
             return "cache \"\(name)\" was damaged: rebuilt, \(counted(rebuilt.order.rowCount, "row"))"
         } catch StoreError.corrupted {
