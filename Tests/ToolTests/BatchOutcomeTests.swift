@@ -78,6 +78,32 @@ import Testing
         #expect(result.error.contains("what changed in \"c\" is not known"), "\(result.error)")
     }
 
+    /// What nobody has read of a cache is not known any more when the model's change makes it unusable.
+    @Test(arguments: [false, true]) func applyTellsThatAChangedModelHasHiddenChanges(readsType: Bool) throws {
+        try importRows(400)
+        #expect(try tool.run(["fetch", tool.store, "--sections-only"] + request).status == 0)
+        let first = try changes([3], kind: "new")
+        #expect(try tool.run(["apply", tool.store, first, "--entity", "Row"]).status == 0)
+        let migration = readsType ? ["--change", "size:double"] : ["--add", "note:string"]
+        #expect(try tool.run(["model", "migrate", tool.store, "--entity", "Row"] + migration).status == 0)
+        let second = try changes([4], kind: "new")
+        let result = try tool.run(
+            ["apply", tool.store, second, "--entity", "Row", "--cache", "c", "--output", "json"])
+        #expect(result.status == 0, "\(result.error)")
+        let told = batches(result)
+        #expect(told.map(outcome) == (readsType ? ["rebuilt modelChanged", "caughtUp"] : ["caughtUp"]))
+        #expect((told.last?["rows"] as? [Any])?.count == (readsType ? 1 : 2))
+        let next = try tool.run("changes", tool.store, "--cache", "c", "--output", "json")
+        #expect(outcome(next.json as? [String: Any]) == "hit")
+    }
+
+    /// A cache that is missing has no reader who could have missed something.
+    @Test func applyBuildsAMissingCacheSilently() throws {
+        try importRows(400)
+        let result = try tool.run(["apply", tool.store, try changes([3], kind: "new"), "--output", "json"] + request)
+        #expect(batches(result).map(outcome) == ["caughtUp"])
+    }
+
     /// The repaired cache is current, but its reader has not had what changed before.
     @Test func aRepairedCacheTellsItsReaderOfTheRebuild() throws {
         try importRows(400)

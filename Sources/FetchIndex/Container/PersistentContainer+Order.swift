@@ -72,11 +72,19 @@ extension PersistentContainer {
         return cache
     }
 
-    /// Builds the cache of an order, unless its name is that of a cache of the same request, whatever state it is in.
-    package func establishCache(_ definition: OrderDefinition, _ options: OrderOptions) throws {
-        let isMissing = try withPublicErrors {
-            try cacheRequest(definition, options).map { try cacheEngine.isOfOtherRequest($0) } ?? false
+    /// Builds the cache of an order that is missing or of another request. The body gets the order of a cache of the same request that
+    /// a change of the model, the collation or the format has made unusable, and that is rebuilt: its exact reader has to hear of that.
+    /// A cache in any other state stays as it is.
+    package func establishCache(
+        _ definition: OrderDefinition, _ options: OrderOptions, telling body: (FetchedOrder) throws -> Void
+    ) throws {
+        let unusable = try withPublicErrors {
+            try cacheRequest(definition, options).flatMap { try cacheEngine.unusable($0) }
         }
-        if isMissing { try withOrder(definition, options) { _ in } }
+        guard let unusable, !unusable.isOfState else { return }
+        if unusable.isOfOtherRequest { return try withOrder(definition, options) { _ in } }
+        var exact = options
+        exact.needsExactChange = true
+        try withOrder(definition, exact, body)
     }
 }

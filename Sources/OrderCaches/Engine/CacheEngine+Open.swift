@@ -174,4 +174,9 @@ extension CacheEngine {
 extension RebuildReason {
     /// Whether the cache is of the same request, and only its state is unusable.
     package var isOfState: Bool { [.tooManyChanges, .logTooShort, .damaged].contains(self) }
+
+    /// Whether the cache is missing or of another request, which is no news for the reader of this one.
+    package var isOfOtherRequest: Bool {
+        [.first, .predicateChanged, .sortChanged, .sectionKeyChanged, .aggregatesChanged].contains(self)
+    }
 }

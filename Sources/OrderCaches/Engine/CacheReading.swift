@@ -271,8 +271,8 @@ extension CacheEngine {
         try CacheDirectory.trimLog(in: writer)
     }
 
-    /// Whether the name of a cache is that of no cache, or of one of another request. O(log n).
-    package func isOfOtherRequest(_ cache: CacheRequest) throws -> Bool {
-        if case .unusable(let reason) = try assess(cache, in: store.snapshot()) { !reason.isOfState } else { false }
+    /// Why a cache has to be rebuilt; nil when it can be used. O(log n).
+    package func unusable(_ cache: CacheRequest) throws -> RebuildReason? {
+        if case .unusable(let reason) = try assess(cache, in: store.snapshot()) { reason } else { nil }
     }
 }

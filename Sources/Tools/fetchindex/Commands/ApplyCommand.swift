@@ -13,7 +13,8 @@ struct ApplyCommand: ParsableCommand {
         discussion: """
             Each line is {"op":"insert|update|upsert|delete","key":…,"values":{…}}; a blank line ends a transaction. \
             An upsert updates the object that has the key, and inserts one if it is missing; "values" that give a new \
-            object another key are an error. With --cache, the change of that order is printed for each transaction.
+            object another key are an error. With --cache, the change of that order is printed for each transaction; \
+            before them, a batch without lists says that its cache was rebuilt, so that what changed before is not known.
 
             A file can be applied again: upserts and updates to the same values change nothing, --ignore-present passes \
             over what was inserted before, and --ignore-missing what was deleted. Of several updates of an object in a \
@@ -137,10 +138,25 @@ private final class BatchPrinter {
     }
 
     /// Builds the order's cache if it is missing. A cache that is behind stays so: the first batch has what changed since it was current.
+    /// One that cannot be used any more is rebuilt, and a batch says so.
     func establish() throws {
         let bar = ProgressBar("building")
-        try container.establishCache(
-            definition, request.orderOptions(cacheName: cacheName, bar, author: "apply"))
+        let start = ContinuousClock.now
+        var isPrinted = false
+        do {
+            try container.establishCache(
+                definition, request.orderOptions(cacheName: cacheName, bar, author: "apply")
+            ) { order in
+                let duration = ContinuousClock.now - start
+                let report = try ChangeReport(order.outcome, duration, ChangeDetails(definition, order))
+                bar.finish()
+                try print(report)
+                try Output.settle()
+                isPrinted = true
+            }
+        } catch StoreError.writerBusy where isPrinted {
+            Output.warnOfRepetition(by: cacheName)
+        }
         bar.finish()
     }
 
