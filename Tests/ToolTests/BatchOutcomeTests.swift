@@ -65,7 +65,7 @@ import Testing
         #expect(batch?["sections"] == nil)
     }
 
-    /// Lines of rows alone cannot say it.
+    /// Lines of rows alone cannot say it, and say so once.
     @Test(arguments: ["csv", "jsonl"]) func aRebuiltCacheHasNoLinesOfRows(format: String) throws {
         try importRows(400)
         #expect(try tool.run(["fetch", tool.store, "--sections-only"] + request).status == 0)
@@ -76,6 +76,11 @@ import Testing
         #expect(result.status == 1)
         #expect(result.output.isEmpty)
         #expect(result.error.contains("what changed in \"c\" is not known"), "\(result.error)")
+        let later = try changes([5], kind: "newer")
+        #expect(try tool.run(["apply", tool.store, later, "--entity", "Row"]).status == 0)
+        let next = try tool.run("changes", tool.store, "--cache", "c", "--output", format)
+        #expect(next.status == 0 && next.error.isEmpty, "\(next.error)")
+        #expect(next.output.split(separator: "\n").count == (format == "csv" ? 2 : 1), "\(next.output)")
     }
 
     /// What nobody has read of a cache is not known any more when the model's change makes it unusable.

@@ -10,8 +10,8 @@ struct ChangesCommand: ParsableCommand {
         abstract: "Print what changed in a cached order since it was last current, and bring it up to date.",
         discussion: """
             A table and JSON have sections and rows. jsonl, csv and tsv have a line for each row alone: kind, id, key, entity, old \
-            and new section and row, the old and the new values of the object as JSON objects, and the names of the sections. They are an \
-            error when what changed is not known, because the cache was rebuilt.
+            and new section and row, the old and the new values of the object as JSON objects, and the names of the sections. When what changed \
+            is not known, because the cache was rebuilt, they are an error once; from then on the next changes are printed.
 
             The cache is brought up to date when all is written: what a full disk or a reader that left has lost is printed again. The \
             batch is printed at once where another process writes, and the cache waits for its turn, five seconds or --timeout; after \
@@ -34,12 +34,13 @@ struct ChangesCommand: ParsableCommand {
         var options = request.orderOptions(cacheName: cacheName, bar, author: "changes", needsExactChange: true)
         options.writeTimeout = timeout.limit
         var isPrinted = false
+        var isKnown = true
         do {
             try container.withOrder(definition, options) { order in
                 let duration = ContinuousClock.now - start
                 let report = try ChangeReport(order.outcome, duration, ChangeDetails(definition, order))
                 bar.finish()
-                try print(report)
+                isKnown = try print(report)
                 // The cache takes the order when this returns.
                 try Output.settle()
                 isPrinted = true
@@ -47,10 +48,25 @@ struct ChangesCommand: ParsableCommand {
         } catch StoreError.writerBusy where isPrinted {
             Output.warnOfRepetition(by: cacheName)
         }
+        // Only now: the cache has taken what its reader was told, also where that is an error.
+        if !isKnown { throw Failure() }
     }
 
-    private func print(_ report: ChangeReport) throws {
-        if let format = output.catalogue { return try report.printRows(as: format, cacheName: cacheName) }
+    /// False, with a sentence on standard error, where lines of rows are wanted and what changed is not known.
+    private func print(_ report: ChangeReport) throws -> Bool {
+        guard let format = output.catalogue else {
+            try printWhole(report)
+            return true
+        }
+        guard let rows = report.rows else {
+            Output.error("\(report.outcome.sentence): what changed in \"\(cacheName)\" is not known; fetch it again")
+            return false
+        }
+        try ChangeReport.print(rows, as: format)
+        return true
+    }
+
+    private func printWhole(_ report: ChangeReport) throws {
         if output == .json { return try Output.jsonLine(report) }
         if report.rows != nil { Output.line(report.outcome.sentence) }
         for line in report.lines { Output.line(line) }
@@ -63,17 +79,14 @@ extension ChangeReport {
         "new", "fromSectionName", "toSectionName",
     ]
 
-    /// A line for each changed row. Throws when what changed is not known.
-    fileprivate func printRows(as format: CatalogueFormat, cacheName: String) throws {
-        guard let rows else {
-            throw Failure("\(outcome.sentence): what changed in \"\(cacheName)\" is not known; fetch it again")
-        }
+    /// A line for each changed row.
+    fileprivate static func print(_ rows: [RowEvent], as format: CatalogueFormat) throws {
         if format == .jsonl {
             for row in rows { try Output.jsonLine(row) }
             return
         }
         do {
-            var writer = try CatalogueWriter(format, columns: Self.columns)
+            var writer = try CatalogueWriter(format, columns: columns)
             for row in rows {
                 let places = [row.from?.first, row.from?.last, row.to?.first, row.to?.last]
                 try writer.append(.string(row.kind))
@@ -90,7 +103,7 @@ extension ChangeReport {
             }
             Output.bytes(writer.bytes)
         } catch let error as CatalogueWriter.Unwritable {
-            throw Failure("\(Self.columns[error.column]): \(error.reason); the output is incomplete")
+            throw Failure("\(columns[error.column]): \(error.reason); the output is incomplete")
         }
     }
 }
