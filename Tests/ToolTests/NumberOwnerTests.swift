@@ -276,6 +276,20 @@ import Testing
         #expect(try tool.run("import", tool.store + "2", table, "--entity", "Thing", "--key", "@id").status == 0)
     }
 
+    /// The objects that an import makes have other numbers than its rows, which name each other only.
+    @Test func withAKeyNumbersOfAFileAreNotThoseOfItsNewObjects() throws {
+        try make(tool.store, ["x", "y"])
+        let file = try tool.file("a.csv", "@id,isbn,sequel\n4,f,\n3,d,4\n")
+        let result = try put(tool.store, file, "--key", "isbn")
+        #expect(result.output.contains("2 inserted"), "\(result.output)\(result.error)")
+        #expect(try sequels(tool.store) == ["d  f", "f ", "x X y", "y Y"])
+        // A number that no row has is no object of this import either.
+        let missing = try put(tool.store, tool.file("b.csv", "@id,isbn,sequel\n9,g,5\n8,h,\n"), "--key", "isbn")
+        #expect(missing.error.contains("names a row by its number, which is not in the file"), "\(missing.error)")
+        let other = try put(tool.store, tool.file("c.csv", "@id,isbn\n1,y\n"), "--key", "isbn")
+        #expect(other.error.contains("is 1, but the object with that number has another isbn"), "\(other.error)")
+    }
+
     @Test(arguments: ["jsonl", "csv"]) func anAttributeNamedAsTheNumberGivesNoTwoMembersOfOneName(format: String) throws
     {
         let entities = [

@@ -31,6 +31,8 @@ struct NumberOwner {
     private let following: Set<Int>
     /// Whether the store has had no objects, so that it takes over the numbers of the first file.
     private let isNew: Bool
+    /// By entity, the number of the next object when the import began.
+    private let ends: [UInt64]
     private var last: (text: String, giver: NumberGiver)?
     /// Without a key, the giver of all numbers in the file.
     private var only: NumberGiver?
@@ -41,12 +43,14 @@ struct NumberOwner {
         origin = try snapshot.numbersOrigin()
         originals = try snapshot.originals()
         var following: Set<Int> = []
+        var ends: [UInt64] = []
         var isNew = origin == nil
         for number in snapshot.model.entities.indices {
-            if try snapshot.entityState(number).nextObject > 1 { isNew = false }
+            ends.append(try snapshot.entityState(number).nextObject)
+            if ends[number] > 1 { isNew = false }
             if try origin.map({ try snapshot.follows($0, number) }) ?? true { following.insert(number) }
         }
-        (self.following, self.isNew) = (following, isNew)
+        (self.following, self.isNew, self.ends) = (following, isNew, ends)
     }
 
     /// The store with an identifier. Nil for a text that is none.
@@ -64,6 +68,12 @@ struct NumberOwner {
         if originals.contains(where: { $0.store == store && $0.shares(number, of: entity) }) { return true }
         if let origin, origin.store == store { return following.contains(entity) || origin.shares(number, of: entity) }
         return isNew && !isKeyed
+    }
+
+    /// Whether a number may be that of an object which the store had before the import. With a key, the objects that the import makes have
+    /// other numbers than the file says.
+    func wasStored(_ number: UInt64, of entity: Int, by giver: NumberGiver) -> Bool {
+        number < ends[entity] && isKnown(number, of: entity, by: giver)
     }
 
     /// Notes whose numbers a row without a key has. False when rows before it have those of another store: new objects of both would

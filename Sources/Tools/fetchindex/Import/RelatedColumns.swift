@@ -79,9 +79,11 @@ struct RelatedColumns {
         var links = RowLinks(giver: try giver(in: row), related: [])
         links.fileNumber = try number(in: row)
         if let number = links.fileNumber, let idPlace {
-            if owner.isKnown(number, of: entity, by: links.giver) {
+            if owner.isKeyed {
+                if owner.wasStored(number, of: entity, by: links.giver) { links.number = number }
+            } else if owner.isKnown(number, of: entity, by: links.giver) {
                 links.number = number
-            } else if !owner.isKeyed {
+            } else {
                 throw UnreadableField(
                     place: idPlace,
                     reason:

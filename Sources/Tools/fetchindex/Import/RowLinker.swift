@@ -122,7 +122,7 @@ struct RowLinker {
         func own(_ link: RowLink) -> RowLink? {
             guard link.object.entity == entity else { return link }
             guard let number = objects[giver]?[link.object.number] else {
-                return orStored && owner.isKnown(link.object.number, of: entity, by: giver) ? link : nil
+                return orStored && owner.wasStored(link.object.number, of: entity, by: giver) ? link : nil
             }
             let object = RecordKey(entity: entity, number: number)
             return RowLink(object, position: link.position, otherPosition: link.otherPosition)
