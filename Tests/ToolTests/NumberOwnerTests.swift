@@ -276,6 +276,23 @@ import Testing
         #expect(try tool.run("import", tool.store + "2", table, "--entity", "Thing", "--key", "@id").status == 0)
     }
 
+    @Test(arguments: ["jsonl", "csv"]) func anIDThatIsNoNumberIsAnAttributeOfAStoredEntityToo(format: String) throws {
+        try make(tool.store, ["a"])
+        let file = try tool.file(
+            "ld.\(format)",
+            format == "csv"
+                ? "@id,isbn\nhttp://a.example/1,a\n" : "{\"@id\":\"http://a.example/1\",\"isbn\":\"a\"}\n")
+        let refused = try put(tool.store, file, "--key", "isbn")
+        #expect(refused.error.contains("no such attribute"), "\(refused.error)")
+        #expect(refused.error.contains("--add-columns adds it"), "\(refused.error)")
+        #expect(try put(tool.store, file, "--key", "isbn", "--add-columns").output.contains("1 updated"))
+        #expect(try put(tool.store, file, "--key", "isbn").output.contains("1 unchanged"))
+        // Behind a number it is a bad row.
+        let mixed = try tool.file("mixed.csv", "@@id,isbn\n1,a\nhttp://a.example/1,b\n")
+        let bad = try put(tool.store, mixed, "--key", "isbn")
+        #expect(bad.error.contains("line 3, column 1 (@@id): \"http://a.example/1\" is not the number"), "\(bad.error)")
+    }
+
     /// The objects that an import makes have other numbers than its rows, which name each other only.
     @Test func withAKeyNumbersOfAFileAreNotThoseOfItsNewObjects() throws {
         try make(tool.store, ["x", "y"])

@@ -108,7 +108,8 @@ import Testing
     @Test func wrongNumbersAreRefused() throws {
         try fill(seed: 4)
         let rows = [
-            ("@id,name,parent\nx,a,\n", "\"x\" is not the number of an object"),
+            ("@id,name,parent\nx,a,\n", "the stored entity Folder has no such attribute; --add-columns adds it"),
+            ("@id,name,parent\n,a,\nx,b,\n", "no such attribute"),
             ("@id,name,parent\n900,a,12x\n", "is not the number of an object, as 12 or Entity:12"),
             ("@id,name,parent\n901,a,1 2\n", "2 objects stand where one is expected"),
             ("@id,name,parent\n902,a,House:1\n", "which it does not lead to"),
