@@ -227,6 +227,38 @@ import Testing
         #expect(try put(second, export(tool.store)).error.contains("line 3, column 1 (@id): \(refusal)"))
     }
 
+    @Test func aBackupFollowsItsOriginalUntilItGivesNumbers() throws {
+        let backup = tool.store + " backup"
+        try make(tool.store, ["a", "b"], author: "ann")
+        #expect(try tool.run("backup", tool.store, backup).status == 0)
+        func commit() throws -> Int? { try tool.run("info", backup, "--output", "json")["commit"] as? Int }
+        let before = try commit()
+        #expect(try put(backup, export(tool.store)).output.contains("0 inserted, 0 updated, 2 unchanged"))
+        #expect(try commit() == before)
+        for isbn in ["c", "d"] {
+            try addAuthor(isbn)
+            #expect(try put(tool.store, tool.file("n.csv", "isbn,title\n\(isbn),X\n"), "--key", "isbn").status == 0)
+            #expect(try put(backup, export(tool.store)).output.contains("1 inserted"))
+            let authors = try tool.run("import", backup, export(tool.store, "Author"), "--entity", "Author")
+            #expect(authors.output.contains("1 inserted"), "\(authors.error)")
+        }
+        for entity in ["Author", "Book"] {
+            let exports = try [tool.store, backup].map { try tool.run("export", $0, "--entity", entity).output }
+            #expect(exports[0] == exports[1])
+        }
+        #expect(try put(backup, tool.file("o.csv", "isbn,title\nown,OWN\n"), "--key", "isbn").status == 0)
+        #expect(try put(tool.store, tool.file("e.csv", "isbn,title\ne,E\n"), "--key", "isbn").status == 0)
+        let refused = try put(backup, export(tool.store))
+        #expect(refused.error.contains("5 is the number of an object in another store"), "\(refused.error)")
+        #expect(try tool.run("check", backup).status == 0)
+    }
+
+    private func addAuthor(_ name: String) throws {
+        let context = try PersistentContainer(path: tool.store).newContext()
+        try context.insert("Author")["name"] = .string(name)
+        try context.save()
+    }
+
     /// The ids of objects that were there before the copy mean the same objects in both.
     @Test func aBackupSharesTheIDsOfItsOriginal() throws {
         let backup = tool.store + " backup"

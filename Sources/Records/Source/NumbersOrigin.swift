@@ -73,10 +73,11 @@ extension StoreReader {
 extension StoreWriter {
     /// Notes that the objects of an entity came from another store up to here, if they did.
     package func noteNumbers(of store: UUID, _ entity: Int) throws {
-        let stored = try numbersOrigin()
-        var origin = stored?.store == store ? stored ?? NumbersOrigin(store: store) : NumbersOrigin(store: store)
+        // A copy goes on from the numbers that it shares with its original.
+        let known = try ([numbersOrigin()].compactMap { $0 } + originals()).first { $0.store == store }
+        var origin = known ?? NumbersOrigin(store: store)
         origin.ends[entity] = try entityState(entity).nextObject
-        if origin != stored {
+        if origin != known {
             try view.put(NumbersOrigin.encode([origin]), for: StoreLayout.numbersKey, in: tables.meta)
         }
     }

@@ -27,6 +27,8 @@ struct NumberOwner {
     private let own: UUID?
     private let origin: NumbersOrigin?
     private let originals: [NumbersOrigin]
+    /// The originals whose new numbers are free here: this copy has given none of its own to any entity.
+    private let followed: Set<UUID>
     /// The entities that have had no other objects than the origin's, whose new numbers are free here.
     private let following: Set<Int>
     /// Whether the store has had no objects, so that it takes over the numbers of the first file.
@@ -42,6 +44,7 @@ struct NumberOwner {
         own = snapshot.store.identifier
         origin = try snapshot.numbersOrigin()
         originals = try snapshot.originals()
+        followed = origin == nil ? try Set(originals.filter { try snapshot.followsWholly($0) }.map(\.store)) : []
         var following: Set<Int> = []
         var ends: [UInt64] = []
         var isNew = origin == nil
@@ -66,6 +69,7 @@ struct NumberOwner {
     func isKnown(_ number: UInt64, of entity: Int, by giver: NumberGiver) -> Bool {
         guard case .other(let store) = giver else { return true }
         if originals.contains(where: { $0.store == store && $0.shares(number, of: entity) }) { return true }
+        if followed.contains(store) { return true }
         if let origin, origin.store == store { return following.contains(entity) || origin.shares(number, of: entity) }
         return isNew && !isKeyed
     }
@@ -85,7 +89,19 @@ struct NumberOwner {
 
     /// The store that new objects of an entity come from, with their numbers; nil: this one.
     func source(of entity: Int) -> UUID? {
-        guard !isKeyed, case .other(let store)? = only, isNew || origin?.store == store else { return nil }
+        guard !isKeyed, case .other(let store)? = only else { return nil }
+        if followed.contains(store) { return store }
+        guard isNew || origin?.store == store else { return nil }
         return following.contains(entity) ? store : nil
+    }
+}
+
+extension Snapshot {
+    /// Whether all entities whose objects have numbers in files have had no other objects than those of the origin.
+    func followsWholly(_ origin: NumbersOrigin) throws -> Bool {
+        try model.entities.indices.allSatisfy { number in
+            let entity = model.entities[number]
+            return try entity.isDropped || entity.isJoin || entity.links == nil || follows(origin, number)
+        }
     }
 }

@@ -49,12 +49,8 @@ struct ExportedLinks {
     /// until this one has objects of its own. Files of several entities name each other's objects, so it is one for all.
     private static func store(of snapshot: Snapshot) throws -> Value? {
         guard let own = snapshot.store.identifier else { return nil }
-        let entities = snapshot.model.entities
-        let numbered = entities.indices.filter {
-            !entities[$0].isDropped && !entities[$0].isJoin && entities[$0].links != nil
-        }
         let givers = try [snapshot.numbersOrigin()].compactMap { $0 } + snapshot.originals()
-        let giver = try givers.first { giver in try numbered.allSatisfy { try snapshot.follows(giver, $0) } }
+        let giver = try givers.first { try snapshot.followsWholly($0) }
         return .string((giver?.store ?? own).uuidString)
     }
 
