@@ -8,7 +8,8 @@ struct ChangedRows {
     private static let mostBytes = 64 << 20
 
     private(set) var rows = RowBatch()
-    private var numbers: [UInt64] = []
+    /// The object of each row.
+    private(set) var numbers: [UInt64] = []
     private var objects = ObjectNumbers()
     private var bounds: ClosedRange<UInt64>?
     /// What the rows were counted as.

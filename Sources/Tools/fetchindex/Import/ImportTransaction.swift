@@ -96,7 +96,7 @@ struct ImportTransaction {
 
     private mutating func rollBack() {
         writer.rollback(uncounting: changed.counts)
-        linker.forgetLater(of: changed.rows)
+        linker.forgetLater(of: changed.rows, changed.numbers)
         for (column, count) in zip(columns, created) { column.forget(insertedCount: count) }
         changed = ChangedRows()
     }

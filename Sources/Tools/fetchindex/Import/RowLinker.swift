@@ -5,10 +5,8 @@ internal import FetchIndexRecords
 /// Puts rows with related objects into the store.
 struct RowLinker {
     private let columns: [RelatedColumn]
-    /// Links that could not be made when their rows came, with the lines of these.
-    private var missing: [(line: Int, link: MissingLink)] = []
-    /// The objects that these are links of.
-    private var waiting: Set<UInt64> = []
+    /// Links that could not be made when their rows came.
+    private var missing = WaitingLinks<MissingLink>()
     /// With a key, numbers name rows of the file, by the store that gave them: the objects that these are by now, 16 bytes and more for
     /// each row.
     private var objects: [NumberGiver: [UInt64: UInt64]] = [:]
@@ -16,15 +14,13 @@ struct RowLinker {
     private let resolvesInFile: Bool
     private let entity: Int
     /// Related objects whose rows have not come yet.
-    private var later: [LaterLinks] = []
+    private var later = WaitingLinks<LaterLinks>()
 
     /// Whether links are to be made later.
     var hasLater: Bool { laterCount > 0 }
     var laterCount: Int { missing.count + later.count }
 
     private struct LaterLinks {
-        let line: Int
-        let number: UInt64
         let column: Int
         let related: RelatedObject
         let giver: NumberGiver
@@ -57,21 +53,17 @@ struct RowLinker {
             let number: UInt64
             do {
                 let put = try writer.put(row, columns)
-                if waiting.contains(put.number) { forget(put.number, links.related) }
+                forget(put.number, links.related)
                 if resolvesInFile, let name = links.fileNumber {
                     objects[links.giver, default: [:]][name] = put.number
                 }
                 for column in delayed {
-                    later.append(
-                        LaterLinks(
-                            line: batch.lines[index], number: put.number, column: column,
-                            related: links.related[column], giver: links.giver, isOfUnchanged: put.isUnchanged))
-                    waiting.insert(put.number)
+                    let waiting = LaterLinks(
+                        column: column, related: links.related[column], giver: links.giver,
+                        isOfUnchanged: put.isUnchanged)
+                    later.append(waiting, of: put.number, line: batch.lines[index])
                 }
-                for link in put.missing {
-                    missing.append((batch.lines[index], link))
-                    waiting.insert(put.number)
-                }
+                for link in put.missing { missing.append(link, of: put.number, line: batch.lines[index]) }
                 number = put.number
             } catch let error as StoreError where error.isOfValues {
                 try refused(index, error)
@@ -83,21 +75,24 @@ struct RowLinker {
 
     /// A later row of an object decides about the links that an earlier one had.
     private mutating func forget(_ number: UInt64, _ related: [RelatedObject]) {
+        if !hasLater { return }
         var decided: Set<String> = []
         for (column, object) in zip(columns, related) {
             if case .absent = object { continue }
             decided.insert(column.relationship)
         }
-        missing.removeAll { $0.link.number == number && decided.contains($0.link.relationship) }
-        later.removeAll { $0.number == number && decided.contains(columns[$0.column].relationship) }
+        let columns = columns
+        missing.removeAll(of: number) { decided.contains($1.relationship) }
+        later.removeAll(of: number) { decided.contains(columns[$1.column].relationship) }
     }
 
-    /// Forgets the links of rows that are put again.
-    mutating func forgetLater(of rows: RowBatch) {
+    /// Forgets the links of rows that are put again. `numbers` are those of their objects.
+    mutating func forgetLater(of rows: RowBatch, _ numbers: [UInt64]) {
         if !hasLater || !rows.hasLinks { return }
-        let lines = Set(rows.lines)
-        missing.removeAll { lines.contains($0.line) }
-        later.removeAll { lines.contains($0.line) }
+        for (line, number) in zip(rows.lines, numbers) {
+            missing.removeAll(of: number) { other, _ in other == line }
+            later.removeAll(of: number) { other, _ in other == line }
+        }
     }
 
     /// Replaces numbers of the file by those of the objects that its rows are. Returns the columns whose rows have not all come yet;
@@ -148,18 +143,17 @@ struct RowLinker {
     private mutating func linkLater(
         with writer: BatchWriter, atEnd isAtEnd: Bool
     ) throws -> [(line: Int, reason: StoreError)] {
-        var left: [LaterLinks] = []
         var reasons: [(line: Int, reason: StoreError)] = []
-        for links in later {
+        for (number, line, links) in later.removeAll() {
             var related = resolved(links.related, links.giver)
             if related == nil, try isAtEnd || areStored(links.related, writer) {
                 related = resolved(links.related, links.giver, orStored: true)
             }
             guard let related else {
-                left.append(links)
+                later.append(links, of: number, line: line)
                 reasons.append(
                     (
-                        links.line,
+                        line,
                         .invalidValue(
                             entity: writer.entity.name, attribute: columns[links.column].relationship,
                             "names a row by its number, which is not in the file")
@@ -167,10 +161,9 @@ struct RowLinker {
                 continue
             }
             let more = try writer.link(
-                links.number, columns[links.column], to: related, isOfUnchanged: links.isOfUnchanged)
-            for link in more { missing.append((links.line, link)) }
+                number, columns[links.column], to: related, isOfUnchanged: links.isOfUnchanged)
+            for link in more { missing.append(link, of: number, line: line) }
         }
-        later = left
         return reasons
     }
 
@@ -228,10 +221,9 @@ struct RowLinker {
     ) throws -> [(line: Int, reason: StoreError)] {
         let unresolved = later.isEmpty ? [] : try linkLater(with: writer, atEnd: isAtEnd)
         if missing.isEmpty { return unresolved }
-        let left = try writer.settle(missing.map(\.link))
-        let reasons = left.map { (missing[$0.index].line, $0.reason) }
-        missing = left.map { missing[$0.index] }
-        waiting = Set(missing.map(\.link.number)).union(later.map(\.number))
-        return unresolved + reasons
+        let all = missing.removeAll()
+        let left = try writer.settle(all.map(\.link))
+        for (index, _) in left { missing.append(all[index].link, of: all[index].number, line: all[index].line) }
+        return unresolved + left.map { (all[$0.index].line, $0.reason) }
     }
 }
