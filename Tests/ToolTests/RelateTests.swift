@@ -106,6 +106,29 @@ import Testing
         #expect(try tool.rows("--entity", "Person", "--where", "books.@count == 1").count == 1)
     }
 
+    @Test func columnsAreAddedToAnEntityWithRelationships() throws {
+        let people = try tool.file("p.csv", "name\n甲\n")
+        #expect(try tool.run("import", tool.store, people, "--entity", "Person", "--key", "name").status == 0)
+        let books = try tool.file("b.csv", "title,author\n一,甲\n")
+        let command = ["--entity", "Book", "--key", "title"]
+        let relate = ["--relate", "author=Person.name"]
+        #expect(try tool.run(["import", tool.store, books] + command + relate).status == 0)
+        let more = try tool.file("m.csv", "title,extra\n一,x\n")
+        let result = try tool.run(["import", tool.store, more, "--add-columns"] + command)
+        #expect(result.output.contains("1 updated"), "\(result.output)\(result.error)")
+        #expect(try titles("author.name == '甲' AND extra == 'x'") == ["一"])
+        // The destination gets one too, and a relationship may come with an attribute.
+        let born = try tool.file("q.csv", "name,born\n甲,1900\n")
+        let person = try tool.run("import", tool.store, born, "--entity", "Person", "--key", "name", "--add-columns")
+        #expect(person.status == 0, "\(person.error)")
+        let both = try tool.file("e.csv", "title,editor,pages\n一,甲,7\n")
+        let edited = try tool.run(
+            ["import", tool.store, both, "--add-columns", "--relate", "editor=Person.name"] + command)
+        #expect(edited.status == 0, "\(edited.error)")
+        #expect(try titles("author.born == 1900 AND editor.name == '甲' AND pages == 7") == ["一"])
+        #expect(try tool.run("check", tool.store).status == 0)
+    }
+
     @Test func aRelationshipIsAddedAndNothingElseChanges() throws {
         let model = try tool.file(
             "model.json",

@@ -184,13 +184,9 @@ extension ImportCommand {
         let found = try inferred(missing)
         let added = missing.map { AttributeDescription($0, types[$0] ?? found[$0] ?? .string) }
         let container = try PersistentContainer(path: store.store)
-        let below = try container.model().entities.filter { $0.name != entity }.filter {
-            try container.model().isSubentity($0, of: entity)
-        }
-        let new = stored.adding(added, [])
-        let model = try container.model()
-        let above = try model.superentities(of: model.number(of: entity)).reversed().map { model.entities[$0] }
-        try container.migrate(to: Model(entities: above + [new] + below))
+        // Relationships need the entities that they lead to, and `--relate` may have added some to this one.
+        let entities = try container.model().entities
+        try container.migrate(to: Model(entities: entities.map { $0.name == entity ? $0.adding(added, []) : $0 }))
     }
 
     /// Whether columns and types are other ones than an entity has, which one without objects may get. Throws for one
