@@ -1,16 +1,21 @@
+internal import FetchIndexPlatform
 package import FetchIndexValues
 
-/// How the keys of a file are written. Two spellings of one key would make one object of two rows, so the first key of a column decides
-/// where there are two ways:
+/// How the keys of a file are written. Two spellings of one key would make one object of two rows, so the first keys of a column decide
+/// where there are several ways:
 ///
 /// - a date as its day alone, and with the time
+/// - a time with a T or a blank, in any zone, and with any number of digits behind the point
 /// - hexadecimal digits of UUIDs and data in either case
 /// - in JSON a number or a boolean in quotation marks, and without; a whole double as 2, and as 2.0
 ///
 /// All other values have one spelling, that of `Value.catalogueText`.
 package struct KeySpellings {
     private struct Column {
-        var isUsual: Bool?
+        /// The forms that all keys so far have in common.
+        var forms: KeyForms?
+        /// The key that left no other ones.
+        var example = ""
         var isLiteral: Bool?
     }
 
@@ -23,14 +28,24 @@ package struct KeySpellings {
     package mutating func fault(
         _ text: String, of value: Value, isLiteral: Bool = false, inJSON: Bool = false, column: Int
     ) -> String? {
-        let (own, other) = (value.keyText, value.otherKeyText(isLiteral: isLiteral))
-        guard text == own || text == other else { return value.refusalAsKey(of: text.excerpt) }
-        if other != nil {
-            let isUsual = columns[column]?.isUsual ?? (text == own)
-            columns[column, default: Column()].isUsual = isUsual
-            guard isUsual == (text == own) else { return value.refusalAsKey(of: text.excerpt) }
+        let forms = KeyForms(of: text, value, isLiteral: isLiteral)
+        guard !forms.isEmpty else { return value.refusalAsKey(of: text.excerpt) }
+        if forms != .all {
+            let known = columns[column]?.forms
+            let common = known?.intersection(forms) ?? forms
+            guard !common.isEmpty else { return otherForm(text, column) }
+            if common != known {
+                columns[column, default: Column()].forms = common
+                columns[column, default: Column()].example = text.excerpt
+            }
         }
         return inJSON ? fault(ofQuoted: text, isLiteral: isLiteral, column: column) : nil
+    }
+
+    private func otherForm(_ text: String, _ column: Int) -> String {
+        let example = columns[column]?.example ?? ""
+        return "\"\(text.excerpt)\" is written in another way than \"\(example)\", a key before it; "
+            + "a key of texts would keep both"
     }
 
     private mutating func fault(ofQuoted text: String, isLiteral: Bool, column: Int) -> String? {
@@ -47,25 +62,58 @@ package struct KeySpellings {
     }
 }
 
+/// The ways to write keys in which a text is written. In each of them a value has one text.
+private struct KeyForms: Equatable {
+    /// As `Value.catalogueText`.
+    private let isUsual: Bool
+    /// As `otherKeyText`, where a value has one, else as usual.
+    private let isOther: Bool
+    /// As all times of one form.
+    private let time: TimeForm?
+
+    /// The forms of a text that has no other spelling.
+    static let all = KeyForms(isUsual: true, isOther: true, time: nil)
+
+    var isEmpty: Bool { !isUsual && !isOther && time == nil }
+
+    private init(isUsual: Bool, isOther: Bool, time: TimeForm?) {
+        (self.isUsual, self.isOther, self.time) = (isUsual, isOther, time)
+    }
+
+    init(of text: String, _ value: Value, isLiteral: Bool) {
+        let usual = value.keyText
+        isUsual = text == usual
+        isOther = text == value.otherKeyText(besides: usual, isLiteral: isLiteral) ?? usual
+        if case .date(let date) = value { time = TimeForm(text, of: date) } else { time = nil }
+    }
+
+    func intersection(_ other: KeyForms) -> KeyForms {
+        KeyForms(
+            isUsual: isUsual && other.isUsual, isOther: isOther && other.isOther,
+            time: time == other.time ? time : nil)
+    }
+}
+
 extension Value {
     /// The two zeros are one key.
     fileprivate var keyText: String {
-        if case .double(let number) = self, number.isZero { return Value.double(0).catalogueText }
-        return catalogueText
+        switch self {
+        case .double(let number) where number.isZero: Value.double(0).catalogueText
+        case .date(let date) where date.timeIntervalSinceReferenceDate.isZero:
+            Date(timeIntervalSinceReferenceDate: 0).exactText
+        default: catalogueText
+        }
     }
 
     /// The other way to write the value as a key, if any.
-    fileprivate func otherKeyText(isLiteral: Bool) -> String? {
-        let own = keyText
-        let other: String? =
-            switch self {
-            case .date: own.hasSuffix(Self.midnight) ? String(own.dropLast(Self.midnight.count)) : nil
-            case .uuid: own.lowercased()
-            case .data: own.uppercased()
-            case .double: isLiteral ? description : nil
-            default: nil
-            }
-        return other == own ? nil : other
+    fileprivate func otherKeyText(besides own: String, isLiteral: Bool) -> String? {
+        switch self {
+        case .date: own.hasSuffix(Self.midnight) ? String(own.dropLast(Self.midnight.count)) : nil
+        case .uuid: own.lowercased()
+        case .data: own.uppercased()
+        case .double: isLiteral ? description : nil
+        default: nil
+        }
     }
 
     private static let midnight = "T00:00:00Z"

@@ -1,0 +1,43 @@
+internal import FetchIndexPlatform
+internal import FetchIndexValues
+
+/// How a time is written, apart from the moment: 2024-01-02T03:04:05.000Z has a T, three digits behind a point, and the zone Z. Two
+/// texts of one form are two moments.
+struct TimeForm: Equatable {
+    private let separator: UInt8
+    /// The point or comma before the digits, if any.
+    private let mark: UInt8?
+    private let digitCount: Int
+    private let zone: [UInt8]
+
+    private static let lengthOfDay = 10
+    private static let lengthToSeconds = 19
+
+    /// The form of a text that was read as a date. Nil for a day alone, for seconds counted from 2001, and for more digits than the date
+    /// tells apart: then other texts of the form would be the same date.
+    init?(_ text: String, of date: Date) {
+        let exact = Array(date.exactText.utf8)
+        let bytes = Array(text.utf8)
+        guard exact.last == UInt8(ascii: "Z"), bytes.count >= Self.lengthToSeconds, bytes[13] == UInt8(ascii: ":")
+        else { return nil }
+        let digits = Self.digits(bytes)
+        guard Self.withoutZeros(digits).elementsEqual(Self.withoutZeros(Self.digits(exact))) else { return nil }
+        separator = bytes[Self.lengthOfDay]
+        mark = digits.isEmpty ? nil : bytes[Self.lengthToSeconds]
+        digitCount = digits.count
+        zone = Array(bytes[digits.endIndex...])
+    }
+
+    /// The digits of the fraction, which end where the zone begins.
+    private static func digits(_ text: [UInt8]) -> ArraySlice<UInt8> {
+        let rest = text[lengthToSeconds...]
+        guard let mark = rest.first, mark == UInt8(ascii: ".") || mark == UInt8(ascii: ",") else {
+            return rest.prefix(0)
+        }
+        return rest.dropFirst().prefix { (48...57).contains($0) }
+    }
+
+    private static func withoutZeros(_ digits: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        digits.prefix((digits.lastIndex { $0 != UInt8(ascii: "0") } ?? digits.startIndex - 1) - digits.startIndex + 1)
+    }
+}
