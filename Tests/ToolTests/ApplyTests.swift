@@ -99,6 +99,21 @@ import Testing
             "an update may give an object another key")
     }
 
+    /// A mistake in either is still found.
+    @Test func keysAndValuesMayQuoteNumbersInTheirOwnWays() throws {
+        let file = try tool.file("n.csv", "code,v\n5,1\n")
+        #expect(try tool.run("import", tool.store, file, "--entity", "N", "--key", "code").status == 0)
+        let line = #"{"op":"upsert","key":"5","values":{"code":5,"v":3}}"#
+        func apply(_ other: String) throws -> Tool.Result {
+            try tool.run("apply", tool.store, tool.file("c.jsonl", line + "\n" + other + "\n"), "--entity", "N")
+        }
+        let result = try apply(#"{"op":"insert","key":"6","values":{"code":6,"v":4}}"#)
+        #expect(result.output.contains("1 inserted, 1 updated"), "\(result.output)\(result.error)")
+        for other in [#"{"op":"delete","key":5}"#, #"{"op":"insert","values":{"code":"7"}}"#] {
+            #expect(try apply(other).error.contains("line 2: "), "\(other)")
+        }
+    }
+
     @Test(arguments: [[], ["--cache", "c", "--sort", "code"]])
     func ofSeveralUpdatesOfAnObjectTheLastOneDecides(options: [String]) throws {
         let lines = [

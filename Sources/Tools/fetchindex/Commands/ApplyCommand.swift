@@ -12,9 +12,10 @@ struct ApplyCommand: ParsableCommand {
         abstract: "Apply changes from JSON lines, transaction by transaction.",
         discussion: """
             Each line is {"op":"insert|update|upsert|delete","key":…,"values":{…}}; a blank line ends a transaction. \
-            An upsert updates the object that has the key, and inserts one if it is missing; "values" that give a new \
-            object another key are an error. With --cache, the change of that order is printed for each transaction; \
-            before them, a batch without lists says that its cache was rebuilt, so that what changed before is not known.
+            An upsert updates the object that has the key, and inserts one if it is missing. "values" of an upsert or \
+            an insertion that say another key than "key" are an error; those of an update give the object that key. \
+            With --cache, the change of that order is printed for each transaction; before them, a batch without lists \
+            says that its cache was rebuilt, so that what changed before is not known.
 
             A file can be applied again: upserts and updates to the same values change nothing, --ignore-present passes \
             over what was inserted before, and --ignore-missing what was deleted. Of several updates of an object in a \

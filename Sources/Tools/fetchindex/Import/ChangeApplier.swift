@@ -13,7 +13,8 @@ final class ChangeApplier {
     private(set) var ignoredCount = 0
     /// The attributes whose values are unique.
     private let keys: Set<Int>
-    private var spellings = KeySpellings()
+    /// How `key` and `values` write keys: each in one way, which may differ.
+    private var (keySpellings, valueSpellings) = (KeySpellings(), KeySpellings())
 
     init(_ writer: BatchWriter, key: String?, file: String, ignoresMissing: Bool, ignoresPresent: Bool) {
         self.writer = writer
@@ -61,9 +62,9 @@ final class ChangeApplier {
                         + "\"key\" the object gets the next number")
             }
             try requireKey(of: change, bad)
-            try set([key: scalar], in: &values, bad)
+            try set([key: scalar], in: &values, spellings: &keySpellings, bad)
         }
-        try set(change.values, in: &values, bad)
+        try set(change.values, in: &values, spellings: &valueSpellings, bad)
         if ignoresPresent, let keySlot, !values[keySlot].isNull, try writer.object(key: values[keySlot]) != nil {
             ignoredCount += 1
             return
@@ -71,7 +72,7 @@ final class ChangeApplier {
         try writer.insert(values)
     }
 
-    /// Throws for values that give a new object another key than the change has: it would be a new one each time.
+    /// Throws for values that say another key than the change has, be the object stored or new: an upsert would insert one each time.
     private func requireKey(of change: ChangeLine, _ bad: (String) -> BadInput) throws {
         guard let key, let keySlot, let scalar = change.key, let said = change.values[key] else { return }
         let type = writer.entity.attributes[keySlot].type
@@ -81,7 +82,7 @@ final class ChangeApplier {
 
     private func update(_ object: ObjectID, _ change: ChangeLine, _ bad: (String) -> BadInput) throws {
         var values = try writer.values(of: object)
-        try set(change.values, in: &values, bad)
+        try set(change.values, in: &values, spellings: &valueSpellings, bad)
         try writer.update(object, values)
     }
 
@@ -106,7 +107,7 @@ final class ChangeApplier {
             guard let value = scalar.value(as: type), !value.isNull else {
                 throw bad("\"key\" \(type.refusal(of: scalar.text))")
             }
-            try requireSpelling(scalar, of: value, keySlot, bad)
+            try requireSpelling(scalar, of: value, keySlot, &keySpellings, bad)
             return try writer.object(key: value)
         }
         guard case .integer(let number) = scalar.value(as: .integer), scalar.text == String(number) else {
@@ -115,7 +116,10 @@ final class ChangeApplier {
         return try writer.object(number: UInt64(clamping: number))
     }
 
-    private func set(_ given: [String: JSONScalar], in values: inout [Value], _ bad: (String) -> BadInput) throws {
+    private func set(
+        _ given: [String: JSONScalar], in values: inout [Value], spellings: inout KeySpellings,
+        _ bad: (String) -> BadInput
+    ) throws {
         for (name, scalar) in given.sorted(by: { $0.key < $1.key }) {
             guard let slot = writer.entity.attributes.firstIndex(where: { $0.name == name }) else {
                 let near = writer.entity.nearName(to: name).hint
@@ -125,14 +129,15 @@ final class ChangeApplier {
             guard let value = scalar.value(as: type) else {
                 throw bad("\"\(scalar.text.excerpt)\" for \(name) \(type.refusal(of: scalar.text))")
             }
-            if keys.contains(slot), !value.isNull { try requireSpelling(scalar, of: value, slot, bad) }
+            if keys.contains(slot), !value.isNull { try requireSpelling(scalar, of: value, slot, &spellings, bad) }
             values[slot] = value
         }
     }
 
     /// Throws for another spelling of a unique value.
     private func requireSpelling(
-        _ scalar: JSONScalar, of value: Value, _ slot: Int, _ bad: (String) -> BadInput
+        _ scalar: JSONScalar, of value: Value, _ slot: Int, _ spellings: inout KeySpellings,
+        _ bad: (String) -> BadInput
     ) throws {
         let fault = spellings.fault(scalar.text, of: value, isLiteral: scalar.isLiteral, inJSON: true, column: slot)
         if let fault { throw bad(fault) }
