@@ -6,7 +6,7 @@ package struct BadInput: Error, CustomStringConvertible {
     package let column: Int?
     package let columnName: String?
     package let reason: String
-    /// Whether a field is no text of its column's type: a column of texts would take it.
+    /// Whether a field's text isn't of its column's type, so that a column of texts would take it.
     package var isOfType = false
 
     package init(file: String, line: Int, column: Int? = nil, columnName: String? = nil, reason: String) {

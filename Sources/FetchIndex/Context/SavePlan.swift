@@ -104,7 +104,7 @@ struct SavePlan {
         var taken: Set<RecordKey> = []
         /// New objects that are being inserted: objects may refer to each other.
         var begun: Set<RecordKey> = []
-        /// Those that come before others of their cycle.
+        /// Objects that are inserted before the others of their cycle, because unique values of these name them.
         var hurried: Set<RecordKey> = []
         /// Objects whose references to others are missing yet.
         var incomplete: [(object: ManagedObject, key: RecordKey)] = []

@@ -82,7 +82,7 @@ extension ManagedObject {
         (entity.links?.references ?? []).compactMap { RecordKey(lastValue(at: $0.slot)) }
     }
 
-    /// Those of them that are parts of its unique values.
+    /// The related objects that are parts of the object's unique values.
     var keyTargets: [RecordKey] {
         guard let references = entity.links?.references, !entity.uniqueConstraints.isEmpty else { return [] }
         let slots = Set(entity.uniqueConstraints.flatMap(\.slots))
