@@ -1,8 +1,8 @@
 internal import FetchIndexPlatform
 package import FetchIndexValues
 
-/// How the keys of a file are written. Two spellings of one key would make one object of two rows, so the first keys of a column decide
-/// where there are several ways:
+/// How the keys of a file are written. Two spellings of one key would make one object of two rows. If a type has several spellings, the
+/// first keys of a column decide:
 ///
 /// - a date as its day alone, and with the time
 /// - a time with a T or a blank, in any zone, and with any number of digits behind the point

@@ -22,9 +22,9 @@ public struct ObjectID: Sendable {
     /// The name of the object's entity, as it was when the id was made.
     public var entityName: String { origin.entityName }
 
-    /// The store that gave the object its number: the object's own, or the original of that for an object that was there before the copy.
-    /// Nil in a store that was made by a version without identifiers, until it is
-    /// written to and opened again: such ids are accepted by every store.
+    /// The store that gave the object its number: the object's own store, or, for an object that a backup copied, the original.
+    /// It is nil if a version without identifiers made the store, until the store is written to and opened again. Every store accepts
+    /// such ids.
     public var storeIdentifier: UUID? { origin.store(of: key.number) }
 
     /// The object's number within its entity, from 1. Of a temporary id, a number that means nothing outside its context.

@@ -84,8 +84,8 @@ package final class RelatedColumn {
         self.key = (related.attribute(at: slot).name, constraint)
     }
 
-    /// Whether fields name single objects by a unique attribute, any number of rows one object, and rows have no order among those of it,
-    /// nor name each other.
+    /// Whether each field names one object by a unique attribute, several rows may name the same object, its list has no order, and rows
+    /// don't name each other.
     package var isPlain: Bool { kind == .one && key != nil && !isOrdered && !reference.isUnique && !mayNameRows }
     private let mayNameRows: Bool
     /// The slots of the reference.

@@ -11,8 +11,8 @@ extension PersistentContainer {
     ///     let backup = try container.backup(to: URL(fileURLWithPath: "/backups/monday"))
     ///     print("commit \(backup.commit) in \(backup.byteCount) bytes")
     ///
-    /// The copy is a store of its own with all caches and history, without the unused pages: the ids of its objects are those of the original,
-    /// and ids that either store gives later are refused by the other. It gets its name when it is whole and on disk;
+    /// The copy is a separate store with all caches and history, without the unused pages. Its objects keep their ids; each of the two
+    /// stores refuses ids that the other one gives later. The copy gets its name when it is whole and on disk;
     /// a failed copy leaves nothing. Pages are looked at before they are copied, values are not: `fetchindex backup` also compares
     /// these with their checksums, and keeps a damaged copy apart. The copied state is pinned during the copy, as by a reader. O(bytes of the store). Throws
     /// `StoreCopyError`, and `StoreError` when the copy cannot be read, or what makes it a store of its own is damaged.

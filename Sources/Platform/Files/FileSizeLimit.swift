@@ -1,6 +1,6 @@
 /// The most bytes that a file of this process may have: ulimit -f.
 package enum FileSizeLimit {
-    /// Nil without a limit. getrlimit(RLIMIT_FSIZE)
+    /// The limit in bytes; nil if the process has none. getrlimit(RLIMIT_FSIZE)
     package static var bytes: Int? {
         var limits = rlimit()
         #if canImport(Glibc)

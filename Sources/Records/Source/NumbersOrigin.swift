@@ -3,8 +3,8 @@ internal import FetchIndexLMDB
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// Another store whose numbers objects of this one have. The value of "numbers" in the meta table is the store with whose export this one
-/// was filled while it was empty; those of "originals" are the stores that this one is a copy of.
+/// Another store that gave numbers to objects of this one. In the meta table, "numbers" is the store whose export filled this one while
+/// it was empty; "originals" are the stores that this one is a copy of.
 package struct NumbersOrigin: Equatable, Sendable {
     package let store: UUID
     /// By entity, the number behind the last object that came from there: later ones are this store's own.
