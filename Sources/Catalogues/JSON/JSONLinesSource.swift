@@ -42,20 +42,21 @@ package final class JSONLinesSource: RowSource {
     private func sample() throws -> (any Error)? {
         var fault: BadInput?
         let splitter = try LineSplitter(input)
+        var members = JSONMembers()
         do {
             try splitter.forEachLine(
                 { line, number in
                     if number > Self.sampledLines && !told.areFoundInAllLines { throw Sampled() }
                     if line.isBlank { return }
                     do {
-                        let object = try object(line, number)
+                        let known = members.names.count
+                        try read(line, number, into: &members)
                         // A bad row tells nothing of the others.
-                        if let name = object.keys.first(where: { !told.mayName($0) }) {
+                        if let name = members.names[known...].first(where: { !told.mayName($0) }) {
+                            members.removeNames(from: known)
                             throw unnamed(name, number)
                         }
-                        for (name, value) in object {
-                            sampled.note(value, of: name)
-                        }
+                        sampled.note(members)
                     } catch let error as BadInput { fault = fault ?? error }
                 }, tooLong: { fault = fault ?? $0 })
         } catch is Sampled {}
@@ -78,26 +79,18 @@ package final class JSONLinesSource: RowSource {
 
     package func forEachRow(_ body: (FieldRow) throws -> Void, bad: (BadInput) throws -> Void) throws {
         var row = FieldRow()
-        let known = Set(columns)
+        let count = columns.count
+        var members = JSONMembers(columns)
         try splitter.forEachLine(
             { line, number in
                 if line.isBlank { return }
-                let object: [String: JSONScalar]
-                do { object = try self.object(line, number) } catch let error as BadInput { return try bad(error) }
-                if let unknown = object.keys.filter({ !known.contains($0) }).min() {
+                do { try read(line, number, into: &members) } catch let error as BadInput { return try bad(error) }
+                if let unknown = members.names[count...].min() {
+                    members.removeNames(from: count)
                     return try bad(unknownMember(unknown, number))
                 }
                 row.begin(line: number)
-                for column in columns {
-                    switch object[column] {
-                    case nil: row.appendAbsent()
-                    case .null: row.appendNull()
-                    case .string(var text): text.withUTF8 { row.append(UnsafeRawBufferPointer($0)) }
-                    case let literal?:
-                        var text = literal.text
-                        text.withUTF8 { row.appendLiteral(UnsafeRawBufferPointer($0)) }
-                    }
-                }
+                for value in members.values { row.append(value) }
                 try body(row)
             }, tooLong: bad)
     }
@@ -109,18 +102,32 @@ package final class JSONLinesSource: RowSource {
             file: input.path, line: number, reason: "\"\(name.excerpt)\" is not among the attributes\(names)")
     }
 
-    private func object(_ line: UnsafeRawBufferPointer, _ number: Int) throws -> [String: JSONScalar] {
+    private func read(
+        _ line: UnsafeRawBufferPointer, _ number: Int, into members: inout JSONMembers
+    ) throws {
         do {
-            var object: [String: JSONScalar] = [:]
-            var scanner = try JSONScanner(line)
-            try scanner.wholeObject { name, scanner in
-                object[name] = try scanner.scalar(areListsText: told.areListsText)
-            }
-            return object
+            try members.read(line, areListsText: told.areListsText)
         } catch let fault as JSONScanner.Fault {
             throw BadInput(
                 file: input.path, line: number,
                 reason: "it is not a JSON object of numbers, texts, booleans and nulls: \(fault)")
         }
+    }
+}
+
+extension FieldRow {
+    /// Appends a member's value; nil if the line lacks it.
+    fileprivate mutating func append(_ value: JSONToken?) {
+        switch value {
+        case nil: appendAbsent()
+        case .null: appendNull()
+        case .boolean(let value): appendLiteral(value ? "true" : "false")
+        case .number(let digits): appendLiteral(digits)
+        case .text(let text): text.withBytes { append($0) }
+        }
+    }
+
+    private mutating func appendLiteral(_ word: StaticString) {
+        appendLiteral(UnsafeRawBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
     }
 }

@@ -8,11 +8,17 @@ package enum JSONScalar: Equatable, Sendable {
     case number(String)
     case string(String)
 
-    /// Nil when the number, which JSON's grammar allows, is too large for a double.
-    init?(number digits: String) {
-        guard Int64(digits) != nil || Double(digits)?.isFinite ?? false else { return nil }
-        self = .number(digits)
+    init(_ token: JSONToken) {
+        switch token {
+        case .null: self = .null
+        case .boolean(let value): self = .boolean(value)
+        case .number(let digits): self = .number(String(decoding: digits, as: UTF8.self))
+        case .text(let text): self = .string(text.string)
+        }
     }
+
+    /// Whether a number of JSON's grammar isn't too large for a double.
+    static func isFinite(_ number: String) -> Bool { Int64(number) != nil || Double(number)?.isFinite ?? false }
 
     /// The integer that a number of JSON's grammar is, by its digits: 2.50e1 is 25. Nil if it isn't one of 64 bits, and
     /// for -0.0, which only a double can represent.

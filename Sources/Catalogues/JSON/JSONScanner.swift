@@ -53,44 +53,62 @@ struct JSONScanner {
     /// The whole line is one object.
     mutating func wholeObject(_ member: (String, inout JSONScanner) throws -> Void) throws {
         try object(member)
+        try requireEnd()
+    }
+
+    /// Throws when anything but blanks follows an object.
+    mutating func requireEnd() throws(Fault) {
         skipBlanks()
         if next != nil { throw fault("more than one object") }
     }
 
     /// Calls the body with the name of each member; it reads the value.
     mutating func object(_ member: (String, inout JSONScanner) throws -> Void) throws {
+        var names: Set<String> = []
+        try members { name, start, scanner in
+            let name = name.string
+            guard names.insert(name).inserted else { throw Fault(secondMember: name, at: start) }
+            if names.count > CatalogueInput.maximumColumns { throw Fault(tooManyMembersAt: start) }
+            try member(name, &scanner)
+        }
+    }
+
+    /// Calls the body with the name of each member and where it begins; the body reads the value, and refuses a name that it has had.
+    mutating func members(_ member: (JSONText, Int, inout JSONScanner) throws -> Void) throws {
         guard skip(UInt8(ascii: "{")) else { throw fault("no object") }
         if skip(UInt8(ascii: "}")) { return }
-        var names: Set<String> = []
         repeat {
             skipBlanks()
             let start = offset
             guard next == UInt8(ascii: "\"") else { throw fault("no member's name") }
-            let name = try text()
-            guard names.insert(name).inserted else {
-                throw Fault(offset: start, what: "a second member \"\(name.excerpt)\"")
-            }
-            if names.count > CatalogueInput.maximumColumns {
-                throw Fault(offset: start, what: "more than \(CatalogueInput.maximumColumns) members")
-            }
+            let name = try uncopiedText()
             guard skip(UInt8(ascii: ":")) else { throw fault("no colon") }
-            try member(name, &self)
+            try member(name, start, &self)
         } while skip(UInt8(ascii: ","))
         guard skip(UInt8(ascii: "}")) else { throw fault("neither a comma nor the object's end") }
     }
 
     /// A number, text, boolean or null.
-    mutating func scalar() throws(Fault) -> JSONScalar {
+    mutating func scalar() throws(Fault) -> JSONScalar { JSONScalar(try token()) }
+
+    /// A number, text, boolean or null, without a copy of its bytes.
+    mutating func token() throws(Fault) -> JSONToken {
         skipBlanks()
         switch next {
-        case UInt8(ascii: "\""): return .string(try text())
-        case UInt8(ascii: "t"): return try word("true", .boolean(true))
-        case UInt8(ascii: "f"): return try word("false", .boolean(false))
-        case UInt8(ascii: "n"): return try word("null", .null)
+        case UInt8(ascii: "\""): return .text(try uncopiedText())
+        case UInt8(ascii: "t"):
+            try skip("true")
+            return .boolean(true)
+        case UInt8(ascii: "f"):
+            try skip("false")
+            return .boolean(false)
+        case UInt8(ascii: "n"):
+            try skip("null")
+            return .null
         case UInt8(ascii: "["), UInt8(ascii: "{"): throw fault("a list or an object")
         default: break
         }
-        if let byte = next, byte == UInt8(ascii: "-") || byte.isDigit { return try number() }
+        if let byte = next, byte == UInt8(ascii: "-") || byte.isDigit { return .number(try number()) }
         throw fault("no value")
     }
 
@@ -98,23 +116,22 @@ struct JSONScanner {
     mutating func skipNull() throws(Fault) -> Bool {
         skipBlanks()
         guard next == UInt8(ascii: "n") else { return false }
-        _ = try word("null", .null)
+        try skip("null")
         return true
     }
 
-    private mutating func word(_ word: StaticString, _ value: JSONScalar) throws(Fault) -> JSONScalar {
+    private mutating func skip(_ word: StaticString) throws(Fault) {
         for index in 0..<word.utf8CodeUnitCount {
             let place = offset + index
             guard place < bytes.count, bytes[place] == word.utf8Start[index] else { throw fault("no value") }
         }
         offset += word.utf8CodeUnitCount
-        return value
     }
 
     // MARK: Numbers
 
-    /// - digits . digits e digits
-    private mutating func number() throws(Fault) -> JSONScalar {
+    /// The number's bytes: - digits . digits e digits
+    private mutating func number() throws(Fault) -> UnsafeRawBufferPointer {
         let start = offset
         if next == UInt8(ascii: "-") { offset += 1 }
         let first = next
@@ -125,15 +142,19 @@ struct JSONScanner {
             offset += 1
             _ = try skipDigits()
         }
+        var hasExponent = false
         if let byte = next, byte | 0x20 == UInt8(ascii: "e") {
+            hasExponent = true
             offset += 1
             if next == UInt8(ascii: "+") || next == UInt8(ascii: "-") { offset += 1 }
             _ = try skipDigits()
         }
-        guard let scalar = JSONScalar(number: String(decoding: bytes[start..<offset], as: UTF8.self)) else {
+        let digits = UnsafeRawBufferPointer(rebasing: bytes[start..<offset])
+        // A number of fewer digits is finite.
+        if hasExponent || digits.count > 300, !JSONScalar.isFinite(String(decoding: digits, as: UTF8.self)) {
             throw Fault(offset: start, what: "a number that is too large")
         }
-        return scalar
+        return digits
     }
 
     private mutating func skipDigits() throws(Fault) -> Int {
@@ -144,6 +165,20 @@ struct JSONScanner {
     }
 
     // MARK: Texts
+
+    /// A text without a copy of its bytes, if it has no escape sequences. After blanks.
+    mutating func uncopiedText() throws(Fault) -> JSONText {
+        skipBlanks()
+        guard next == UInt8(ascii: "\"") else { throw fault("no text") }
+        var end = offset + 1
+        while end < bytes.count, bytes[end] != UInt8(ascii: "\""), bytes[end] != UInt8(ascii: "\\"), bytes[end] >= 0x20
+        {
+            end += 1
+        }
+        guard end < bytes.count, bytes[end] == UInt8(ascii: "\"") else { return .decoded(try text()) }
+        defer { offset = end + 1 }
+        return .written(UnsafeRawBufferPointer(rebasing: bytes[offset + 1..<end]))
+    }
 
     /// From the quotation mark on.
     mutating func text() throws(Fault) -> String {
@@ -211,4 +246,14 @@ struct JSONScanner {
 
 extension UInt8 {
     fileprivate var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+}
+
+extension JSONScanner.Fault {
+    init(secondMember name: String, at offset: Int) {
+        self.init(offset: offset, what: "a second member \"\(name.excerpt)\"")
+    }
+
+    init(tooManyMembersAt offset: Int) {
+        self.init(offset: offset, what: "more than \(CatalogueInput.maximumColumns) members")
+    }
 }

@@ -2,24 +2,29 @@
 extension JSONScanner {
     /// A number, text, boolean or null, and a list or an object if lists are texts.
     mutating func scalar(areListsText: Bool) throws(Fault) -> JSONScalar {
-        areListsText ? try scalarOrText() : try scalar()
+        JSONScalar(try token(areListsText: areListsText))
     }
 
-    /// As `scalar`; a list or an object is the text that it is written as, without blanks between its parts. It is read without
+    /// As `scalar`, without a copy of the bytes where possible.
+    mutating func token(areListsText: Bool) throws(Fault) -> JSONToken {
+        areListsText ? try tokenOrText() : try token()
+    }
+
+    /// As `token`; a list or an object is the text that it is written as, without blanks between its parts. It is read without
     /// recursion, so that no nesting is too deep.
-    private mutating func scalarOrText() throws(Fault) -> JSONScalar {
+    private mutating func tokenOrText() throws(Fault) -> JSONToken {
         guard let opening = nextAfterBlanks(), opening == UInt8(ascii: "[") || opening == UInt8(ascii: "{") else {
-            return try scalar()
+            return try token()
         }
         var nesting = JSONNesting()
         repeat { try part(&nesting) } while !nesting.closers.isEmpty
-        return .string(String(decoding: nesting.text, as: UTF8.self))
+        return .text(.decoded(String(decoding: nesting.text, as: UTF8.self)))
     }
 
     /// Reads one value inside of lists and objects, or the beginning of one, and all that closes after it.
     private mutating func part(_ nesting: inout JSONNesting) throws(Fault) {
         if nesting.closers.last == UInt8(ascii: "}") {
-            try copy(&nesting.text) { scanner throws(Fault) in _ = try scanner.text() }
+            try copy(&nesting.text) { scanner throws(Fault) in _ = try scanner.uncopiedText() }
             guard skip(UInt8(ascii: ":")) else { throw fault("no colon") }
             nesting.text.append(UInt8(ascii: ":"))
         }
@@ -29,7 +34,7 @@ extension JSONScanner {
             nesting.text.append(closer)
             nesting.closers.removeLast()
         } else {
-            try copy(&nesting.text) { scanner throws(Fault) in _ = try scanner.scalar() }
+            try copy(&nesting.text) { scanner throws(Fault) in _ = try scanner.token() }
         }
         while let closer = nesting.closers.last {
             if skip(UInt8(ascii: ",")) {

@@ -1,0 +1,89 @@
+internal import FetchIndexPlatform
+
+/// Reads the members of JSON lines, and gives their names numbers from 0.
+///
+/// Lines of one file mostly have the same members in the same order, so a name is first compared with the one that followed in the
+/// line before.
+struct JSONMembers {
+    private(set) var names: [String] = []
+    private var nameBytes: [[UInt8]] = []
+    private var numbers: [String: Int] = [:]
+    /// The number of the line's first member, and for each member that of the next one, in the last line that had it.
+    private var first = 0
+    private var following: [Int] = []
+
+    /// The numbers of the members that the last line has, in the line's order.
+    private(set) var present: [Int] = []
+    /// The last line's values by number; nil if the line lacks the member. They use the line's bytes.
+    private(set) var values: [JSONToken?] = []
+
+    init(_ names: [String] = []) { for name in names { _ = add(name) } }
+
+    private mutating func add(_ name: String) -> Int {
+        let number = names.count
+        names.append(name)
+        nameBytes.append(Array(name.utf8))
+        numbers[name] = number
+        following.append(number + 1)
+        values.append(nil)
+        return number
+    }
+
+    /// Removes the names from a number on, with the values of the last line.
+    mutating func removeNames(from number: Int) {
+        clear()
+        for name in names[number...] { numbers[name] = nil }
+        names.removeSubrange(number...)
+        nameBytes.removeSubrange(number...)
+        following.removeSubrange(number...)
+        values.removeSubrange(number...)
+    }
+
+    private mutating func clear() {
+        for number in present { values[number] = nil }
+        present.removeAll(keepingCapacity: true)
+    }
+
+    private func number(of name: JSONText, expecting expected: Int) -> Int? {
+        if case .written(let bytes) = name, expected < nameBytes.count, bytes.equals(nameBytes[expected]) {
+            return expected
+        }
+        return numbers[name.string]
+    }
+
+    /// Reads a line that is one object. New names are added; a line that throws adds none. O(bytes).
+    mutating func read(_ line: UnsafeRawBufferPointer, areListsText: Bool) throws {
+        clear()
+        let count = names.count
+        do {
+            var scanner = try JSONScanner(line)
+            var last: Int?
+            try scanner.members { name, start, scanner in
+                let expected = last.map { following[$0] } ?? first
+                let number = number(of: name, expecting: expected) ?? add(name.string)
+                if values[number] != nil { throw JSONScanner.Fault(secondMember: name.string, at: start) }
+                guard present.count < CatalogueInput.maximumColumns else {
+                    throw JSONScanner.Fault(tooManyMembersAt: start)
+                }
+                if let last { following[last] = number } else { first = number }
+                values[number] = try scanner.token(areListsText: areListsText)
+                present.append(number)
+                last = number
+            }
+            try scanner.requireEnd()
+        } catch {
+            removeNames(from: count)
+            throw error
+        }
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    fileprivate func equals(_ other: [UInt8]) -> Bool {
+        guard count == other.count else { return false }
+        return other.withUnsafeBytes { other in
+            guard let base = baseAddress, let otherBase = other.baseAddress else { return true }
+            return memcmp(base, otherBase, count) == 0
+        }
+    }
+}
