@@ -157,7 +157,10 @@ import Testing
         ])
         try insert(added, 30_000..<34_000, stock: true)
         try check(
-            added, keys + [[SortKey("stock")], [SortKey("stock", .descending), SortKey("price")]],
+            added,
+            (TestSettings.isLong ? keys : Array(keys.prefix(2))) + [
+                [SortKey("stock")], [SortKey("stock", .descending), SortKey("price")],
+            ],
             ["stock > 49", "stock == 50 AND label CONTAINS 'w'", "weight == 1.5", "weight + stock > 50"])
         // Old objects have the default values, and of the new ones those that were given.
         let context = added.newContext()

@@ -31,7 +31,8 @@ import Testing
 
     @Test func aFileThatIsCutOffIsAnErrorAtOpening() throws {
         let free = try file.walk().free
-        var lengths = Array(stride(from: 0, to: sample.data.count, by: DamagedFile.pageSize))
+        let pages = TestSettings.isLong ? 1 : 3
+        var lengths = Array(stride(from: 0, to: sample.data.count, by: pages * DamagedFile.pageSize))
         lengths += [1, 100, 151, 4095, 4097, 8191, 8193, 12289, sample.data.count - 1]
         for length in lengths {
             let file = try DamagedFile(Array(sample.data[..<length]))
@@ -65,6 +66,7 @@ import Testing
             let isUsed = number < 2 || used.contains(UInt64(number))
             // A free page says nothing, whatever it holds; a few of them are enough.
             if bytes == page || !isUsed && number % 8 != 0 { continue }
+            if !TestSettings.isLong && number > 8 && number % 2 != 0 { continue }
             try file.write(bytes, at: number * DamagedFile.pageSize)
             let defects = try file.defects()
             if isUsed {
@@ -73,7 +75,7 @@ import Testing
             }
             try file.write(page, at: number * DamagedFile.pageSize)
         }
-        #expect(found >= 150)
+        #expect(found >= (TestSettings.isLong ? 150 : 70))
         #expect(try file.defects() == [])
     }
 

@@ -66,7 +66,7 @@ import FetchIndexValues
     }
 
     /// Batches that repeat what the store has, in the order of the objects, with ever more differences.
-    @Test(arguments: 1...(TestSettings.isLong ? 40 : 10) as ClosedRange<UInt64>)
+    @Test(arguments: 1...(TestSettings.isLong ? 40 : 4) as ClosedRange<UInt64>)
     func aRepeatedBatchIsItsRecordsOneByOne(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let pair = try BatchPair(model: Self.parts)

@@ -15,7 +15,7 @@ package enum TestSettings {
     /// How long tests with several processes run; nil: as long as the test does by default.
     package static let seconds = number("SECONDS").map(Double.init)
     /// Damaged copies of each kind.
-    package static let damages = number("DAMAGES") ?? 2
+    package static let damages = number("DAMAGES") ?? 1
     /// Flipped bytes; nil: as many as the test flips by default. "all" is all of them.
     package static let flips = text("FLIPS").map { Int($0) ?? .max }
     /// The Python with PyICU that the oracle tests ask; nil: they are left out.

@@ -6,7 +6,7 @@ import Testing
 /// Random files imported into one store, each twice, beside a plain dictionary.
 @Suite struct ImportSeriesTests {
     static let seed: UInt64 = 51
-    static let trials = TestSettings.isLong ? 200 : 8
+    static let trials = TestSettings.isLong ? 200 : 4
     static let files = 5
 
     private static let model = Model(entities: [

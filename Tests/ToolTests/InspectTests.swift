@@ -14,7 +14,7 @@ import Testing
             "fetch", tool.store, "--entity", "Row", "--section", "section", "--sort", "id", "--cache", "c",
             "--sections-only")
         var changes = ""
-        for number in 0..<2000 {
+        for number in 0..<600 {
             changes += "{\"op\":\"update\",\"key\":\"\(number)\",\"values\":{\"section\":\"t\(number % 5)\"}}\n\n"
         }
         let writer = tool.process(["apply", tool.store, try tool.file("changes.jsonl", changes), "--entity", "Row"])

@@ -11,7 +11,7 @@ import Testing
     /// Batches that are proven in a run: FETCHINDEX_TEST_BATCHES says how many.
     static let batches = TestSettings.batches
 
-    @Test(arguments: 1...8) func everyBatchIsExact(seed: UInt64) throws {
+    @Test(arguments: 1...(TestSettings.isLong ? 8 : 4)) func everyBatchIsExact(seed: UInt64) throws {
         var proven = 0
         var round: UInt64 = 0
         while proven < Self.batches / 8 {

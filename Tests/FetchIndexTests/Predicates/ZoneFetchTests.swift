@@ -190,7 +190,7 @@ import FetchIndexValues
         _ arrangement: Arrangement, threads: Int
     ) throws {
         var generator = SeededGenerator(seed: UInt64(threads))
-        var files = Self.files(40_000, arrangement, &generator)
+        var files = Self.files(TestSettings.isLong ? 40_000 : 20_000, arrangement, &generator)
         let container = try container(threads: threads)
         try insert(files, into: container)
         let context = container.newContext()
