@@ -1,7 +1,8 @@
 package import FetchIndexPlatform
 
 extension Decimal {
-    /// To a whole number, down, up or toward zero: its digits before the point, and one more where that is not enough.
+    /// Rounds to a whole number: down, up, or toward zero by any other rule. Cuts the printed digits at the point, then
+    /// corrects by one where the rule needs it.
     package func rounded(_ rule: FloatingPointRoundingRule) -> Decimal {
         guard let digits = description.split(separator: ".").first, let whole = Decimal(string: String(digits)) else {
             return self

@@ -8,7 +8,7 @@ package struct EncodedSum: ~Escapable {
     private let isNegative: Bool
     private let special: ExactSum.Special
 
-    /// Of bytes that are a whole sum: see `ExactSum.length(ofFirst:)`.
+    /// Reads bytes that are one whole sum, as `ExactSum.length(ofFirst:)` has checked.
     @_lifetime(copy bytes)
     package init(_ bytes: RawSpan, _ base: ExactSum.Base) {
         self.base = base
@@ -21,13 +21,13 @@ package struct EncodedSum: ~Escapable {
 
     private var count: Int { limbs.byteCount / 4 }
 
-    /// From the lowest on; 0 below it.
+    /// The limb at an index that counts from the lowest stored limb; 0 below it.
     private func limb(_ index: Int) -> UInt64 {
         index < 0
             ? 0 : UInt64(UInt32(littleEndian: limbs.unsafeLoadUnaligned(fromByteOffset: 4 * index, as: UInt32.self)))
     }
 
-    /// Rounded once, to the nearest double. Of a binary sum.
+    /// The sum as a double, rounded once to the nearest. For binary sums.
     package var double: Double {
         if let specialDouble { return specialDouble }
         let highest = highestBits
@@ -39,8 +39,8 @@ package struct EncodedSum: ~Escapable {
         return special == .infinity ? .infinity : special == .negativeInfinity ? -.infinity : .nan
     }
 
-    /// The 128 highest bits, from the first that is set on, what the lowest of them counts as a power of two, and whether any is
-    /// set below. Of a binary sum.
+    /// The 128 highest bits, beginning with the highest set bit; the power of two that the lowest of them counts; and
+    /// whether any bit below them is set. For binary sums.
     private var highestBits: (bits: UInt128, exponent: Int, isInexact: Bool) {
         if count == 0 { return (0, 0, false) }
         var bits: UInt128 = 0
@@ -53,12 +53,13 @@ package struct EncodedSum: ~Escapable {
         return (bits, base.scale + 32 * (first + count - 4) - shift, isInexact)
     }
 
-    /// The double that is nearest to bits, the lowest of which counts 2^exponent, given whether there is anything below them.
+    /// The nearest double to bits of which the lowest counts 2^exponent; `isInexact` tells of more bits below them.
     private func nearestDouble(_ bits: UInt128, exponent: Int, isInexact: Bool) -> Double {
         if bits == 0 { return 0 }
         let shift = bits.leadingZeroBitCount
         let bits = bits << shift
-        // The 64 highest bits, the lowest of them set when any below it is: rounding them to 53 is rounding all.
+        // The 64 highest bits, with the lowest set if any bit below is: rounding these to 53 bits equals rounding all
+        // bits.
         var highest = UInt64(truncatingIfNeeded: bits >> 64)
         if isInexact || UInt64(truncatingIfNeeded: bits) != 0 { highest |= 1 }
         let scale = exponent - shift + 64
@@ -71,7 +72,7 @@ package struct EncodedSum: ~Escapable {
         return isNegative ? -magnitude : magnitude
     }
 
-    /// Rounded to the nearest whole number, a half to the even one.
+    /// Shifts right and rounds to the nearest whole number, a half to the even one.
     private static func shiftedRight(_ bits: UInt64, by count: Int) -> UInt64 {
         if count > 64 { return 0 }
         let quotient = count == 64 ? 0 : bits >> UInt64(count)
@@ -80,7 +81,7 @@ package struct EncodedSum: ~Escapable {
         return quotient + (rest > half || rest == half && quotient % 2 == 1 ? 1 : 0)
     }
 
-    /// Divided by a number of at most 2^40 and then rounded once. Of a binary sum.
+    /// The sum divided by a number of at most 2^40, rounded once. For binary sums.
     package func double(dividedBy divisor: Int) -> Double {
         if let specialDouble { return specialDouble }
         let highest = highestBits
@@ -93,7 +94,8 @@ package struct EncodedSum: ~Escapable {
             isInexact: highest.isInexact || low.remainder != 0)
     }
 
-    /// The limbs of the quotient, from the lowest on and without zeros at the top. Of a decimal sum.
+    /// The quotient's limbs, lowest first, without leading zeros and with more limbs below the sum's lowest. For
+    /// decimal sums.
     private func quotient(_ divisor: Int, moreLimbs: Int) -> [UInt32] {
         var limbs = [UInt32](repeating: 0, count: count + moreLimbs)
         let divisor = UInt64(divisor)
@@ -110,7 +112,7 @@ package struct EncodedSum: ~Escapable {
         return limbs
     }
 
-    /// Of integers; nil when it is none of 64 bits.
+    /// The sum as an integer; nil if it doesn't fit in 64 bits. For sums of integers.
     package var integer: Int64? {
         let zero = -base.scale / 32
         guard count + first <= zero + 2, count == 0 || first >= zero else { return nil }
@@ -120,7 +122,7 @@ package struct EncodedSum: ~Escapable {
             ? (magnitude <= 1 << 63 ? Int64(truncatingIfNeeded: 0 &- magnitude) : nil) : Int64(exactly: magnitude)
     }
 
-    /// Of integers or decimals, rounded to what a decimal holds.
+    /// The sum as a decimal, rounded to a decimal's precision. For sums of integers or decimals.
     package var decimal: Decimal {
         if count == 0 { return 0 }
         let magnitude =
@@ -130,14 +132,14 @@ package struct EncodedSum: ~Escapable {
         return isNegative ? -magnitude : magnitude
     }
 
-    /// Divided by a number of at most 2^40 and then rounded once. Of decimals.
+    /// The sum divided by a number of at most 2^40, rounded once. For decimal sums.
     package func decimal(dividedBy divisor: Int) -> Decimal {
-        // Two limbs that the divisor may take away, and five for 38 digits.
+        // The divisor takes away at most two limbs; 38 digits need five more.
         let magnitude = Self.decimal(quotient(divisor, moreLimbs: 7), base.scale + 9 * (first - 7))
         return isNegative ? -magnitude : magnitude
     }
 
-    /// Sums of 2^40 integers take 103 bits: all 31 digits are exact.
+    /// A sum of 2^40 integers takes at most 103 bits: all 32 digits are exact.
     private var integerMagnitude: Decimal {
         var sum: Decimal = 0
         for index in 0..<count { sum = sum * Decimal(base.value) + Decimal(limb(count - 1 - index)) }
@@ -149,7 +151,7 @@ package struct EncodedSum: ~Escapable {
     private static let greatestMantissa = "340282366920938463463374607431768211455"
     private static let smallestExponent = -128
 
-    /// Of limbs of nine digits, from the lowest on, whose lowest digit counts 10^exponent.
+    /// The decimal of limbs of nine digits, lowest first, whose lowest digit counts 10^lowest. Rounds half up.
     private static func decimal(_ limbs: [UInt32], _ lowest: Int) -> Decimal {
         var digits = limbs.reversed().map { limb in
             let text = String(limb)

@@ -2,16 +2,16 @@ internal import FetchIndexPlatform
 
 /// The exact sum of numbers: neither their order nor their grouping changes it.
 ///
-/// A fixed-point number in limbs, of which each counts in units of the base to the power of its index. A limb has 64 bits
-/// for 32, or for nine digits, so that carries are put off (Neal, Fast exact summation using small and large
-/// superaccumulators, 2015). Integers and doubles add up in base 2^32, decimals in base 10^9.
+/// A fixed-point number in limbs; the limb at an index counts base^index. A limb of 64 bits stores 32 bits, or nine
+/// digits, so that carries can wait (Neal, Fast exact summation using small and large superaccumulators, 2015).
+/// Integers and doubles add up in base 2^32, decimals in base 10^9.
 package struct ExactSum {
     package enum Base: Sendable {
         case binary
         case decimal
 
         var value: Int64 { self == .binary ? 1 << 32 : 1_000_000_000 }
-        /// From the smallest bit of a double, or digit of a decimal, to the sum of 2^40 of the largest.
+        /// Enough limbs for the smallest bit of a double, or digit of a decimal, up to the sum of 2^40 of the largest.
         var limbCount: Int { self == .binary ? 70 : 36 }
         /// Units of the limb of index 0, as a power of 2 or 10.
         var scale: Int { self == .binary ? -34 * 32 : -15 * 9 }
@@ -20,7 +20,8 @@ package struct ExactSum {
     private static let powersOfTen: [Int64] = [
         1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000,
     ]
-    /// Each addition adds less than 2^33 to a limb.
+    /// Additions between two normalizations. Each adds less than 2^33 to a limb, so that 2^28 of them don't overflow
+    /// it.
     private static let mostPending = 1 << 28
 
     let base: Base
@@ -29,10 +30,10 @@ package struct ExactSum {
     private var used: Range<Int>
     private var pending = 0
     private var special: Special = []
-    /// Of the integers, apart from the limbs: 2^40 of them fit.
+    /// The sum of the integers, kept apart from the limbs: 2^40 of them fit.
     private var whole: Int128 = 0
 
-    /// What a sum of doubles becomes that no fixed-point number is.
+    /// The results of a sum of doubles that a fixed-point number can't express.
     struct Special: OptionSet {
         let rawValue: UInt8
         static let nan = Special(rawValue: 1)
@@ -61,7 +62,7 @@ package struct ExactSum {
         whole += isSubtracted ? -Int128(value) : Int128(value)
     }
 
-    /// False when an infinity or NaN would be taken away.
+    /// Returns false if an infinity or NaN would be subtracted.
     package mutating func add(_ value: Double, isSubtracted: Bool = false) -> Bool {
         guard value.isFinite else {
             special.insert(value.isNaN ? .nan : value < 0 ? .negativeInfinity : .infinity)
@@ -75,7 +76,7 @@ package struct ExactSum {
         return true
     }
 
-    /// Adds a magnitude whose lowest bit has a place in the limbs.
+    /// Adds a magnitude; `bit` is the place of its lowest bit in the limbs.
     private mutating func add(_ magnitude: UInt64, isNegative: Bool, bit: Int) {
         let index = bit >> 5
         let shift = UInt64(bit & 31)
@@ -89,7 +90,7 @@ package struct ExactSum {
         use(index..<index + 3)
     }
 
-    /// Adds 0.digits x 10^point.
+    /// Adds 0.digits x 10^point. Returns false if a digit is outside of the limbs.
     package mutating func add(decimalDigits digits: some Collection<UInt8>, point: Int, isNegative: Bool) -> Bool {
         var place = point - 1 - base.scale
         guard place < 9 * (base.limbCount - 2), place - digits.count >= -1 else { return false }
@@ -110,7 +111,7 @@ package struct ExactSum {
         if pending > Self.mostPending { normalize() }
     }
 
-    /// Carries, so that all limbs but the highest are from 0 to the base. The highest has the sign.
+    /// Carries: afterwards all limbs but the highest are less than the base and not negative; the highest has the sign.
     private mutating func normalize() {
         pending = 0
         guard var index = used.first else { return }
@@ -141,12 +142,12 @@ package struct ExactSum {
 
     // MARK: Bytes
 
-    /// The longest sum that `take` appends; of integers only, 2^40 of which take 103 bits.
+    /// The maximum length of a sum in bytes. A sum of integers alone takes four limbs: 2^40 of them have 103 bits.
     package static func maximumLength(_ base: Base, ofIntegers: Bool) -> Int {
         3 + 4 * (ofIntegers ? 4 : base.limbCount)
     }
 
-    /// Appends the sum and begins with zero again. Equal sums have equal bytes.
+    /// Appends the sum's bytes and resets the sum to zero. Equal sums have equal bytes.
     ///
     ///     flags 1 (1 NaN, 2 infinity, 4 -infinity, 8 negative) | first limb 1 | limbs 1 | 4 bytes each, little-endian
     package mutating func take(to bytes: inout [UInt8]) {
@@ -166,8 +167,8 @@ package struct ExactSum {
         removeAll()
     }
 
-    /// Adds the sum that `take` wrote, or takes it away. False when the bytes are malformed, or what is left is unknown, because an
-    /// infinity or NaN would be taken away.
+    /// Adds or subtracts a sum that `take` wrote. Returns false if the bytes are malformed, or an infinity or NaN would
+    /// be subtracted.
     package mutating func add(_ bytes: RawSpan, isSubtracted: Bool = false) -> Bool {
         guard Self.length(ofFirst: bytes, base) == bytes.byteCount else { return false }
         let flags = bytes.unsafeLoad(as: UInt8.self)
@@ -187,13 +188,13 @@ package struct ExactSum {
         return true
     }
 
-    /// How many bytes the sum at the start of these takes; nil when they are malformed.
+    /// The length in bytes of the sum that these bytes begin with; nil if they are malformed.
     package static func length(ofFirst bytes: RawSpan, _ base: Base) -> Int? {
         guard bytes.byteCount >= 3, bytes.unsafeLoad(as: UInt8.self) < 16 else { return nil }
         let first = Int(bytes.unsafeLoad(fromByteOffset: 1, as: UInt8.self))
         let count = Int(bytes.unsafeLoad(fromByteOffset: 2, as: UInt8.self))
         let length = 3 + 4 * count
-        // Above the highest limb there is room for carries.
+        // Above the highest limb a limb stays free for carries.
         guard length <= bytes.byteCount, first + count < base.limbCount else { return nil }
         if count == 0 { return length }
         func limb(_ index: Int) -> Int64 {
@@ -204,11 +205,11 @@ package struct ExactSum {
         return limb(0) != 0 && limb(count - 1) != 0 ? length : nil
     }
 
-    /// The limb that counts ones, in base 2^32.
+    /// The index of the limb that counts ones, in base 2^32.
     private static var unitLimb: Int { -Base.binary.scale / 32 }
 
-    /// The sum at the start of these bytes, one of integers that is not 0 and takes 63 bits at most, as most do. Nil for others, and
-    /// for malformed ones.
+    /// Fast path for most sums: the integer that these bytes begin with, if it has at most 63 bits and isn't a multiple
+    /// of 2^32. Nil for other sums, and for malformed bytes.
     package static func smallInteger(ofFirst bytes: RawSpan) -> Int64? {
         guard bytes.byteCount >= 7 else { return nil }
         let flags = bytes.unsafeLoad(as: UInt8.self)

@@ -1,30 +1,30 @@
 internal import FetchIndexPlatform
 
-/// A number as a text has it: a sign, digits with a point, and an exponent. It keeps all digits, so that a caller can tell whether
-/// a type holds the number exactly.
+/// A number as text: a sign, digits with a point, and an exponent. It keeps all digits, so that a caller can tell
+/// whether a type holds the number exactly.
 ///
 ///     -  0 0 1 2 . 5 0  e  - 3
 ///            ^   ^         significant digits 1 2 5, the last one in the place 10^(-1 - 3)
 package struct NumberText {
     package let isNegative: Bool
-    /// As files write numbers: no plus, no leading zeros, digits on both sides of a point. An exponent needs a point before
-    /// it or a sign after its e: 12E4 is as likely a code.
+    /// Whether the number is written as in most files: no plus, no leading zeros, digits on both sides of a point. An
+    /// exponent needs a point before it or a sign after its e: 12E4 may well be a code.
     package let isPlain: Bool
-    /// How many digits are left without the zeros before and behind them; 0 for zero.
+    /// The number of significant digits, without leading and trailing zeros; 0 for zero.
     package let significantCount: Int
     /// The power of ten of the last significant digit; 0 for zero.
     package let lastPower: Int
     private let text: UnsafeRawBufferPointer
-    /// Where the first significant digit is.
+    /// The offset of the first significant digit; -1 for zero.
     private let start: Int
 
-    /// The most significant digits that a decimal has.
+    /// A decimal holds every number of 38 significant digits.
     package static let mostDecimalDigits = 38
-    /// Each number of so many digits is another double, within `safePowers`.
+    /// Within `safePowers`, different numbers of at most 15 digits are different doubles.
     private static let doubleDigits = 15
     private static let safePowers = -300...290
 
-    /// Nil when the text is no number. Valid as long as the bytes.
+    /// Returns nil if the text isn't a number. The bytes must outlive the result.
     package init?(_ text: UnsafeRawBufferPointer) {
         var offset = 0
         let sign = text.first
@@ -56,7 +56,7 @@ package struct NumberText {
             if offset == text.count { return nil }
             while offset < text.count {
                 guard (0x30...0x39).contains(text[offset]) else { return nil }
-                // No number of a file has so large an exponent; it must not overflow.
+                // A limit, so that the exponent doesn't overflow; no file has such numbers.
                 exponent = min(exponent * 10 + Int(text[offset] - 0x30), 1 << 40)
                 offset += 1
             }
@@ -79,10 +79,10 @@ package struct NumberText {
 
     package var isZero: Bool { significantCount == 0 }
 
-    /// Only doubles have it.
+    /// Whether the number is -0, which only doubles have.
     package var isNegativeZero: Bool { isZero && isNegative }
 
-    /// The number, if it is a whole one of 64 bits.
+    /// The number as an integer; nil if it isn't whole or has more than 64 bits.
     package var integer: Int64? {
         guard !isZero else { return 0 }
         guard lastPower >= 0, significantCount + lastPower <= 19 else { return nil }
@@ -93,7 +93,7 @@ package struct NumberText {
             number = sum
             return !overflows && !sumOverflows
         }
-        // Below zero, which has one more number.
+        // Accumulates negatively: there is one more negative integer than positive ones.
         var fits = true
         forEachDigit { fits = append(Int64($0 - 0x30)) && fits }
         for _ in 0..<lastPower { fits = append(0) && fits }
@@ -104,7 +104,7 @@ package struct NumberText {
     /// Whether a decimal keeps all digits.
     package var isDecimal: Bool { significantCount <= Self.mostDecimalDigits && (-127...127).contains(lastPower) }
 
-    /// Whether the text is what a double prints, with as many digits or the fewest that tell it from others.
+    /// Whether a double keeps the number: it prints these digits, with as many digits or in its shortest form.
     package var isDouble: Bool {
         if isZero || significantCount <= Self.doubleDigits && Self.safePowers.contains(lastPower) { return true }
         return prints(Double(string))
@@ -123,7 +123,7 @@ package struct NumberText {
         }
     }
 
-    /// Whether another text is the same number.
+    /// Whether another text has the same digits at the same power of ten. Ignores the signs.
     private func hasEqualDigits(_ other: NumberText) -> Bool {
         guard significantCount == other.significantCount, lastPower == other.lastPower else { return false }
         return digits == other.digits
@@ -148,7 +148,7 @@ package struct NumberText {
         }
     }
 
-    /// Appends the number in plain notation without zeros that say nothing: 1.5 for 1.50, as a decimal prints.
+    /// Appends the number as a decimal prints it: in plain notation without needless zeros, 1.5 for 1.50.
     package func appendPlain(to bytes: inout [UInt8]) {
         if isZero { return bytes.append(0x30) }
         if isNegative { bytes.append(0x2D) }
@@ -167,7 +167,7 @@ package struct NumberText {
         if lastPower > 0 { bytes.append(contentsOf: repeatElement(0x30, count: lastPower)) }
     }
 
-    /// Whether the text is what an integer or a decimal of the number prints.
+    /// Whether an integer or a decimal of this number prints exactly this text.
     package var isCanonical: Bool {
         guard isDecimal else { return false }
         var plain: [UInt8] = []

@@ -1,12 +1,12 @@
 internal import FetchIndexPlatform
 
-/// A decimal as an `OrderKey` has it: 0.digits x 10^point.
+/// A decimal read from an `OrderKey`: 0.digits x 10^point.
 package struct KeyDecimal {
     package let isNegative: Bool
     package let digits: [UInt8]
     package let point: Int
 
-    /// Nil when no decimal has it.
+    /// The decimal; nil if `Decimal` can't hold it.
     var value: Decimal? {
         if digits.isEmpty { return 0 }
         let text = digits.map { String($0) }.joined()
@@ -15,7 +15,7 @@ package struct KeyDecimal {
 }
 
 extension OrderKey {
-    /// The order of an integer, double or date that an ascending key consists of, as a number; nil for other keys.
+    /// A number that sorts like the key, if that is one ascending integer, double or date; nil for other keys.
     package static func orderBits(in key: RawSpan) -> UInt64? {
         guard key.byteCount == 9, hasType(.integer, key) || hasType(.double, key) || hasType(.date, key) else {
             return nil
@@ -23,21 +23,21 @@ extension OrderKey {
         return UInt64(bigEndian: key.unsafeLoadUnaligned(fromByteOffset: 1, as: UInt64.self))
     }
 
-    /// The same of a double, or of a date's seconds.
+    /// The order bits of a double, or of a date's seconds since 2001.
     package static func orderBits(of value: Double) -> UInt64 {
         let bits = value.isNaN ? Double.nan.bitPattern : (value == 0 ? 0 : value.bitPattern)
         return bits >> 63 == 1 ? ~bits : bits | 1 << 63
     }
 
-    /// The integer of `orderBits`.
+    /// The integer that order bits encode.
     package static func integer(_ bits: UInt64) -> Int64 { Int64(bitPattern: bits ^ (1 << 63)) }
 
-    /// The double, or the seconds of a date, of `orderBits`.
+    /// The double, or the date's seconds since 2001, that order bits encode.
     package static func double(_ bits: UInt64) -> Double {
         Double(bitPattern: bits >> 63 == 1 ? bits & ~(1 << 63) : ~bits)
     }
 
-    /// The decimal that an ascending key consists of; nil when it is none.
+    /// The decimal of a key that is one ascending decimal; nil for other keys.
     package static func decimal(in key: RawSpan) -> KeyDecimal? {
         guard hasType(.decimal, key), key.byteCount >= 2 else { return nil }
         let sign = key.unsafeLoad(fromByteOffset: 1, as: UInt8.self)

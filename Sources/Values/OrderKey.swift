@@ -1,6 +1,6 @@
 internal import FetchIndexPlatform
 
-/// Bytes whose memcmp order is the order of values, one value after the other.
+/// The values of a key as bytes in memcmp order, one value after the other.
 ///
 ///     null     02
 ///     boolean  03 | 0 or 1
@@ -13,7 +13,7 @@ internal import FetchIndexPlatform
 ///     uuid     0A | 16 bytes
 ///     url      0B | as string
 ///
-/// Descending flips every bit, so that null comes last. No value's bytes begin another's, so that what follows never
+/// Descending order flips every bit, so that null comes last. The code is prefix-free: what follows a value never
 /// decides between two values. The scheme is FoundationDB's tuple encoding with directions.
 package enum OrderKey {
     private static let nullTag: UInt8 = 0x02
@@ -34,13 +34,13 @@ package enum OrderKey {
         key.append(value ? 1 : 0)
     }
 
-    /// A double, or a date's seconds. -0 is 0; NaN comes last.
+    /// Appends a double, or a date's seconds since 2001. -0 counts as 0; NaN comes last.
     package static func appendDouble(_ value: Double, as type: ValueType, to key: inout [UInt8]) {
         key.append(tag(type))
         key.appendBigEndian(orderBits(of: value))
     }
 
-    /// The bytes of a string, a collation key, data or a URL.
+    /// Appends the bytes of a string, a collation key, data or a URL.
     package static func appendBytes(_ bytes: RawSpan, as type: ValueType, to key: inout [UInt8]) {
         key.append(tag(type))
         bytes.withUnsafeBytes { bytes in
@@ -77,13 +77,13 @@ package enum OrderKey {
         for index in offset..<key.count { key[index] = ~key[index] }
     }
 
-    /// A UUID's 16 bytes.
+    /// Appends a UUID's 16 bytes.
     package static func appendUUID(_ bytes: RawSpan, to key: inout [UInt8]) {
         key.append(tag(.uuid))
         bytes.withUnsafeBytes { key.append(contentsOf: $0) }
     }
 
-    // Of a `Decimal`: digits, positions of the point, and bytes of a description.
+    // Limits of a `Decimal`: digits, positions of the point, bytes of its description.
     private static let mostDigits = 39
     private static let points = -127...166
     private static let longestDecimal = 170
@@ -94,12 +94,12 @@ package enum OrderKey {
         if !isNumber { key += [tag(.decimal), 0x80] }
     }
 
-    /// A decimal as `Decimal` describes it. False, and nothing is appended, when the bytes are no such number, or one that `Decimal`
-    /// does not hold exactly.
+    /// Appends a decimal given as `Decimal` describes it. Returns false, and appends nothing, if the bytes are no such
+    /// number or exceed a decimal's digits or range.
     package static func appendDecimal(_ text: RawSpan, to key: inout [UInt8]) -> Bool {
         guard text.byteCount <= longestDecimal else { return false }
         let start = key.count
-        // The value is 0.digits x 10^point. `point` + 32,768 takes the two bytes before the digits, and is known at the end.
+        // The value is 0.digits x 10^point. The two bytes before the digits are `point` + 32,768, known at the end.
         key += [tag(.decimal), 0x81, 0, 0]
         var point = 0
         var isNumber = false
@@ -142,7 +142,7 @@ package enum OrderKey {
 extension OrderKey {
     // MARK: Reading ascending keys
 
-    /// How many bytes the first value of an ascending key takes; nil when they are malformed.
+    /// The length in bytes of the first value of an ascending key; nil if it's malformed.
     package static func lengthOfFirst(in key: RawSpan) -> Int? {
         guard key.byteCount > 0 else { return nil }
         let tag = key.unsafeLoad(as: UInt8.self)
@@ -186,7 +186,7 @@ extension OrderKey {
         }
     }
 
-    /// The first value of an ascending key and the bytes it takes; nil when they are malformed.
+    /// The first value of an ascending key and its length in bytes; nil if it's malformed.
     package static func first(in key: RawSpan) -> (value: Value, length: Int)? {
         if let text = plainText(in: key) { return (.string(text), text.utf8.count + 3) }
         guard let length = lengthOfFirst(in: key) else { return nil }
@@ -195,7 +195,8 @@ extension OrderKey {
         return value(of: type, bytes).map { ($0, length) }
     }
 
-    /// The text that a key begins with if it is one without escaped bytes, as nearly all are, and not empty; else nil.
+    /// Fast path for nearly all texts: the text that a key begins with, if it isn't empty and has no escaped bytes;
+    /// otherwise nil.
     private static func plainText(in key: RawSpan) -> String? {
         guard key.byteCount > 3, key.unsafeLoad(as: UInt8.self) == tag(.string) else { return nil }
         return key.withUnsafeBytes { bytes in

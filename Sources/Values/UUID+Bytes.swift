@@ -1,7 +1,7 @@
 package import FetchIndexPlatform
 
 extension UUID {
-    /// Nil unless there are 16 bytes. Unlike `UUID()`, it does not ask the system for random bytes.
+    /// Returns nil unless there are 16 bytes. Unlike `UUID()`, it doesn't ask the system for random bytes.
     package init?(copying bytes: RawSpan) {
         guard bytes.byteCount == MemoryLayout<uuid_t>.size else { return nil }
         self.init(uuid: bytes.unsafeLoadUnaligned(as: uuid_t.self))

@@ -40,7 +40,7 @@ extension Value {
         }
     }
 
-    /// Booleans count as 0 and 1.
+    /// Compares numbers of any types; booleans count as 0 and 1.
     private static func compareNumbers(_ left: Value, _ right: Value) -> ValueOrdering? {
         switch (left, right) {
         case (.boolean(let value), _): compareNumbers(.integer(value ? 1 : 0), right)
@@ -59,7 +59,7 @@ extension Value {
         }
     }
 
-    /// Exact, without passing the integer through a double.
+    /// Compares exactly, without converting the integer to a double.
     private static func compare(_ left: Int64, _ right: Double) -> ValueOrdering? {
         if right.isNaN { return nil }
         if right >= 0x1p63 { return .ascending }
@@ -69,27 +69,27 @@ extension Value {
         return right > right.rounded(.down) ? .ascending : .same
     }
 
-    /// A double without a fraction compares exactly, another by its decimal digits: 0.1 is the decimal 0.1. One beyond a
-    /// decimal's range compares by its magnitude.
+    /// Compares a whole double below 2^126 exactly, and any other by its decimal digits: 0.1 equals the decimal 0.1. A
+    /// double beyond a decimal's range compares by its magnitude.
     private static func compare(_ left: Decimal, _ right: Double) -> ValueOrdering? {
         if right.isNaN { return nil }
         if right.magnitude >= 1e127 { return right > 0 ? .ascending : .descending }
         if let exact = Decimal(comparedWith: right) { return ValueOrdering(left, exact) }
-        // Less than any decimal but 0.
+        // The double is nearer to 0 than any decimal but 0.
         if left == 0 { return right > 0 ? .ascending : .descending }
         return left > 0 ? .descending : .ascending
     }
 }
 
 extension Decimal {
-    /// The decimal that a double is where it is compared with one; nil where a decimal has no room for it.
+    /// The decimal that a double compares as; nil if it's outside of a decimal's range.
     package init?(comparedWith number: Double) {
         guard number.magnitude < 1e127, let decimal = Decimal(exactly: number) ?? Decimal(string: number.description)
         else { return nil }
         self = decimal
     }
 
-    /// A whole number below 2^126, whose bits a decimal has room for; nil for others.
+    /// Converts a whole number of a magnitude below 2^126 exactly; nil for other numbers.
     fileprivate init?(exactly number: Double) {
         guard number == number.rounded(), number.magnitude < 0x1p126 else { return nil }
         if let small = Int64(exactly: number) {
@@ -104,7 +104,7 @@ extension Decimal {
 }
 
 extension String {
-    /// By code point, which is the order of the UTF-8 bytes; never by Swift's canonical equivalence.
+    /// Compares by code point, which is the order of the UTF-8 bytes, and never by Swift's canonical equivalence.
     package func compareCodePoints(to other: String) -> Int {
         if self.utf8.elementsEqual(other.utf8) { return 0 }
         return self.utf8.lexicographicallyPrecedes(other.utf8) ? -1 : 1

@@ -18,7 +18,7 @@ extension Value: CustomStringConvertible {
         }
     }
 
-    /// Reads the text of a value of a type, as `description` writes it; nil when it is not valid.
+    /// Reads a value of a type from a text as `description` writes it; nil if the text isn't valid.
     public init?(_ text: String, as type: ValueType) {
         switch type {
         case .string: self = .string(text)
@@ -53,8 +53,9 @@ extension Value: CustomStringConvertible {
 
     private static let nonFiniteDoubles: [String: Double] = ["inf": .infinity, "-inf": -.infinity, "nan": .nan]
 
-    /// Reads a text as files have it, which is also what `exactText` of a date is; nil for a number that the type does not hold
-    /// exactly, one that a double rounds, or of more than 38 digits for a decimal; and for a URL that would be written otherwise.
+    /// Reads a value from the text of a file, or a date from `exactText`. Nil for a number that the type doesn't hold
+    /// exactly: one that a double rounds, or of more than 38 digits for a decimal. Nil for a URL that would be written
+    /// differently.
     package init?(exactly text: String, as type: ValueType) {
         switch type {
         case .date:
@@ -63,7 +64,7 @@ extension Value: CustomStringConvertible {
             return
         case .url:
             self.init(text, as: type)
-            // Another text would not come out again.
+            // Otherwise the URL would be written as a different text.
             if description != text { return nil }
             return
         case .double where Self.nonFiniteDoubles[text] != nil:
@@ -86,7 +87,7 @@ extension Value: CustomStringConvertible {
         "true": true, "false": false, "yes": true, "no": false, "1": true, "0": false,
     ]
 
-    /// Whether the text is [sign] digits [. digits] [e [sign] digits]: Foundation reads what such a text begins with.
+    /// Whether the whole text is [sign] digits [. digits] [e [sign] digits]. Foundation ignores what follows a number.
     private static func namesADecimal(_ text: String) -> Bool {
         var rest = text.utf8[...]
         func skipSign() { if rest.first == 43 || rest.first == 45 { rest = rest.dropFirst() } }

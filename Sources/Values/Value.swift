@@ -6,8 +6,8 @@
 
 /// The value of an attribute: one of nine types, or null.
 ///
-/// Two are equal when they are stored as the same bytes: composed and decomposed forms of a text differ,
-/// and so do 0.0 and -0.0; NaN equals itself. Decimals are equal by value.
+/// Two values are equal if they are stored as the same bytes: composed and decomposed forms of a text differ, and so do
+/// 0.0 and -0.0; NaN equals itself. Decimals are equal by value.
 public enum Value: Sendable {
     case null
     case boolean(Bool)
@@ -40,12 +40,12 @@ public enum Value: Sendable {
         if case .null = self { true } else { false }
     }
 
-    /// Whether records cannot store it: a decimal that is NaN, the result of calculations that overflow.
+    /// Whether records can't store the value: a decimal that is NaN, the result of calculations that overflow.
     package var isUnstorable: Bool {
         if case .decimal(let number) = self { number.isNaN } else { false }
     }
 
-    /// A date.
+    /// Creates a date from seconds since 2001.
     package init(secondsSinceReference seconds: Double) { self = .date(Date(timeIntervalSinceReferenceDate: seconds)) }
 }
 
@@ -69,7 +69,7 @@ public enum ValueType: UInt8, Hashable, Sendable, CaseIterable {
     /// The type's name in models, messages and the tool.
     public var name: String { "\(self)" }
 
-    /// "a string", "an integer", "data".
+    /// The name with its article: "a string", "an integer", "data".
     package var nameWithArticle: String { (self == .integer ? "an " : self == .data ? "" : "a ") + name }
 }
 
@@ -84,7 +84,7 @@ extension Value: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Expres
 }
 
 extension Value {
-    /// The boolean, if it is one; so with the other types. Nothing is converted.
+    /// The value as a boolean, or nil if it has another type; nothing is converted. Likewise for the properties below.
     public var booleanValue: Bool? { if case .boolean(let value) = self { value } else { nil } }
     public var integerValue: Int64? { if case .integer(let value) = self { value } else { nil } }
     public var doubleValue: Double? { if case .double(let value) = self { value } else { nil } }

@@ -1,11 +1,11 @@
-/// A day of the Gregorian calendar, also before it was introduced.
+/// A day of the proleptic Gregorian calendar.
 package struct CalendarDay: Equatable, Sendable {
     package let year: Int
     package let month: Int
     package let day: Int
 
-    /// The day that is some days after 1 January 1970. The algorithm is Howard Hinnant's civil_from_days
-    /// ("chrono-Compatible Low-Level Date Algorithms").
+    /// Converts days since 1 January 1970. The algorithm is Howard Hinnant's civil_from_days ("chrono-Compatible
+    /// Low-Level Date Algorithms").
     package init(daysSince1970: Int) {
         let shifted = daysSince1970 + 719_468  // days since 1 March of year 0
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
@@ -18,8 +18,8 @@ package struct CalendarDay: Equatable, Sendable {
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     }
 
-    /// The first day of a month, counted since 1 January 1970; month 13 is January of the next year. The algorithm is
-    /// that of `init` the other way round.
+    /// The days from 1 January 1970 to the first day of a month; month 13 is January of the next year. The algorithm is
+    /// the inverse of `init`'s.
     package static func daysSince1970(year: Int, month: Int) -> Int {
         let shiftedYear = month <= 2 ? year - 1 : year  // years from 1 March
         let era = (shiftedYear >= 0 ? shiftedYear : shiftedYear - 399) / 400

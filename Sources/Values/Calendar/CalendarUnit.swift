@@ -1,15 +1,15 @@
-/// A part of the calendar that dates are grouped by.
+/// A unit of the calendar that dates are grouped by.
 public enum CalendarUnit: String, CaseIterable, Hashable, Sendable {
     case day
     case week
     case month
-    /// Three months of a year that always has twelve.
+    /// Three months; only in calendars whose years always have twelve.
     case quarter
     case year
 }
 
 extension CalendarUnit {
-    /// The days since 1970 of the Gregorian unit that a day lies in. O(1).
+    /// The Gregorian unit that contains a day, as a range of days since 1970. O(1).
     func gregorianDays(around day: Int, weeksFrom firstWeekday: SectionCalendar.Weekday) -> Range<Int> {
         switch self {
         case .day: return day..<day + 1
@@ -27,8 +27,8 @@ extension CalendarUnit {
         }
     }
 
-    /// Appends the ISO 8601 name of the Gregorian unit that begins with a day since 1970, its weeks with Mondays:
-    /// 2016-05-16, 2016-W20, 2016-05, 2016-Q2 or 2016, in ASCII.
+    /// Appends the ISO 8601 name, in ASCII, of the Gregorian unit whose first day is given in days since 1970:
+    /// 2016-05-16, 2016-W20, 2016-05, 2016-Q2 or 2016. Weeks must begin on Monday.
     func appendName(ofFirst first: Int, to name: inout [UInt8]) {
         // A week belongs to the year that has its Thursday.
         let date = CalendarDay(daysSince1970: self == .week ? first + 3 : first)
@@ -53,7 +53,7 @@ extension CalendarUnit {
         }
     }
 
-    /// A number in decimal with at least so many digits.
+    /// Appends a number in decimal with at least this many digits.
     private static func append(_ number: Int, digits: Int, to name: inout [UInt8]) {
         let start = name.count
         var rest = number

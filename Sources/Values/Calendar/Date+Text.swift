@@ -1,11 +1,11 @@
 package import FetchIndexPlatform
 
 extension Date {
-    /// The reference date, counted since 1970.
+    /// The reference date (1 January 2001) in seconds since 1970.
     private static let referenceSeconds = 978_307_200
 
-    /// A moment, with a fraction of a second as decimal digits. A date is a double, which far from 2001 has few digits left for a
-    /// fraction: those that it cannot tell apart are cut, and no moment becomes a later one.
+    /// Creates a date from days, seconds and the decimal digits of a fraction. A date is a double, which far from 2001
+    /// has few digits left for a fraction: digits beyond its precision are rounded down.
     package init(daysSince1970 days: Int, seconds: Int, fraction: UnsafeRawBufferPointer) {
         let whole = Double(days * 86_400 + seconds - Self.referenceSeconds)
         let most = Self.mostPlaces(beside: whole)
@@ -20,20 +20,22 @@ extension Date {
         }
     }
 
-    /// A double has them exactly.
+    /// A double holds every whole number of 15 digits exactly.
     private static let mostDigits = 15
     private static let powers = (0...mostDigits).map { Double("1e\($0)") ?? 1 }
 
-    /// How many digits of a fraction are told apart beside a whole number of seconds: each is another double.
+    /// The number of fraction digits that a double distinguishes beside a whole number of seconds.
     private static func places(beside whole: Double) -> Int {
         let step = (whole.magnitude + 1).ulp
         return powers.lastIndex { 1 / $0 > step } ?? 0
     }
 
-    /// How many digits of a fraction are read, and printed: with nine a date is known in nearly all years.
+    /// The maximum number of fraction digits that are read and printed. Nine are enough to identify a date in nearly
+    /// all years.
     private static func mostPlaces(beside whole: Double) -> Int { places(beside: whole) < 9 ? 9 : mostDigits }
 
-    /// A whole number of seconds after 2001, and a fraction as a whole number that is shifted by some places.
+    /// Creates the date of whole + digits / 10^places seconds after 2001. Rounds down if a double can't distinguish so
+    /// many digits.
     private init(whole: Double, digits: Double, places: Int) {
         var (digits, places) = (digits, places)
         while places > 0, digits.remainder(dividingBy: 10) == 0 { (digits, places) = (digits / 10, places - 1) }
@@ -41,7 +43,7 @@ extension Date {
         let scale = Self.powers[places]
         var number = whole + digits / scale
         if places > told {
-            // The difference is exact, and so is the sign of what is left of it.
+            // The difference is exact, and the fused multiplication and addition keeps the sign of the remainder.
             while (-digits).addingProduct(number - whole, scale) > 0 { number = number.nextDown }
             // With fewer digits it could print as a later moment.
             let fewer = ((number - whole) * Self.powers[told]).rounded()
@@ -51,12 +53,12 @@ extension Date {
         self.init(timeIntervalSinceReferenceDate: number)
     }
 
-    /// The fraction of a second that a date has, in digits of so many places, cut off: reading them gives no later date.
+    /// The fraction of a date's second as a number of digits, rounded down: reading them doesn't give a later date.
     private static func digits(of number: Double, after whole: Double, places: Int) -> Double {
         let scale = powers[places]
         let digits = ((number - whole) * scale).rounded(.down)
         let next = Date(whole: whole, digits: digits + 1, places: places).timeIntervalSinceReferenceDate
-        // A third of a second can be less than 0.333, whose nearest double it is.
+        // The nearest double to 0.333 can be less than 0.333; rounding it down alone would give 0.332.
         return digits + 1 < scale && next <= number ? digits + 1 : digits
     }
 
@@ -76,10 +78,10 @@ extension Date {
     }
 
     private static let unnamed = " seconds after 2001"
-    /// Years of four digits, in seconds after 2001.
+    /// Years 0 to 9999, which have four digits, in seconds after 2001.
     private static let namedDates = -63_145_526_400.0..<252_423_993_600.0
 
-    /// ISO 8601 in UTC, with milliseconds when there are any: 2016-05-16T01:30:00Z. More digits are cut off.
+    /// ISO 8601 in UTC, with milliseconds if there are any: 2016-05-16T01:30:00Z. Further digits are cut off.
     package var iso8601: String {
         let seconds = timeIntervalSinceReferenceDate
         guard seconds.magnitude < 9e15 else { return "\(seconds)" + Self.unnamed }
@@ -89,8 +91,8 @@ extension Date {
         return "\(Self.name(ofWhole: whole)).\(Self.padded(milliseconds, 3))Z"
     }
 
-    /// ISO 8601 with as many digits as the date has: 2016-05-16T01:30:00.0421875Z. Dates outside
-    /// of the years 1 to 9999 are written in seconds since 2001. `init(exactText:)` reads it back exactly.
+    /// ISO 8601 with all fraction digits of the date: 2016-05-16T01:30:00.0421875Z. Dates outside of the years 0 to
+    /// 9999 are written in seconds after 2001. `init(exactText:)` reads the same date back.
     package var exactText: String {
         let seconds = timeIntervalSinceReferenceDate
         let plain = "\(seconds)" + Self.unnamed
@@ -105,12 +107,12 @@ extension Date {
         }
         let (told, most) = (Self.places(beside: whole), Self.mostPlaces(beside: whole))
         for places in [3, 6, 9, 12] where places <= most {
-            // Digits that the date tells apart, with zeros behind them.
+            // Digits within the double's precision, padded with zeros.
             let scale = Self.powers[max(places - told, 0)]
             let digits = ((seconds - whole) * Self.powers[places] / scale).rounded() * scale
             if let text = text(digits, places) { return text }
         }
-        // As few digits as no moment before it has.
+        // Rounds up, because reading rounds down.
         return text(((seconds - whole) * Self.powers[most]).rounded(.up), most) ?? plain
     }
 

@@ -1,14 +1,14 @@
 /// The sections of instants: units of a calendar in a time zone. For one thread at a time.
 ///
-/// The local date of an instant decides, however long the day is when clocks change. A unit may begin with a day that the
-/// zone skipped, and is still named by it.
+/// An instant belongs to the unit of its local date, however long the day is when clocks change. A unit may begin with
+/// a day that the zone skipped, and is still named by that day.
 package final class DateSections {
     private let zone: TimeZoneOffsets
     private let unit: CalendarUnit
     private let calendar: SectionCalendar
-    /// Nil where Gregorian arithmetic is enough.
+    /// ICU's calendar; nil if Gregorian arithmetic is enough.
     private let other: ICUCalendar?
-    /// The section last named, in days since 1970: rows of a section often come together.
+    /// The days since 1970 of the section last named: neighbouring rows often share a section.
     private var lastDays = 0..<0
     private var lastName: [UInt8] = []
 
@@ -30,7 +30,7 @@ package final class DateSections {
             + (other == nil ? [] : [ICUVersion.library, ICUVersion.localeData])
     }
 
-    /// The UTF-8 name of the section of an instant in seconds since 2001.
+    /// The name, in UTF-8, of the section of an instant in seconds since 2001.
     package func name(of moment: Double) throws(UnusableCalendar) -> [UInt8] {
         let day = zone.day(of: moment)
         if !lastDays.contains(day) {

@@ -1,9 +1,10 @@
 package import FetchIndexPlatform
 
-/// Reads days and times: 2016-05-16, 2016-05-16T01:30:00Z, and with a blank for the T, a fraction behind a point or a comma,
-/// or an offset from UTC as +09:00, +0900 or +09. A time without a zone is UTC. The calendar is Gregorian throughout.
+/// Reads days and times: 2016-05-16 and 2016-05-16T01:30:00Z. A blank may replace the T; a fraction may follow a point
+/// or a comma; an offset from UTC is +09:00, +0900 or +09. A time without a zone is UTC. The calendar is Gregorian
+/// throughout.
 package struct DateText {
-    /// What errors tell of the forms.
+    /// The accepted forms, for error messages.
     package static let forms = "2024-01-31, 2024-01-31T03:04:05Z or 2024-01-31 03:04:05.678+09:00"
 
     private let text: UnsafeRawBufferPointer
@@ -11,9 +12,9 @@ package struct DateText {
 
     private init(_ text: UnsafeRawBufferPointer) { self.text = text }
 
-    /// Nil for what is no date.
+    /// The date that a text names; nil if the text isn't a date.
     package static func date(_ text: UnsafeRawBufferPointer) -> Date? {
-        // Most texts of other columns end here.
+        // Most texts of other columns are rejected here.
         guard text.count >= 10, text[4] == UInt8(ascii: "-"), text[7] == UInt8(ascii: "-") else { return nil }
         var reader = DateText(text)
         guard let day = reader.day() else { return nil }
@@ -52,7 +53,7 @@ package struct DateText {
         return number
     }
 
-    /// Counted from 1970.
+    /// Reads a date, as days since 1970.
     private mutating func day() -> Int? {
         guard let year = number(digits: 4), skip("-"), let month = number(digits: 2), skip("-"),
             let day = number(digits: 2)
@@ -60,7 +61,7 @@ package struct DateText {
         return CalendarDay.daysSince1970(year: year, month: month, day: day)
     }
 
-    /// The seconds since midnight.
+    /// Reads a time, as seconds since midnight.
     private mutating func clock() -> Int? {
         guard let hour = number(digits: 2), skip(":"), let minute = number(digits: 2), skip(":"),
             let second = number(digits: 2), hour < 24, minute < 60, second < 60
@@ -68,7 +69,7 @@ package struct DateText {
         return hour * 3600 + minute * 60 + second
     }
 
-    /// Seconds east of UTC.
+    /// Reads an offset, as seconds east of UTC; 0 if it's missing.
     private mutating func offset() -> Int? {
         if isAtEnd || skip("Z") { return 0 }
         _ = skip(" ")
@@ -86,7 +87,7 @@ package struct DateText {
 }
 
 extension CalendarDay {
-    /// The day's number, if the month has such a day.
+    /// The days since 1970; nil if the month or the day doesn't exist.
     package static func daysSince1970(year: Int, month: Int, day: Int) -> Int? {
         guard (1...12).contains(month) else { return nil }
         let first = daysSince1970(year: year, month: month)

@@ -2,7 +2,7 @@ internal import CFetchIndexICU
 
 /// The months, quarters and years of a calendar that ICU computes. For one thread at a time.
 final class ICUCalendar {
-    /// The unit that a day lies in: days are of one unit when these are the same.
+    /// Identifies a unit: days are in the same unit if these are equal.
     private struct UnitNumber: Equatable {
         let era: Int32
         let year: Int32
@@ -10,7 +10,7 @@ final class ICUCalendar {
         let isLeapMonth: Bool
     }
 
-    /// Gregorian years 1 to 9999, in days since 1970: ICU's results are unreliable outside of them.
+    /// The days since 1970 of the Gregorian years 1 to 9999: ICU's results are unreliable outside of them.
     static let days = -719_162..<2_932_897
     /// The maximum number of cached units.
     static let capacity = 4096
@@ -18,7 +18,7 @@ final class ICUCalendar {
     private let system: SectionCalendar.System
     private let unit: CalendarUnit
     private let calendar: OpaquePointer
-    /// Units found, in order: ICU takes 0.3 µs for a day of some calendars and 50 µs of others.
+    /// Cached units, in order: ICU takes 0.3 µs for a day of some calendars and 50 µs for a day of others.
     private var known: [Range<Int>] = []
 
     init(_ system: SectionCalendar.System, _ unit: CalendarUnit) throws(UnusableCalendar) {
@@ -32,7 +32,7 @@ final class ICUCalendar {
 
     deinit { fi_calendar_close(calendar) }
 
-    /// The days since 1970 of the unit that a day lies in; nil outside of `days`. O(log n) where the unit is known.
+    /// The unit that contains a day, in days since 1970; nil outside of `days`. O(log n) if the unit is cached.
     func days(around day: Int) throws(UnusableCalendar) -> Range<Int>? {
         guard Self.days.contains(day) else { return nil }
         let place = (0..<known.count).firstNumber(fromWhich: { known[$0].upperBound > day })
@@ -48,7 +48,7 @@ final class ICUCalendar {
 
     private func find(around day: Int) throws(UnusableCalendar) -> Range<Int> {
         let number = try number(of: day)
-        // No unit is longer.
+        // Longer than any unit.
         let reach = unit == .month ? 40 : unit == .quarter ? 130 : 400
         let first = try (day - reach..<day).firstNumber { (other) throws(UnusableCalendar) in
             try self.number(of: other) == number

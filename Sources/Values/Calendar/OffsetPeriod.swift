@@ -1,4 +1,4 @@
-/// Seconds since 1970 from one change of the clocks to the next, and the seconds that they are ahead of UTC.
+/// A period between two changes of the clocks, in seconds since 1970, and its offset in seconds ahead of UTC.
 struct OffsetPeriod: Equatable {
     var start = -Double.infinity
     var end = Double.infinity

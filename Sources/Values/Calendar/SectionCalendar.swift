@@ -1,14 +1,14 @@
 /// The calendar whose weeks, months, quarters and years dates are grouped by.
 ///
-/// In `.iso8601` a section has the unit's name in ISO 8601: 2016-05-16, 2016-W20, 2016-05, 2016-Q2 or 2016. Where that
-/// has no name for the unit, which is in any other calendar and in weeks that begin with another day than Monday, a
-/// section is named by the ISO date of the unit's first day: in `.japanese` the year 令和元年 is 2019-05-01.
+/// A section has its unit's name in ISO 8601: 2016-05-16, 2016-W20, 2016-05, 2016-Q2 or 2016. If ISO 8601 has no name
+/// for the unit (in other calendars, and for weeks that don't begin on Monday), the section is named by the ISO date of
+/// the unit's first day: in `.japanese` the year 令和元年 is 2019-05-01.
 ///
-/// A year, quarter or month ends where its era does: the year 平成31年 ends on 30 April 2019. The Gregorian calendar
-/// holds at all times, also before it was introduced, and in place of every other one outside of the years 1 to 9999.
-/// The others are as the installed ICU computes them; versions differ by a day in some Chinese months.
+/// A year, quarter or month ends when its era ends: the year 平成31年 ends on 30 April 2019. The Gregorian calendar is
+/// proleptic, and replaces every other calendar outside of the years 1 to 9999. The installed ICU computes the other
+/// calendars; its versions differ by a day in some Chinese months.
 public struct SectionCalendar: Hashable, Sendable {
-    /// Where the months, quarters and years come from; named as in CLDR.
+    /// The calendar that defines months, quarters and years; raw values are CLDR's names.
     public enum System: String, CaseIterable, Hashable, Sendable {
         case gregorian
         case japanese
@@ -40,7 +40,7 @@ public struct SectionCalendar: Hashable, Sendable {
     public let system: System
     public let firstWeekday: Weekday
 
-    /// Gregorian; the default. The first week of a year has at least four of its days.
+    /// The Gregorian calendar with weeks from Monday; the default. A year's first week has at least four of its days.
     public static let iso8601 = SectionCalendar(.gregorian)
     public static let japanese = SectionCalendar(.japanese)
     public static let buddhist = SectionCalendar(.buddhist)
@@ -74,7 +74,7 @@ public struct SectionCalendar: Hashable, Sendable {
         }
     }
 
-    /// Quarters need years that always have twelve months.
+    /// Whether the calendar has a unit: quarters need years that always have twelve months.
     func has(_ unit: CalendarUnit) -> Bool {
         switch system {
         case .hebrew, .coptic, .ethiopic, .chinese, .dangi: unit != .quarter
@@ -85,13 +85,14 @@ public struct SectionCalendar: Hashable, Sendable {
 }
 
 extension SectionCalendar: CustomStringConvertible {
-    /// iso8601, japanese, gregorian=sunday or japanese=sunday: the calendar, and the day that weeks begin with.
+    /// The calendar's name, with the first day of its weeks if not Monday: iso8601, japanese, gregorian=sunday or
+    /// japanese=sunday.
     public var description: String {
         if self == .iso8601 { return "iso8601" }
         return firstWeekday == .monday ? system.rawValue : "\(system.rawValue)=\(firstWeekday.rawValue)"
     }
 
-    /// Reads `description`'s form; the Gregorian calendar has both names.
+    /// Reads the form of `description`; iso8601 and gregorian both name the Gregorian calendar.
     public init?(_ description: String) {
         let parts = description.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         guard let system = parts[0] == "iso8601" ? .gregorian : System(rawValue: parts[0]),
@@ -101,7 +102,7 @@ extension SectionCalendar: CustomStringConvertible {
     }
 }
 
-/// A calendar that cannot group dates so.
+/// A calendar that can't group dates as requested.
 public struct UnusableCalendar: Error, Equatable, CustomStringConvertible {
     public let description: String
 }

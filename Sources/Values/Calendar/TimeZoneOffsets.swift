@@ -1,21 +1,21 @@
 internal import CFetchIndexICU
 internal import Synchronization
 
-/// A time zone that neither the system's data nor ICU's have.
+/// A time zone that is in neither the system's data nor ICU's.
 public struct UnknownTimeZone: Error, Equatable, CustomStringConvertible {
     public let name: String
     public var description: String { "\"\(name)\" is not a time zone; write one like \"UTC\" or \"Asia/Tokyo\"" }
 }
 
-/// Converts instants to the days of a time zone, by the newer of two sets of data: the system's and ICU's. Caches offsets with
-/// the periods in which they are valid: ICU takes 2 µs to find one.
+/// Converts instants to the days of a time zone, with the newer of the system's and ICU's data. Caches each offset with
+/// its period: ICU takes 2 µs to find one.
 package final class TimeZoneOffsets: Sendable {
     private struct State {
         // A calendar of ICU is for one thread at a time; the mutex around this state sees to that.
         nonisolated(unsafe) var zone: OpaquePointer?
-        /// The last one used: neighbouring rows often share it.
+        /// The period last used: neighbouring rows often share it.
         var last = OffsetPeriod.none
-        /// Those found, in order.
+        /// Cached periods, in order.
         var known: [OffsetPeriod] = []
     }
 
@@ -23,13 +23,14 @@ package final class TimeZoneOffsets: Sendable {
     private static let capacity = 4096
 
     package let name: String
-    /// The version of the data on which the offsets depend; "" for UTC. With the system's data, also the checksum of the zone.
+    /// The version of the data that the offsets depend on; "" for UTC. For the system's data it includes the zone's
+    /// checksum.
     package let dataVersion: String
-    /// Nil where ICU's data decide.
+    /// The zone in the system's data; nil if ICU's data are used, and for UTC.
     private let file: ZoneFile?
     private let state: Mutex<State>
 
-    /// Throws when neither set of data has the zone, or what the system has of it is damaged.
+    /// Throws if neither set of data has the zone, or if the system's file of it is damaged.
     package init(_ name: String, in folder: ZoneFolder = .ofProcess) throws {
         self.name = name
         if name == "UTC" {
@@ -67,7 +68,7 @@ package final class TimeZoneOffsets: Sendable {
         return Int(((seconds + offset(at: seconds)) / 86_400).rounded(.down))
     }
 
-    /// The seconds that the clocks are ahead of UTC at a moment in seconds since 1970.
+    /// The offset, in seconds ahead of UTC, at a moment in seconds since 1970.
     private func offset(at seconds: Double) -> Double {
         state.withLock { state in
             if !state.last.contains(seconds) { look(up: seconds, &state) }

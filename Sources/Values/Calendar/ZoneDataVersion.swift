@@ -4,7 +4,7 @@ package struct ZoneDataVersion: Comparable, Sendable, CustomStringConvertible {
     private let year: Int
     private let release: String
 
-    /// Nil when a text does not begin with a version. What follows the letters does not count.
+    /// Returns nil if the text doesn't begin with a version. What follows the letters isn't compared.
     package init?(_ text: some StringProtocol) {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let letters = text[digits.endIndex...].prefix { ("a"..."z").contains($0) }

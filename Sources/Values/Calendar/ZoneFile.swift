@@ -1,6 +1,6 @@
 internal import FetchIndexPlatform
 
-/// The offsets of a time zone, as a compiled file has them: TZif, RFC 8536 (and 9636).
+/// The offsets of a time zone, read from a compiled file: TZif, RFC 8536 (and 9636).
 ///
 ///     TZif, version | counts | changes, their types, types, …   with 4 bytes a change
 ///     TZif, version | counts | the same with 8 bytes            from version 2 on
@@ -14,9 +14,9 @@ struct ZoneFile: Sendable {
     private let changes: [Int64]
     /// Seconds ahead of UTC: before the first change, and from each one on.
     private let offsets: [Int32]
-    /// What holds from the last change on; nil where the offset stays.
+    /// The rule from the last change on; nil if the offset stays.
     private let rule: ZoneRule?
-    /// Tells files apart whose data have one version.
+    /// Distinguishes files of the same data version.
     let checksum: UInt32
 
     init(_ bytes: [UInt8]) throws(Damage) {
@@ -70,7 +70,7 @@ struct ZoneFile: Sendable {
             characters = try reader.count()
         }
 
-        /// The bytes of the block behind its header. The counts have 32 bits, so that nothing overflows.
+        /// The length in bytes of the block after its header. The counts have 32 bits, so that nothing overflows.
         func length(bytesOfChange width: Int) -> Int {
             changes * (width + 1) + types * 6 + characters + leapSeconds * (width + 4) + standardIndicators
                 + utIndicators
@@ -112,7 +112,7 @@ struct ZoneFile: Sendable {
             return rest.prefix(count)
         }
 
-        /// A signed number of 4 or 8 bytes.
+        /// Reads a signed number of 4 or 8 bytes.
         mutating func number(_ width: Int) throws(Damage) -> Int64 {
             let bytes = try bytes(width)
             let isNegative = (bytes.first ?? 0) >= 0x80
@@ -121,7 +121,7 @@ struct ZoneFile: Sendable {
 
         mutating func count() throws(Damage) -> Int { Int(UInt32(truncatingIfNeeded: try number(4))) }
 
-        /// The bytes between two ends of lines.
+        /// Reads the bytes between two line feeds.
         mutating func line() throws(Damage) -> ArraySlice<UInt8> {
             let end = UInt8(ascii: "\n")
             guard try bytes(1).first == end, let length = rest.firstIndex(of: end).map({ $0 - rest.startIndex })

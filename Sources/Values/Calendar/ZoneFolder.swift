@@ -7,9 +7,10 @@ public struct UnusableTimeZone: Error, Equatable, CustomStringConvertible {
     public let description: String
 }
 
-/// A folder of compiled time zones, as the system has one. Its data decide when they are newer than ICU's.
+/// A folder of compiled time zones, like the system's. Its data are used if they are newer than ICU's.
 ///
-/// What was read is kept: an order whose parts are placed at different times must not mix two versions.
+/// The version and each zone are read once and cached: an order whose parts are placed at different times must not mix
+/// two versions.
 package final class ZoneFolder: Sendable {
     private struct State {
         var isVersionKnown = false
@@ -17,17 +18,17 @@ package final class ZoneFolder: Sendable {
         var files: [String: ZoneFile] = [:]
     }
 
-    /// The folder that C programs use: TZDIR's where that is set, else the system's.
+    /// The folder that C programs use: $TZDIR if set, otherwise the system's.
     package static let ofProcess = ZoneFolder(path: getenv("TZDIR").map { String(cString: $0) } ?? "")
 
     private static let systemPath = "/usr/share/zoneinfo"
-    /// Bytes. The system's largest file has 4 KB.
+    /// The maximum size of a zone's file in bytes. The system's largest one has 4 KB.
     private static let longestFile = 1 << 18
 
     private let path: String
     private let state = Mutex(State())
 
-    /// An empty path is the system's.
+    /// An empty path means the system's folder.
     package init(path: String) { self.path = path.isEmpty ? Self.systemPath : path }
 
     /// The version of ICU's data.
@@ -35,7 +36,7 @@ package final class ZoneFolder: Sendable {
         fi_zone_data_version().flatMap { ZoneDataVersion(String(cString: $0)) }
     }
 
-    /// The version that the folder says it has; nil when it is missing or does not say.
+    /// The version of the folder's data; nil if the folder is missing or doesn't state it.
     package func version() throws -> ZoneDataVersion? {
         try state.withLock { state in
             if !state.isVersionKnown {
@@ -46,14 +47,14 @@ package final class ZoneFolder: Sendable {
         }
     }
 
-    /// Whether zones are read from here, not from ICU.
+    /// Whether zones are read from this folder instead of from ICU.
     package func isNewerThanICU() throws -> Bool {
         guard let version = try version() else { return false }
         return Self.versionOfICU.map { version > $0 } ?? true
     }
 
-    /// A zone by its name or, where the folder lacks the name, by another one that ICU knows for it; nil when the folder
-    /// has neither.
+    /// A zone by its name or, if the folder lacks that, by another name that ICU knows for it; nil if the folder has
+    /// neither.
     func zone(_ name: String) throws -> ZoneFile? {
         if let file = try file(name) { return file }
         for other in Self.otherNames(of: name) {
@@ -95,8 +96,8 @@ package final class ZoneFolder: Sendable {
         }
     }
 
-    /// Whether a text can be the name of a file below the folder whose zone does not depend on the machine and counts no
-    /// leap seconds.
+    /// Whether a text is a valid name of a file below the folder, and its zone neither depends on the machine nor
+    /// counts leap seconds.
     private static func isName(_ text: String) -> Bool {
         let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         let letters = text.utf8.allSatisfy { byte in
@@ -107,7 +108,7 @@ package final class ZoneFolder: Sendable {
             && !["localtime", "posixrules"].contains(text)
     }
 
-    /// Other names of a zone, as ICU knows them.
+    /// The other names that ICU knows for a zone.
     private static func otherNames(of name: String) -> [String] {
         let utf16 = Array(name.utf16)
         var names: [String] = []

@@ -1,25 +1,25 @@
-/// When the clocks of a zone change in every year: POSIX's TZ, as the last line of a compiled zone has it, e.g.
+/// A zone's yearly changes of the clocks, in POSIX's TZ form as in the last line of a compiled zone, e.g.
 /// "EET-2EEST,M4.5.5/0,M10.5.4/24" or "<+05>-5".
 struct ZoneRule: Sendable {
-    /// Seconds ahead of UTC that are no error.
+    /// Valid offsets, in seconds ahead of UTC.
     static let offsets = -93_599...93_599
 
-    /// A moment of each year, by the clock before the change.
+    /// The moment of a change in each year, by the clock before the change.
     private struct Change {
         enum Day {
-            /// 1 to 365; 29 February is not counted.
+            /// Days 1 to 365; 29 February isn't counted.
             case withoutLeapDay(Int)
-            /// From 0.
+            /// Days 0 to 365; 29 February is counted.
             case ofYear(Int)
             /// Week 5 is the last one; weekday 0 is Sunday.
             case ofMonth(Int, week: Int, weekday: Int)
         }
 
         let day: Day
-        /// Seconds since the day began: also negative, or of the days after it.
+        /// Seconds since the beginning of the day; may be negative, or exceed a day.
         let time: Int
 
-        /// Seconds from 1970 on, by that clock.
+        /// The moment in seconds since 1970, by the clock before the change.
         func seconds(in year: Int) -> Int { dayNumber(in: year) * 86_400 + time }
 
         private func dayNumber(in year: Int) -> Int {
@@ -58,7 +58,7 @@ struct ZoneRule: Sendable {
         let years = year - 2...year + 2
         let starts = years.map { (summer.start.seconds(in: $0) - standard, summer.offset) }
         let ends = years.map { (summer.end.seconds(in: $0) - summer.offset, standard) }
-        // Summer that ends when the next one begins goes on.
+        // If summer ends at the moment when the next one begins, it continues.
         let changes = (ends + starts).sorted { ($0.0, $0.1 == standard ? 0 : 1) < ($1.0, $1.1 == standard ? 0 : 1) }
         let next = (0..<changes.count).firstNumber(fromWhich: { Double(changes[$0].0) > seconds })
         let last = next > 0 ? changes[next - 1] : nil
@@ -70,7 +70,7 @@ struct ZoneRule: Sendable {
 }
 
 extension ZoneRule {
-    /// Nil when the text is malformed.
+    /// Returns nil if the text is malformed.
     init?(_ text: some Collection<UInt8>) {
         var parser = Parser(rest: Array(text)[...])
         guard parser.skipName(), let standard = parser.offset() else { return nil }
@@ -108,7 +108,7 @@ extension ZoneRule {
             return range.contains(number) ? number : nil
         }
 
-        /// EST or <+05>: three characters at least.
+        /// Skips a name of at least three characters: EST or <+05>.
         mutating func skipName() -> Bool {
             let isQuoted = skip("<")
             let name = rest.prefix { byte in
@@ -120,7 +120,7 @@ extension ZoneRule {
             return name.count >= 3 && (!isQuoted || skip(">"))
         }
 
-        /// Seconds ahead of UTC: hours, minutes and seconds with the opposite sign.
+        /// Reads an offset in seconds ahead of UTC. The text has hours, minutes and seconds with the opposite sign.
         mutating func offset() -> Int? { time(hours: 0...24).map { -$0 } }
 
         private mutating func time(hours range: ClosedRange<Int>) -> Int? {

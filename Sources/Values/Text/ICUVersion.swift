@@ -1,11 +1,11 @@
 internal import CFetchIndexICU
 
-/// The versions that what ICU computes depends on.
+/// The versions of ICU and its data, on which ICU's results depend.
 enum ICUVersion {
     /// "ICU 72.1"
     static var library: String { "ICU \(version { fi_icu_version($0) })" }
 
-    /// "CLDR 42.0": the letters of indexes and the years of calendars.
+    /// "CLDR 42.0": the data behind the letters of indexes and the years of calendars.
     static var localeData: String { "CLDR \(version { _ = fi_cldr_version($0) })" }
 
     private static func version(_ read: (UnsafeMutablePointer<UInt8>) -> Void) -> String {

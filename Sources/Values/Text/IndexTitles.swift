@@ -5,10 +5,10 @@ internal import CFetchIndexICU
 /// A title is a letter of the locale's alphabet (か for Japanese kana from か to ご, A to Z in every locale), or "#" for
 /// other texts. Only letters are compared, without case, accents and width.
 package final class IndexTitles {
-    /// Made on demand, because ICU needs half a millisecond.
+    /// ICU's index, opened on demand: that takes half a millisecond.
     private struct Index: ~Copyable {
         let buckets: OpaquePointer
-        /// In UTF-8, one per bucket.
+        /// The title of each bucket, in UTF-8.
         let titles: [[UInt8]]
 
         init?(_ locale: String) {
@@ -27,7 +27,7 @@ package final class IndexTitles {
         deinit { fi_index_close(buckets) }
     }
 
-    /// Making the shortcut takes as long as asking ICU for about so many texts.
+    /// Building the shortcut takes about as long as asking ICU for this many texts.
     private static let textsBeforeShortcut = 100_000
 
     package let locale: String
@@ -35,8 +35,8 @@ package final class IndexTitles {
     package let versions: [String]
     private var index: Index?
     private var textsAsked = 0
-    /// The buckets of texts that begin with an ASCII character and go on with one; -1: ICU must be asked. Empty until
-    /// it is worth making.
+    /// Lookup table: the bucket by first character, for texts whose first two characters are ASCII; -1 if ICU must be
+    /// asked. Empty until it's built.
     private var shortcut: [Int16] = []
 
     package init(_ locale: String) throws(UnknownLocale) {
@@ -58,7 +58,7 @@ package final class IndexTitles {
         return index?.titles[bucket] ?? []
     }
 
-    /// Makes the shortcut for texts of ASCII letters. Milliseconds.
+    /// Builds the shortcut for texts that begin with ASCII. Takes milliseconds.
     func makeShortcut() {
         guard let buckets = index?.buckets else { return }
         var found = [Int16](repeating: -1, count: 128)

@@ -1,6 +1,7 @@
 extension Sequence<String> {
-    /// The one name that somebody who wrote another one may have meant: the same in another case, else the one that the fewest added,
-    /// left out, changed or exchanged letters lead to, if these are few. Nil when there is none, or several are as near.
+    /// The name that somebody probably meant by a misspelled one: the same name in another case, otherwise the nearest
+    /// by edit distance, if at most a third of the letters (one to three) differ. Nil if no name is near, or several
+    /// are equally near.
     package func nearest(to name: String) -> String? {
         let names = filter { $0 != name && $0.count <= mostLetters }
         if name.count > mostLetters { return nil }
@@ -16,7 +17,8 @@ extension Sequence<String> {
 private let mostLetters = 100
 
 extension String {
-    /// The distance of Damerau and Levenshtein, where exchanged letters are not changed again. O(product of the lengths).
+    /// The edit distance of Damerau and Levenshtein in its restricted form (exchanged letters aren't edited again),
+    /// without case. O(product of the lengths).
     fileprivate func distance(to other: String) -> Int {
         let (left, right) = (Array(lowercased()), Array(other.lowercased()))
         var before: [Int] = []
@@ -37,14 +39,14 @@ extension String {
     }
 }
 
-/// A known name that an error tells beside an unknown one. It is a hint alone: errors that differ in it are equal.
+/// The known name that an error suggests for an unknown one. It's only a hint: errors that differ in it are equal.
 public struct NearName: Hashable, Sendable {
-    /// Nil when no name is near.
+    /// Nil if no known name is near.
     public let name: String?
 
     public init(_ name: String? = nil) { self.name = name }
 
-    /// What a sentence about the unknown name ends with.
+    /// The end of an error's sentence about the unknown name.
     package var hint: String { name.map { "; there is \"\($0)\"" } ?? "" }
 
     public static func == (left: NearName, right: NearName) -> Bool { true }

@@ -30,7 +30,7 @@ package final class RegularExpression: Sendable {
         nonisolated(unsafe) var expression: OpaquePointer
     }
 
-    /// ICU's unit, about a millisecond of matching: more on one text is catastrophic backtracking.
+    /// The time limit for one text, in ICU's unit of about a millisecond: beyond it is catastrophic backtracking.
     private static let timeLimit: Int32 = 1000
     /// The maximum size of the backtracking state, in bytes: enough for texts of a few million characters.
     private static let stackLimit: Int32 = 64 << 20
@@ -41,7 +41,7 @@ package final class RegularExpression: Sendable {
     /// O(length). Throws when the pattern does not compile.
     package init(_ pattern: String, isCaseInsensitive: Bool) throws(Failure) {
         self.pattern = pattern
-        // ICU has no empty expression, but an empty group.
+        // ICU rejects an empty expression, but accepts an empty group.
         let utf16 = Array((pattern.isEmpty ? "(?:)" : pattern).utf16)
         var failure = fi_regex_failure()
         guard
@@ -57,14 +57,14 @@ package final class RegularExpression: Sendable {
         state = Mutex(State(expression: expression))
     }
 
-    /// ICU's name of an error as words: U_REGEX_MISMATCHED_PAREN.
+    /// Turns ICU's name of an error into words: U_REGEX_MISMATCHED_PAREN into "mismatched paren".
     private static func words(_ name: String) -> String {
         name.split(separator: "_").dropFirst(2).joined(separator: " ").lowercased()
     }
 
     deinit { state.withLock { fi_regex_close($0.expression) } }
 
-    /// Takes UTF-8. Throws when ICU gives up.
+    /// Whether the expression matches the whole UTF-8 text. Throws when ICU gives up.
     package func matches(_ text: RawSpan) throws(Failure) -> Bool {
         let result = text.withUnsafeBytes { text in
             state.withLock { state in

@@ -1,6 +1,6 @@
 extension TextFolding {
-    /// Calls the body with the folded bytes of UTF-8 text. Text that is made of ASCII letters, kana, kanji and the like
-    /// is folded on the stack; for the rest see `fold`. O(n).
+    /// Calls the body with the folded bytes of UTF-8 text. Plain text (`isPlainText`) is folded on the stack, other
+    /// text by `fold`. O(n).
     package func withFolded(_ text: RawSpan, _ body: (RawSpan) throws -> Bool) rethrows -> Bool {
         if isEmpty { return try body(text) }
         return try text.withUnsafeBytes { text in
@@ -21,9 +21,8 @@ extension TextFolding {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Whether it is text of nothing but ASCII, kana, CJK punctuation and the ideographs of U+3400 to U+9FFF: none but A
-    /// to Z has a case, none composes or is composed by normalization, and each is a character by itself, but for a
-    /// line feed after a carriage return. O(n).
+    /// Whether the text consists of ASCII, kana, CJK punctuation and the ideographs of U+3400 to U+9FFF. Among these
+    /// only A to Z have a case, NFC changes nothing, and each is a grapheme of its own, except for CR LF. O(n).
     package var isPlainText: Bool {
         var index = 0
         while index < count {

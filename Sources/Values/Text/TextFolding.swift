@@ -6,9 +6,9 @@ public struct TextFolding: OptionSet, Hashable, Sendable {
 
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// Full case folding: ß is ss.
+    /// Ignores case, by full case folding: ß equals ss.
     public static let caseInsensitive = TextFolding(rawValue: 1)
-    /// Without the diacritics of Latin, Greek and Cyrillic letters; か and が stay different letters.
+    /// Ignores the diacritics of Latin, Greek and Cyrillic letters; か and が stay different letters.
     public static let diacriticInsensitive = TextFolding(rawValue: 2)
 }
 
@@ -45,7 +45,7 @@ extension TextFolding {
         return Array(kept.utf16)
     }
 
-    /// Letters of the Latin, Greek and Cyrillic blocks.
+    /// Whether a scalar is a letter of the Latin, Greek and Cyrillic blocks.
     private static func losesDiacritics(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x41...0x5A, 0x61...0x7A, 0xC0...0x24F, 0x1E00...0x1EFF: true
@@ -59,7 +59,7 @@ extension TextFolding {
         transform(text) { fi_normalize(composed, $0, $1, $2, $3) }
     }
 
-    /// Runs an ICU function that says how much room it needs; text that it refuses stays as it is.
+    /// Runs an ICU function that returns how much room it needs; text that the function refuses stays as it is.
     private static func transform(
         _ text: [UInt16],
         _ function: (UnsafePointer<UInt16>?, Int32, UnsafeMutablePointer<UInt16>?, Int32) -> Int32

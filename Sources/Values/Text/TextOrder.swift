@@ -15,7 +15,7 @@ public enum TextOrder: Hashable, Sendable {
     /// As `localized`, with runs of digits by value: file2 before file10.
     case localizedStandard(String)
 
-    /// Stands in requests' descriptions and in the tool: localized=ja.
+    /// The order's name in descriptions of requests and in the tool, e.g. localized=ja.
     public var name: String {
         switch self {
         case .binary: "binary"
@@ -52,7 +52,7 @@ package final class TextCollator: Sendable {
     /// ICU's and the collator's version: sort keys of other versions do not compare with these.
     package let version: String
 
-    /// nil for `.binary`, whose sort keys are the texts themselves.
+    /// Returns nil for `.binary`, whose sort keys are the texts themselves.
     package init?(_ order: TextOrder) throws(UnknownLocale) {
         let locale: String
         var levels: Int32 = 3

@@ -1,8 +1,8 @@
 internal import CFetchIndexICU
 
-/// UTF-8 text as ICU reads it.
+/// Converts UTF-8 text to the UTF-16 that ICU reads.
 enum UTF16Text {
-    /// Calls the body with the UTF-16 of UTF-8 text and its length, broken sequences as U+FFFD.
+    /// Calls the body with the text in UTF-16 and its length; U+FFFD replaces broken sequences.
     static func with<Result>(_ text: RawSpan, _ body: (UnsafePointer<UInt16>?, Int32) -> Result) -> Result {
         text.withUnsafeBytes { text in
             withUnsafeTemporaryAllocation(of: UInt16.self, capacity: text.count + 1) { utf16 in
