@@ -84,7 +84,7 @@ let package = Package(
         // entities, attributes, object ids, errors of a store (public)
         .room("Models", ["FetchIndexPlatform", "FetchIndexValues"]),
         // byte keys in order, in bounded memory, on several threads
-        .room("Sorting", ["FetchIndexModels", "FetchIndexPlatform"]),
+        .room("Sorting", ["FetchIndexPlatform"]),
 
         // MARK: Store
 
@@ -210,7 +210,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "SortingTests",
-            dependencies: ["FetchIndexModels", "FetchIndexPlatform", "FetchIndexSorting", "FetchIndexTestSupport"],
+            dependencies: ["FetchIndexPlatform", "FetchIndexSorting", "FetchIndexTestSupport"],
             swiftSettings: strict),
         .testTarget(
             name: "RecordsTests",

@@ -1,5 +1,4 @@
 internal import FetchIndexPlatform
-internal import FetchIndexModels
 
 /// Merges sorted keys in memory and in runs into one sequence with a binary heap of their next keys.
 enum KeyMerger {
@@ -111,15 +110,15 @@ private final class RunReader {
     func next() throws -> UnsafeRawBufferPointer? {
         let start = SortedRun.prefixLength
         guard offset + position < run.length else { return nil }
-        guard try fill(start) else { throw StoreError.temporaryFileDamaged }
+        guard try fill(start) else { throw SortingError.fileDamaged }
         let length = Int(number(at: position))
         guard length <= run.length - offset - position - start, try fill(start + length) else {
-            throw StoreError.temporaryFileDamaged
+            throw SortingError.fileDamaged
         }
         let checksum = number(at: position + 4)
         let key = UnsafeRawBufferPointer(rebasing: buffer[position + start..<position + start + length])
         position += start + length
-        guard key.bytes.checksum == checksum else { throw StoreError.temporaryFileDamaged }
+        guard key.bytes.checksum == checksum else { throw SortingError.fileDamaged }
         return key
     }
 

@@ -1,5 +1,4 @@
 internal import FetchIndexPlatform
-internal import FetchIndexModels
 
 /// Sorts byte keys, none of which is a prefix of another, in bounded memory: what does not fit is written to sorted runs on
 /// disk, which are merged at the end. Several sorters may be filled on threads of their own, and merged.
@@ -57,7 +56,7 @@ package final class KeySorter {
         // A process with little memory left has shorter runs.
         if memory.entries.count > 0 { try spill() }
         guard memory.append(key, within: .max) else {
-            throw StoreError.notSaved("there is no memory to sort keys in")
+            throw SortingError.noMemory
         }
     }
 
@@ -116,10 +115,10 @@ package final class KeySorter {
     }
 
     private func spill(isLast: Bool = false) throws {
-        guard let folder else { throw StoreError.notSaved("there is no memory to sort keys in") }
+        guard let folder else { throw SortingError.noMemory }
         let file: TemporaryFile
         do { file = try runFile ?? TemporaryFile(inFolder: folder, prefix: "sort") } catch let error as SystemError {
-            throw StoreError.temporaryFileFailed(error)
+            throw SortingError.fileFailed(error)
         }
         runFile = file
         let run = SortedRun(in: file)

@@ -1,16 +1,4 @@
 internal import FetchIndexPlatform
-package import FetchIndexModels
-
-extension StoreError {
-    /// A system call on a temporary file failed: most likely the disk is full.
-    static func temporaryFileFailed(_ error: SystemError) -> StoreError {
-        .notSaved("a temporary file in the store's folder cannot be used: \(error)")
-    }
-
-    /// What was read from a temporary file is not what was written.
-    package static let temporaryFileDamaged = StoreError.notSaved(
-        "a temporary file in the store's folder was damaged on the disk")
-}
 
 /// Sorted keys at the end of a temporary file, or by now in the middle of it: length 4, checksum 4, bytes, one after the
 /// other. All runs of a sorter are in one file: a process may open only so many.
@@ -44,7 +32,7 @@ final class SortedRun {
 
     private func flush() throws {
         do { try buffer.withUnsafeBytes { try file.append($0) } } catch let error as SystemError {
-            throw StoreError.temporaryFileFailed(error)
+            throw SortingError.fileFailed(error)
         }
         length += buffer.count
         buffer.removeAll(keepingCapacity: true)
@@ -55,6 +43,6 @@ final class SortedRun {
         let count = min(buffer.count, length - offset)
         do {
             return try file.read(at: start + offset, into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]))
-        } catch { throw StoreError.temporaryFileFailed(error) }
+        } catch { throw SortingError.fileFailed(error) }
     }
 }

@@ -1,6 +1,5 @@
 import FetchIndexPlatform
 import Foundation
-import FetchIndexModels
 import FetchIndexSorting
 import FetchIndexTestSupport
 import Testing
@@ -83,7 +82,7 @@ import Testing
                 try handle.seek(toOffset: UInt64(byte % 20_000))
                 try handle.write(contentsOf: Data(old.map { $0 ^ 0x81 }))
                 try handle.close()
-                #expect(throws: StoreError.temporaryFileDamaged, "byte \(byte % 20_000)") {
+                #expect(throws: SortingError.fileDamaged, "byte \(byte % 20_000)") {
                     try sorter.forEachSorted { _ in }
                 }
             }
@@ -99,7 +98,7 @@ import Testing
 
     @Test func aFolderThatCannotBeWrittenIsAnError() throws {
         let sorter = KeySorter(memoryBudget: 1 << 16, folder: "/nonexistent")
-        #expect(throws: StoreError.self) {
+        #expect(throws: SortingError.self) {
             for number in 0..<20_000 { try sorter.append(Array("\(number)".utf8)) }
         }
     }

@@ -1,5 +1,6 @@
 internal import FetchIndexLMDB
 internal import FetchIndexModels
+internal import FetchIndexSorting
 
 extension StoreError {
     /// What an error of LMDB's means for a writer.
@@ -20,6 +21,7 @@ extension Store {
         switch error {
         case let error as EnvironmentMoved: return StoreError.moved(path: error.path)
         case let error as MapFull: return StoreError.notSaved(error.reason)
+        case let error as SortingError: return StoreError.notSaved("\(error)")
         case let error as DataFileError: return StoreError.corrupted("\(error)")
         default:
             guard let error = LMDBError(error) else { return error }

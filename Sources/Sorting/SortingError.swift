@@ -1,0 +1,18 @@
+package import FetchIndexPlatform
+
+/// Why keys cannot be sorted.
+package enum SortingError: Error, Equatable, CustomStringConvertible {
+    case noMemory
+    /// A system call on a temporary file failed: most likely the disk is full.
+    case fileFailed(SystemError)
+    /// What was read from a temporary file is not what was written.
+    case fileDamaged
+
+    package var description: String {
+        switch self {
+        case .noMemory: "there is no memory to sort keys in"
+        case .fileFailed(let error): "a temporary file in the store's folder cannot be used: \(error)"
+        case .fileDamaged: "a temporary file in the store's folder was damaged on the disk"
+        }
+    }
+}
