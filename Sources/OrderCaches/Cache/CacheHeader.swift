@@ -1,4 +1,4 @@
-package import FetchIndexModels
+internal import FetchIndexModels
 internal import FetchIndexPlatform
 internal import FetchIndexCountedTree
 internal import FetchIndexRecords

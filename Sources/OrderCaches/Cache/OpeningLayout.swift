@@ -1,5 +1,5 @@
 internal import FetchIndexPlatform
-package import FetchIndexModels
+internal import FetchIndexModels
 
 /// An opening of a cache that was no hit.
 package struct RecordedOpening: Equatable, Sendable {

@@ -1,5 +1,5 @@
 internal import FetchIndexPlatform
-package import FetchIndexModels
+internal import FetchIndexModels
 package import FetchIndexRecords
 
 extension CacheEngine {

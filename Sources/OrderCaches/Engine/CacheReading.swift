@@ -1,5 +1,5 @@
 internal import FetchIndexPlatform
-package import FetchIndexModels
+internal import FetchIndexModels
 package import FetchIndexRecords
 
 /// An order that was opened for a reader, whose output may fail. The cache takes it when the reader is done.

@@ -1,4 +1,4 @@
-package import FetchIndexModels
+internal import FetchIndexModels
 package import FetchIndexCountedTree
 package import FetchIndexRecords
 

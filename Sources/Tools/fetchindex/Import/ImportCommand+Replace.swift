@@ -1,4 +1,5 @@
 internal import FetchIndexModels
+internal import FetchIndexRecords
 internal import FetchIndex
 internal import FetchIndexInspection
 
