@@ -3,12 +3,12 @@ internal import FetchIndexRecords
 extension PersistentContainer {
     /// What the store follows; nil for nothing.
     func source(in snapshot: Snapshot) throws -> StoreInformation.Source? {
-        guard let source = try snapshot.followedSource() else { return nil }
+        guard let source = try snapshot.sourceFacts() else { return nil }
         let position = try snapshot.sourcePosition()
         let status = store.sourceStatus
         let committed = position?.time ?? 0
         return StoreInformation.Source(
-            address: source.address, slot: source.way == .stream ? source.slot : nil,
+            address: source.address, slot: source.way == "stream" ? source.slot : nil,
             tables: source.tables.map {
                 StoreInformation.Source.Table(
                     name: "\($0.schema).\($0.name)", entity: $0.entity, key: $0.key, condition: $0.condition,

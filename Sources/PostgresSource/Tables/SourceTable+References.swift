@@ -1,5 +1,4 @@
 internal import FetchIndexModels
-internal import FetchIndexRecords
 
 // Foreign keys between followed tables become relationships.
 extension SourceTable {

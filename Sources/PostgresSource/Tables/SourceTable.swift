@@ -1,5 +1,4 @@
 internal import FetchIndexModels
-internal import FetchIndexRecords
 internal import FetchIndexValues
 
 /// A table in the source's catalogue.

@@ -1,5 +1,3 @@
-internal import FetchIndexRecords
-
 /// A table that is to be followed, as options name it.
 package struct TableChoice: Sendable {
     package var schema: String

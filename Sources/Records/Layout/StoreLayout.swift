@@ -19,10 +19,10 @@ package import FetchIndexLMDB
 ///                                                                       -> OrderCaches/Cache/CacheDirectory+Unread.swift
 ///              "locked"           caches varint x eight texts | checksum 4      what no other request replaces
 ///                                                                                -> OrderCaches/Cache/CacheLock.swift
-///              "source"           text | checksum 4      what is followed, as JSON     -> Source/FollowedSource.swift
-///              "source position"  time 8 | text | checksum 4
+///              "source"           bytes | checksum 4     what is followed                -> Store/Attachment.swift
+///              "source position"  bytes | checksum 4     how far
 ///              "numbers"          origin | checksum 4     the store with whose export this one was filled
-///                                                                              -> Source/NumbersOrigin.swift
+///                                                                              -> Copy/NumbersOrigin.swift
 ///                  origin         UUID 16 | entities varint x (entity varint | end varint): the number behind its last object
 ///              "originals"        origins | checksum 4     the stores that this one is a copy of, the oldest first
 ///                                                                              -> Copy/CopyIdentity.swift
@@ -115,8 +115,6 @@ package enum StoreLayout {
     static let unreadKey = Array("unread".utf8)
     static let lockedKey = Array("locked".utf8)
     static let identifierKey = Array("identifier".utf8)
-    static let sourceKey = Array("source".utf8)
-    static let sourcePositionKey = Array("source position".utf8)
     static let numbersKey = Array("numbers".utf8)
     static let originalsKey = Array("originals".utf8)
 

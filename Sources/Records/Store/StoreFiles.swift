@@ -13,7 +13,7 @@ package enum StoreFiles {
     /// The lock of the process that follows a source.
     package static let followLock = "follow.lock"
     /// What the process that follows a source tells others.
-    static let sourceStatus = "source.status"
+    package static let sourceStatus = "source.status"
     /// What the openings of caches were.
     static let statistics = "statistics"
     /// The former name of `statistics`.

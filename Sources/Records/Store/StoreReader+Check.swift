@@ -9,8 +9,9 @@ extension StoreReader {
         var defects: [String] = []
         do { _ = try StoreIdentifier.read(in: view, tables) } catch { defects.append("\(error)") }
         do { _ = try (numbersOrigin(), originals()) } catch { defects.append("\(error)") }
-        do { _ = try followedSource() } catch { defects.append("\(error)") }
-        do { _ = try sourcePosition() } catch { defects.append("\(error)") }
+        for name in Attachment.allCases {
+            do { _ = try attachment(name) } catch { defects.append("\(error)") }
+        }
         var counts = [UInt64](repeating: 0, count: model.entities.count)
         var uniqueKeys = 0
         var links = LinkCheck(self)

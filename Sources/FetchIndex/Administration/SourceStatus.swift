@@ -1,4 +1,5 @@
 internal import FetchIndexPlatform
+package import FetchIndexRecords
 
 /// The last report of the process that follows a source. It is written every second to a file beside the store, not in a
 /// transaction: only the report is lost with the file.

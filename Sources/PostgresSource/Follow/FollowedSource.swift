@@ -1,8 +1,10 @@
+internal import FetchIndex
 internal import FetchIndexPlatform
-internal import FetchIndexLMDB
-internal import FetchIndexModels
+package import FetchIndexRecords
 
 /// A database of others whose tables entities of a store follow: what it takes to go on after a restart. It holds no passwords.
+///
+/// Its JSON is stored. `SourceFacts` in FetchIndex reads some of the names, for `info`.
 package struct FollowedSource: Codable, Equatable, Sendable {
     package struct Column: Codable, Equatable, Sendable {
         /// Also the attribute's.
@@ -123,62 +125,23 @@ package struct FollowedSource: Codable, Equatable, Sendable {
     package var isConsistent: Bool { consistentFrom == nil && tables.allSatisfy(\.isCopied) }
 }
 
-/// Up to where a store has followed its source: what came before is in it, in the same transaction.
-package struct SourcePosition: Equatable, Sendable {
-    /// As the source writes its positions.
-    package var text: String
-    /// When the source committed the last transaction that was followed, in seconds since 1970; 0 when there was none.
-    package var time: Double
-
-    package init(text: String, time: Double) { (self.text, self.time) = (text, time) }
-}
-
 extension StoreReader {
     /// Nil in a store that follows no source. Throws `corrupted`.
-    package func followedSource() throws -> FollowedSource? {
-        var source: FollowedSource?
-        _ = try view.get(StoreLayout.sourceKey, in: tables.meta) { value in
-            var reader = try ByteReader(checked: value, "the description of the source")
-            let text = try reader.text()
-            do { source = try JSONDecoder().decode(FollowedSource.self, from: Data(text.utf8)) } catch {
-                throw StoreError.corrupted("the description of the source cannot be read")
-            }
-        }
-        return source
-    }
-
-    package func sourcePosition() throws -> SourcePosition? {
-        var position: SourcePosition?
-        _ = try view.get(StoreLayout.sourcePositionKey, in: tables.meta) { value in
-            var reader = try ByteReader(checked: value, "the position in the source")
-            let time = Double(bitPattern: try reader.uint64())
-            position = SourcePosition(text: try reader.text(), time: time)
-        }
-        return position
-    }
+    package func followedSource() throws -> FollowedSource? { try followedSource(as: FollowedSource.self) }
 }
 
 extension StoreWriter {
     /// Nil: the store follows no source any more, and has no position in one.
     package func setFollowedSource(_ source: FollowedSource?) throws {
         guard let source else {
-            try view.delete(StoreLayout.sourceKey, in: tables.meta)
-            try view.delete(StoreLayout.sourcePositionKey, in: tables.meta)
+            try setAttachment(.source, to: nil)
+            try setAttachment(.sourcePosition, to: nil)
             return
         }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         var bytes: [UInt8] = []
         bytes.appendText(String(decoding: try encoder.encode(source), as: UTF8.self))
-        bytes.appendChecksum()
-        try view.put(bytes, for: StoreLayout.sourceKey, in: tables.meta)
-    }
-
-    package func setSourcePosition(_ position: SourcePosition) throws {
-        var bytes: [UInt8] = []
-        bytes.appendNumber(position.time.bitPattern)
-        bytes.appendText(position.text)
-        bytes.appendChecksum()
-        try view.put(bytes, for: StoreLayout.sourcePositionKey, in: tables.meta)
+        try setAttachment(.source, to: bytes)
     }
 }
