@@ -81,8 +81,10 @@ let package = Package(
         .room("LMDB", ["CFetchIndexLMDB", "FetchIndexPlatform"]),
         // value types, their order, order-preserving key bytes, text order, calendars and time zones (public)
         .room("Values", ["CFetchIndexICU", "FetchIndexPlatform"]),
+        // the format language: parse, print, evaluate (public)
+        .room("Predicates", ["FetchIndexPlatform", "FetchIndexValues"]),
         // entities, attributes, object ids, errors of a store (public)
-        .room("Models", ["FetchIndexPlatform", "FetchIndexValues"]),
+        .room("Models", ["FetchIndexPlatform", "FetchIndexPredicates", "FetchIndexValues"]),
         // byte keys in order, in bounded memory, on several threads
         .room("Sorting", ["FetchIndexPlatform"]),
 
@@ -93,12 +95,13 @@ let package = Package(
         // records, change log, unique keys, store
         .room(
             "Records",
-            ["FetchIndexLMDB", "FetchIndexModels", "FetchIndexPlatform", "FetchIndexSorting", "FetchIndexValues"]),
+            [
+                "FetchIndexLMDB", "FetchIndexModels", "FetchIndexPlatform", "FetchIndexPredicates", "FetchIndexSorting",
+                "FetchIndexValues",
+            ]),
 
         // MARK: Orders
 
-        // the format language: parse, print, evaluate (public)
-        .room("Predicates", ["FetchIndexPlatform", "FetchIndexValues"]),
         // sectioned order = rows tree + sections tree; the cache engine; diff
         .room(
             "OrderCaches",

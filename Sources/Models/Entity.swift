@@ -52,8 +52,8 @@ public struct Entity: Sendable {
         package var declarations: [Declaration] = []
         /// How many passes over the records changed them.
         package var passes = 0
-        /// Computes derived values; nil where there are none. Set when a store is read.
-        package var completer: (any RecordCompleter)?
+        /// How derived values are computed; nil without derived attributes. Set when a store is read.
+        package var derivations: Derivations?
         /// The owners of inherited unique constraints, by number. Set when a store is read.
         package var keyOwners: [Int: UniqueConstraint.Owner] = [:]
         /// How its objects are linked; nil where they are not. Set when a store is read.
@@ -67,7 +67,7 @@ public struct Entity: Sendable {
     }
     package var declarations: [Declaration] { definition.stored.declarations }
     package var passes: Int { definition.stored.passes }
-    package var completer: (any RecordCompleter)? { definition.stored.completer }
+    package var derivations: Derivations? { definition.stored.derivations }
     package var links: EntityLinks? { definition.stored.links }
 
     public var name: String { definition.name }

@@ -36,10 +36,17 @@ extension PersistentContainer {
             migration.allowsPasses = true
             migration.progress = progress
             migration.convert = convert
-            migration.finish = { try CacheEngine($0.store).matchIndexes(in: $0, from: $1) }
-            try model.validate()
             try store.migrate(to: model, migration)
             declare(model)
         }
+    }
+}
+
+extension Store {
+    /// Makes a model the store's, with the orders of its indexes, in one transaction.
+    func migrate(to model: Model, _ migration: Migration) throws {
+        guard let open = try beginMigration(to: model, migration) else { return }
+        try CacheEngine(self).matchIndexes(in: open.writer, from: open.old)
+        try open.writer.commit()
     }
 }

@@ -62,11 +62,13 @@ public final class PersistentContainer: Sendable {
         path: String, model: Model?, migration: Migration, options: Store.Options, folder: TemporaryStoreFolder?
     ) throws {
         self.folder = folder
-        var migration = migration
-        var options = options
-        options.makeCompleter = { try DerivedValues(of: $0) }
-        migration.finish = { try CacheEngine($0.store).matchIndexes(in: $0, from: $1) }
-        store = try withPublicErrors { try Store(at: path, model: model, migration: migration, options: options) }
+        store = try withPublicErrors {
+            // Before a store is created.
+            try model?.validate()
+            let store = try Store(at: path, options: options)
+            if let model { try store.migrate(to: model, migration) }
+            return store
+        }
         hitCounts = HitCounts(of: store)
         openingModel = try withPublicErrors { [store] in try store.snapshot().model }
         declared = Mutex(Dictionary((model?.entities ?? []).map { ($0.name, $0) }) { first, _ in first })

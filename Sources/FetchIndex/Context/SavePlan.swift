@@ -283,9 +283,9 @@ struct SavePlan {
     func stored(
         _ record: [UInt8], of object: ManagedObject, as key: RecordKey, in writer: StoreWriter
     ) throws -> [UInt8] {
-        guard let completer = writer.model.entities[key.entity].completer, object.entity.completer !== completer else {
-            return record
-        }
+        guard let derivations = writer.model.entities[key.entity].derivations,
+            object.entity.derivations !== derivations
+        else { return record }
         return try writer.copy(of: key) ?? record
     }
 }

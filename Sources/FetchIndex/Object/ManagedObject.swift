@@ -209,7 +209,7 @@ open class ManagedObject {
         if former == value { return }
         context.willChange(self)
         let isAsSaved = status.isSaved && savedValue(at: slot) == value
-        observedChange(ofSlots: [slot] + (entity.completer?.slots(derivedFrom: slot) ?? [])) {
+        observedChange(ofSlots: [slot] + (entity.derivations?.slots(derivedFrom: slot) ?? [])) {
             if isAsSaved { changes.removeValue(forKey: slot) } else { changes[slot] = value }
         }
         context.didChange(self)
@@ -248,9 +248,8 @@ open class ManagedObject {
             }
         }
         let assembled = builder.finish()
-        guard let completer = entity.completer else { return assembled }
         // A value that cannot be derived fails the save.
-        do { return try completer.completed(assembled.span.bytes) ?? assembled } catch { return assembled }
+        do { return try entity.completed(assembled.span.bytes) ?? assembled } catch { return assembled }
     }
 
     // MARK: State

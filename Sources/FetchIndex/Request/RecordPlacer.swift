@@ -13,6 +13,7 @@ final class RecordPlacer: RowPlacer {
     /// True for all records when the definition has no predicate.
     let predicate: CompiledPredicate
     private let hasPredicate: Bool
+    private let predicateParts: [PredicatePart]
     private let predicateVersions: [String]
     private let section: SectionColumn?
     /// Nil unless sections are of related objects.
@@ -35,6 +36,7 @@ final class RecordPlacer: RowPlacer {
         let table = PathTable(ofEntity: number, in: model, definition.predicate)
         predicate = try CompiledPredicate(definition.predicate ?? FetchPredicate(value: true), entity, table)
         hasPredicate = definition.predicate != nil
+        predicateParts = predicate.parts
         let names = table.entityNames
         predicateVersions =
             (definition.predicate?.versions ?? []) + (names.isEmpty ? [] : ["entities \(names.joined(separator: " "))"])
@@ -92,7 +94,7 @@ final class RecordPlacer: RowPlacer {
     var columnTests: [ColumnTest] { hasPredicate ? predicate.columnTests(of: model.entities[number]) : [] }
 
     func keepMembers(of block: inout RecordBlock) throws {
-        if hasPredicate { try predicate.keepMatching(&block) }
+        if hasPredicate { try block.keep(where: predicateParts) }
     }
 
     func keepRecords(of block: inout RecordBlock, within bound: [UInt8]) throws {

@@ -24,7 +24,8 @@ extension CompiledPredicate {
 }
 
 extension CompiledPredicate.Node {
-    fileprivate var conjuncts: [CompiledPredicate.Node] {
+    /// The parts of the topmost AND.
+    var conjuncts: [CompiledPredicate.Node] {
         if case .all(let parts) = self { parts.flatMap(\.conjuncts) } else { [self] }
     }
 

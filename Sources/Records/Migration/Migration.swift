@@ -14,8 +14,6 @@ package struct Migration {
     package var allowsPasses = false
     /// Decides where the models do not.
     package var convert: Convert?
-    /// Brings what is derived from the records to the migrated state, in the same transaction.
-    package var finish: (_ writer: StoreWriter, _ old: Model) throws -> Void = { _, _ in }
     /// Called from time to time with the number of records read and of all that are read.
     package var progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
 
@@ -29,6 +27,12 @@ package struct Migration {
     }
 }
 
+/// A migration that is written and sealed, but not committed: the orders of the records are those of the old model.
+package struct OpenMigration {
+    package let writer: StoreWriter
+    package let old: Model
+}
+
 extension Store {
     /// What would lead from the stored model to a given one. An entity without objects needs no pass.
     package func difference(to model: Model) throws -> ModelDifference {
@@ -37,23 +41,26 @@ extension Store {
         return ModelDifference(try snapshot.migrations(to: model, .demanded))
     }
 
-    /// Makes a given model the stored one, in one transaction. Does nothing when nothing changes.
-    package func migrate(to model: Model, _ migration: Migration) throws {
+    /// Makes a given model the stored one, in a transaction that the caller commits after it has brought the orders of indexes to
+    /// the model. Nil when nothing is left to be done: the model was the stored one already, or only its declaration was noted.
+    package func beginMigration(to model: Model, _ migration: Migration) throws -> OpenMigration? {
+        try model.validate()
         let needed = try snapshot().migrations(to: model, migration)
-        if needed.isEmpty { return }
+        if needed.isEmpty { return nil }
         // A declaration that changes nothing is only noted, where that does not wait.
         let isNote = needed.allSatisfy(\.steps.isEmpty)
-        if isNote && isReadOnly { return }
+        if isNote && isReadOnly { return nil }
         let begun = isNote ? try tryBeginWrite(author: "migration") : try beginWrite(author: "migration")
-        guard let writer = begun else { return }
+        guard let writer = begun else { return nil }
         // Another process may have been faster.
         let migrations = try writer.migrations(to: model, migration)
-        if migrations.isEmpty { return }
+        if migrations.isEmpty { return nil }
         let old = writer.model
         try writer.migrate(migrations, migration)
         try writer.seal()
-        if !isNote { try migration.finish(writer, old) }
+        if !isNote { return OpenMigration(writer: writer, old: old) }
         try writer.commit()
+        return nil
     }
 }
 
@@ -84,7 +91,7 @@ extension StoreReader {
             return try !read.isEmpty && count(of: read) == 0 ? migration.withoutObjects : migration
         }
         // Throws for what cannot be derived.
-        for migration in migrations { try store.requireDerivations(of: migration.new) }
+        for migration in migrations { try migration.new.requireDerivations() }
         return migrations
     }
 }

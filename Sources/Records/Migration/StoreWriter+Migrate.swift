@@ -10,7 +10,7 @@ extension StoreWriter {
     func migrate(_ migrations: [EntityMigration], _ migration: Migration) throws {
         for step in migrations.flatMap(\.steps) { try require(step, migration) }
         let applied = try model.applying(migrations)
-        let prepared = store.prepared(applied)
+        let prepared = applied.prepared
         let passes = migrations.filter(\.needsPass)
         let total = try passes.reduce(0) { try $0 + Int(clamping: entityState($1.number ?? 0).count) }
         var done = 0
@@ -207,7 +207,7 @@ private struct MigrationPass {
             }
         }
         let record = builder.finish()
-        do { return try new.completer?.completed(record.span.bytes) ?? record } catch StoreError.invalidValue(
+        do { return try new.completed(record.span.bytes) ?? record } catch StoreError.invalidValue(
             _, let attribute, let reason)
         {
             note(object, attribute, reason)

@@ -23,8 +23,6 @@ package final class Store: Sendable {
         package var threads = Threads.available
         /// Whether openings of caches are remembered in the store's folder.
         package var remembersOpenings = true
-        /// Makes what computes the derived values of an entity. Throws when it has derivations that cannot be computed.
-        package var makeCompleter: @Sendable (Entity) throws -> (any RecordCompleter)? = { _ in nil }
 
         package init() {}
     }
@@ -41,7 +39,6 @@ package final class Store: Sendable {
     /// The stores that this one is a copy of, the oldest first.
     private let originals: [NumbersOrigin]
     private let cachedModel = Mutex<ModelVersion?>(nil)
-    private let makeCompleter: @Sendable (Entity) throws -> (any RecordCompleter)?
     struct VerifiedEntities {
         var transaction = 0
         var entities: Set<Int> = []
@@ -56,18 +53,14 @@ package final class Store: Sendable {
     /// The threads on which caches are being built.
     let openBuilds = Mutex<[UInt]>([])
 
-    /// Opens a store, or creates one, and migrates it to a model: by free changes, or as `migration` allows.
-    package init(
-        at path: String, model: Model? = nil, migration: Migration = Migration(), options: Options = Options()
-    ) throws {
+    /// Opens a store, or creates one without entities.
+    package init(at path: String, options: Options = Options()) throws {
         if options.isReadOnly || !options.creates { try Self.requireFile(at: path) }
         if options.creates, !options.isReadOnly { try Self.requireOwnFolder(at: path) }
         isReadOnly = options.isReadOnly
         statistics = SideFile(path + "/" + StoreFiles.statistics, isReadOnly: !options.remembersOpenings)
         keptLogBytes = options.keptLogBytes
         threads = min(max(1, options.threads), Threads.most)
-        makeCompleter = options.makeCompleter
-        try model?.validate()
         do {
             environment = try Self.openEnvironment(at: path, options)
             tables = try Self.openTables(of: environment, creating: options.creates && !options.isReadOnly)
@@ -81,9 +74,6 @@ package final class Store: Sendable {
         }
         try Self.checkFormat(of: environment, tables)
         (identifier, originals) = try StoreIdentifier.readUnlessDamaged(in: environment, tables)
-        if let model {
-            try migrate(to: model, migration)
-        }
     }
 
     package var path: String { environment.path }
@@ -237,28 +227,6 @@ package final class Store: Sendable {
         return version
     }
 
-    /// A stored model with what its entities need to read older records and to compute derived values. Where values cannot be
-    /// derived, all else works.
-    func prepared(_ model: Model) -> Model {
-        var model = model.withMissingValues().withKeyOwners().withLinks()
-        for number in model.entities.indices where model.entities[number].hasDerivations {
-            let entity = model.entities[number]
-            do {
-                if let completer = try makeCompleter(entity) {
-                    model.entities[number].stored.completer = completer
-                }
-            } catch {
-                model.entities[number].stored.completer = BrokenCompleter(error)
-            }
-        }
-        return model
-    }
-
-    /// Throws unless the derived values of an entity can be computed.
-    func requireDerivations(of entity: Entity) throws {
-        if entity.hasDerivations { _ = try makeCompleter(entity.withMissingValues()) }
-    }
-
     /// The model as a transaction sees it: decoded again only when its version changed.
     func model(version: UInt32, in view: TransactionView) throws -> Model {
         try cachedModel.withLock { cached in
@@ -266,11 +234,16 @@ package final class Store: Sendable {
             var stored: Model?
             _ = try view.get(StoreLayout.modelKey, in: tables.meta) { stored = try Model(decoding: $0) }
             guard let stored else { throw StoreError.corrupted("the model is missing") }
-            let model = prepared(stored)
+            let model = stored.prepared
             cached = ModelVersion(version: version, model: model)
             return model
         }
     }
+}
+
+extension Model {
+    /// A stored model with what its entities need to read older records and to compute derived values.
+    var prepared: Model { withMissingValues().withKeyOwners().withLinks().withDerivations() }
 }
 
 /// The calling thread: LMDB's write lock belongs to one. pthread_self

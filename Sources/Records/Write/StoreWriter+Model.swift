@@ -36,7 +36,7 @@ extension StoreWriter {
         zones.removeAll()
         let key = StoreLayout.modelKey
         try view.put(model.encoded, for: key, in: tables.meta)
-        self.model = store.prepared(model)
+        self.model = model.prepared
         noteModel()
         state.modelVersion &+= 1
         isStateChanged = true

@@ -75,7 +75,7 @@ package final class StoreWriter: StoreReader {
     /// The record with its derived values; nil when it has them, or there are none.
     func completed(_ entity: Int, _ record: RawSpan) throws -> [UInt8]? {
         guard hasDerivations, model.entities.indices.contains(entity) else { return nil }
-        return try model.entities[entity].completer?.completed(record)
+        return try model.entities[entity].completed(record)
     }
 
     /// With a number, those before it are given to no object any more: it must not be less than the next one, nor much greater.

@@ -1,0 +1,44 @@
+package import FetchIndexModels
+package import FetchIndexPredicates
+internal import FetchIndexRecords
+
+extension RecordBlock {
+    /// Keeps, of the selected records, those for which all parts hold. O(records x size of the parts).
+    mutating func keep(where parts: [PredicatePart]) throws {
+        for part in parts {
+            switch part {
+            case .text(let slot, let test): try keep(slot: slot) { try test.matches($0) }
+            case .integer(let slot, let comparator, let number):
+                try keep(slot: slot, integer: { comparator.holds($0, number) })
+            case .double(let slot, let comparator, let number):
+                try keep(slot: slot, double: { comparator.holds($0, number) })
+            case .other(let predicate):
+                try keep { (record: borrowing RecordView) in try predicate.evaluate(record) }
+            }
+        }
+    }
+}
+
+extension CompiledPredicate {
+    /// The parts of its topmost AND that read one text alone, of an attribute of the entity that it was compiled for.
+    func columnTests(of entity: Entity) -> [ColumnTest] {
+        testsOfOneText { slot in
+            slot < entity.slots.count && entity.slots[slot].role == .attribute && entity.type(at: slot) == .string
+        }.map { slot, test in
+            ColumnTest(slot: slot, holdsForNull: (try? test.holdsForNull()) ?? true, test.holds)
+        }
+    }
+
+    /// Compiles a predicate for the records of an entity alone. Throws for unknown names and wrong types.
+    package init(_ predicate: FetchPredicate, _ entity: Entity) throws {
+        try self.init(predicate.syntax) { names in
+            let (slot, count) = try entity.resolve(names)
+            return ResolvedAttribute(slot: slot, type: entity.attribute(at: slot).type, nameCount: count)
+        }
+    }
+
+    /// Compiles a predicate for the records of an entity, and those to which key paths lead. Throws as above.
+    init(_ predicate: FetchPredicate, _ entity: Entity, _ table: PathTable) throws {
+        try self.init(table.comparingObjects(in: predicate).syntax) { try table.resolve($0) }
+    }
+}

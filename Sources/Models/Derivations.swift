@@ -1,0 +1,75 @@
+package import FetchIndexPredicates
+package import FetchIndexValues
+
+/// The derived attributes of a stored entity, with their compiled expressions.
+package final class Derivations: Sendable {
+    package struct Attribute: Sendable {
+        package let slot: Int
+        package let name: String
+        package let type: ValueType
+        package let isOptional: Bool
+        package let expression: CompiledExpression
+        /// The slots that the expression reads.
+        fileprivate let inputs: Set<Int>
+    }
+
+    /// The attributes, or why their values cannot be computed: then objects of the entity are read, but not written.
+    package let attributes: Result<[Attribute], any Error>
+
+    init(of entity: Entity) { attributes = Result { try Self.compile(entity) } }
+
+    /// The slots whose values follow from a slot's.
+    package func slots(derivedFrom slot: Int) -> [Int] {
+        ((try? attributes.get()) ?? []).filter { $0.inputs.contains(slot) }.map(\.slot)
+    }
+
+    fileprivate static func compile(_ entity: Entity) throws -> [Attribute] {
+        try entity.attributeSlots.compactMap { slot in
+            let attribute = entity.attribute(at: slot)
+            guard let derivation = attribute.derivation else { return nil }
+            var inputs: Set<Int> = []
+            do {
+                let expression = try CompiledExpression(derivation, of: attribute.type) { names in
+                    let (found, count) = try entity.resolve(names)
+                    if entity.attribute(at: found).derivation != nil {
+                        throw FetchPredicateError.typeMismatch(
+                            "\(entity.attribute(at: found).name) is derived itself")
+                    }
+                    inputs.insert(found)
+                    return ResolvedAttribute(slot: found, type: entity.attribute(at: found).type, nameCount: count)
+                }
+                return Attribute(
+                    slot: slot, name: attribute.name, type: attribute.type, isOptional: attribute.isOptional,
+                    expression: expression, inputs: inputs)
+            } catch let error as FetchPredicateError {
+                throw StoreError.invalidModel(
+                    "\(entity.name).\(attribute.name) cannot be derived by \"\(derivation)\": \(error)")
+            }
+        }
+    }
+}
+
+extension Entity {
+    /// Throws `StoreError.invalidModel` for an expression that cannot give the values of its attribute.
+    package func requireDerivations() throws { if hasDerivations { _ = try Derivations.compile(self) } }
+
+    /// The attribute that a key path begins with, and how many of its names that takes: a name may contain dots.
+    package func resolve(_ names: [String]) throws -> (slot: Int, nameCount: Int) {
+        for count in stride(from: names.count, through: 1, by: -1) {
+            if let slot = slot(of: names.prefix(count).joined(separator: ".")) { return (slot, count) }
+        }
+        let unknown = names.joined(separator: ".")
+        throw FetchPredicateError.unknownAttribute(unknown, entity: name, near: nearName(to: unknown))
+    }
+}
+
+extension Model {
+    /// The entities with their compiled derivations.
+    package func withDerivations() -> Model {
+        var model = self
+        for number in entities.indices where entities[number].hasDerivations {
+            model.entities[number].stored.derivations = Derivations(of: entities[number])
+        }
+        return model
+    }
+}
