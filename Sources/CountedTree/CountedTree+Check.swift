@@ -1,7 +1,7 @@
 internal import FetchIndexPlatform
 extension CountedTree {
-    /// Everything that is wrong with the tree, one sentence each; empty when it is whole. O(n).
-    /// Adds the nodes it visits to `visited`; a node that was there already is a defect.
+    /// All defects of the tree, one sentence each; empty if it's intact. Adds the visited nodes to `visited`; a node
+    /// that was in it before is a defect. O(n).
     package func check(visiting visited: inout Set<NodeNumber>) -> [String] {
         var defects: [String] = []
         guard root.node != 0 else {
@@ -9,7 +9,7 @@ extension CountedTree {
         }
         var checker = Checker(tree: self, visited: visited)
         let measure = checker.check(root.node, level: root.level, from: nil, to: nil)
-        // No cell has the root's summary.
+        // No cell stores the root's summary; computing it finds damaged summaries.
         do { _ = try summary(of: root.node, level: root.level) } catch { checker.defects.append("\(error)") }
         if let measure, measure != root.measure {
             checker.defects.append("the root counts \(root.measure), its nodes hold \(measure)")
@@ -30,7 +30,7 @@ private struct Checker {
     var visited: Set<NodeNumber>
     var defects: [String] = []
 
-    /// Checks a node and all below it, whose keys must lie from one key up to another. Nil when it cannot be read.
+    /// Checks a node and all nodes below it, whose keys must be in lower..<upper. Nil if the node can't be read.
     mutating func check(_ node: NodeNumber, level: Int, from lower: [UInt8]?, to upper: [UInt8]?) -> Measure? {
         guard visited.insert(node).inserted else {
             defects.append("node \(node) is reached twice")
@@ -65,7 +65,7 @@ private struct Checker {
         var keys: [[UInt8]] = []
         var cells: [NodeView.Cell] = []
         var children: [(NodeNumber, Measure)] = []
-        /// Of the children, in a tree with summaries.
+        /// The children's summaries; empty ones in a tree without summaries.
         var summaries: [[UInt8]] = []
         var measure = Measure.zero
     }
@@ -111,8 +111,7 @@ private struct Checker {
         }
     }
 
-    /// Searches rely on it that a key shares with its base what it says, and no more, and that all long keys have as many
-    /// bytes in their cells.
+    /// Searches rely on exact shared lengths, and on long keys that all have equally many bytes in their cells.
     private mutating func checkSharedLengths(_ contents: Contents, of node: NodeNumber, level: Int) {
         let first = NodeLayout.firstKeySlot(isLeaf: level == 0)
         func inlineKey(_ number: Int) -> ArraySlice<UInt8> {

@@ -1,10 +1,10 @@
 internal import FetchIndexPlatform
-/// What a descent to a key found.
+/// The result of a descent to a key.
 package struct Rank: Equatable, Sendable {
-    /// Entries, and their weight, whose keys are less.
+    /// The number and the weight of the entries with lesser keys.
     package let before: Measure
     package let isPresent: Bool
-    /// The key's own weight and summary; 0 and empty when it is not there.
+    /// The key's own weight and summary; 0 and empty if the tree lacks the key.
     package let weight: Int
     package let summary: [UInt8]
 }
@@ -25,7 +25,7 @@ package struct TreeEntry: ~Escapable {
 }
 
 extension CountedTree {
-    /// How many entries have a lesser key, and whether the key is there. O(log n).
+    /// The number of entries with a lesser key, and whether the tree has the key. O(log n).
     package func rank(of key: RawSpan) throws -> Rank {
         var isPresent = false
         var weight = 0
@@ -41,22 +41,22 @@ extension CountedTree {
         return Rank(before: before, isPresent: isPresent, weight: weight, summary: summary)
     }
 
-    /// Calls the body with the first entry whose key is not less than `key`, and with its rank. False when all
-    /// keys are less. O(log n).
+    /// Calls the body with the first entry whose key isn't less than `key`, and its rank. Returns false if all keys are
+    /// less. O(log n).
     package func firstEntry(from key: RawSpan, _ body: (_ key: RawSpan, _ rank: Int) throws -> Void) throws -> Bool {
         var isFound = false
         let before = try descend(to: key) { view, slot, _, before in
             isFound = slot < view.slotCount
             if isFound { try handOut(slot, of: view) { try body($0.key, before.count) } }
         }
-        // The leaf's keys may all be less; then the next leaf begins with the entry.
+        // If all keys of the leaf are less, the entry is the first one of the next leaf.
         guard !isFound, before.count < count else { return isFound }
         try entry(at: before.count) { entry, before in try body(entry.key, before.count) }
         return true
     }
 
-    /// Hands out the entry that `rank` entries stand before, and the measure of those entries.
-    /// Traps unless 0 <= rank < count. O(log n).
+    /// Hands out the entry at a rank, and the measure of the entries before it. Traps unless 0 <= rank < count.
+    /// O(log n).
     package func entry(at rank: Int, _ body: (borrowing TreeEntry, _ before: Measure) throws -> Void) throws {
         precondition(rank >= 0 && rank < count, "A rank must be one of the tree's entries.")
         _ = try descend { view, before in
@@ -66,8 +66,8 @@ extension CountedTree {
         }
     }
 
-    /// Hands out the entry in which the weight lies, and what stands before it.
-    /// Traps unless 0 <= weight < total weight. O(log n).
+    /// Hands out the entry that covers a weight, and the measure of the entries before it. Traps unless
+    /// 0 <= weight < total weight. O(log n).
     package func entry(
         atWeight weight: Int, _ body: (borrowing TreeEntry, _ before: Measure) throws -> Void
     ) throws {
@@ -79,7 +79,7 @@ extension CountedTree {
         }
     }
 
-    /// The descent to the first slot whose key is not less, which may be this key; in a leaf, it may be one past the last.
+    /// Descends to the leaf for a key, and to its first slot whose key isn't less; this may be one past the last slot.
     private func descend(
         to key: RawSpan, body: (NodeView, _ slot: Int, _ isEqual: Bool, _ before: Measure) throws -> Void
     ) throws -> Measure {
@@ -94,8 +94,9 @@ extension CountedTree {
         }
     }
 
-    /// The one descent: `choose` selects the slot of each node, given the measure of what precedes the node, and says what
-    /// precedes the slot in it. Calls the body with the leaf and its slot. Returns the measure of what precedes the slot.
+    /// The descent behind all others. `choose` gets a node and the measure of what precedes it; it selects a slot and
+    /// returns the measure of the slots before. Calls the body with the leaf and its slot. Returns the measure of what
+    /// precedes the slot.
     private func descend(
         _ choose: (NodeView, _ before: Measure) throws -> (slot: Int, before: Measure),
         body: (NodeView, _ slot: Int, _ before: Measure) throws -> Void
@@ -124,20 +125,20 @@ extension CountedTree {
         }
     }
 
-    /// The last slot whose key is not greater, and whether it is this key. With no such slot, the one before the first key:
-    /// a branch's first slot, which is less than all keys, and -1 in a leaf. O(log slots + bytes of the key).
+    /// The last slot whose key isn't greater, and whether that key is equal. If all keys are greater: a branch's first
+    /// slot, which has no key, or -1 in a leaf. O(log slots + bytes of the key).
     func lastSlot(upTo key: RawSpan, in view: NodeView) throws -> (slot: Int, isEqual: Bool) {
         let first = view.firstKeySlot
         let keyCount = view.slotCount - first
         guard keyCount > 0 else { return (first - 1, false) }
-        // How many bytes the key has in common with the one at `number`, which is less.
+        // The length of the common prefix of the key and the key at `number`, which is less.
         var matched = 0
         var order = try compare(key, &matched, withRestOf: try view.cell(at: first), in: view)
         if order <= 0 { return order == 0 ? (first, true) : (first - 1, false) }
         var number = 0
         var step = 1 << (Int.bitWidth - 1 - keyCount.leadingZeroBitCount)
         while step > 0 {
-            // The key here is the base of the next one to look at.
+            // The key at `number` is the base of the key at `next`.
             let next = number | step
             step >>= 1
             if next >= keyCount { continue }
@@ -153,9 +154,9 @@ extension CountedTree {
         return (first + number, false)
     }
 
-    /// Compares a key with a cell's. Both begin with the `matched` bytes that they have in common with the cell's base. When the key
-    /// is greater, `matched` grows by what else they have in common. Reads the rest of a long key only when its first bytes
-    /// do not decide.
+    /// Compares a key with a cell's. Both begin with the `matched` bytes that the key has in common with the cell's
+    /// base. If the key is greater, `matched` grows to their common prefix. Reads the rest of a long key only if its
+    /// first bytes don't decide.
     private func compare(
         _ key: RawSpan, _ matched: inout Int, withRestOf cell: NodeView.Cell, in view: NodeView
     ) throws -> Int {
@@ -179,7 +180,7 @@ extension CountedTree {
         return order
     }
 
-    /// Hands out a slot's key, with the rest of a long one.
+    /// Hands out a slot's whole key, including the rest of a long one.
     func withWholeKey(at slot: Int, of view: NodeView, _ body: (RawSpan) throws -> Void) throws {
         let cell = try view.cell(at: slot)
         if cell.hasLongKey {
@@ -196,7 +197,7 @@ extension CountedTree {
         try view.withInlineKey(of: cell) { try handOut(cell, of: view, $0, body) }
     }
 
-    /// The same, given the bytes of the key that are in the node.
+    /// Calls the body with a cell's entry, given the bytes of its key that are in the node.
     func handOut(
         _ cell: NodeView.Cell, of view: NodeView, _ inlineKey: RawSpan, _ body: (borrowing TreeEntry) throws -> Void
     ) throws {

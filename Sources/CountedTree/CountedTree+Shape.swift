@@ -1,21 +1,22 @@
 internal import FetchIndexPlatform
 
-/// How many nodes a tree has and how full they are, without a visit to each leaf.
+/// The number of a tree's nodes and how full its leaves are, found without reading every leaf.
 package struct TreeShape: Sendable, Equatable {
-    /// Nodes by level, the leaves first.
+    /// The number of nodes on each level, leaves first.
     package var nodes: [Int] = []
-    /// The bytes of the leaves that were read, and how many these are.
+    /// The total bytes of the leaves that were read, and the number of these leaves.
     package var leafBytes = 0
     package var leavesRead = 0
 
-    /// The mean part of a node's capacity that the leaves that were read fill; nil for a tree without nodes.
+    /// The mean fill of the leaves that were read, as a fraction of the capacity; nil for a tree without nodes.
     package func leafFill(capacity: Int) -> Double? {
         leavesRead == 0 ? nil : Double(leafBytes) / Double(leavesRead * capacity)
     }
 }
 
 extension CountedTree {
-    /// Reads all branches and about so many leaves, evenly spread. O(n / m^2 + leaves) for nodes of m entries.
+    /// Reads all branches and about this many leaves, evenly spread: O(n / m^2 + leaves) nodes, if nodes have m
+    /// entries.
     package func shape(leaves: Int) throws -> TreeShape {
         var shape = TreeShape()
         guard root.node != 0 else { return shape }
@@ -25,7 +26,7 @@ extension CountedTree {
             try read(root.node, level: 0) { view in (shape.leafBytes, shape.leavesRead) = (view.bytes.byteCount, 1) }
             return shape
         }
-        // Branches one level after the other; of the leaves, only the numbers.
+        // Reads the branches level by level; of the leaves, it collects only the numbers.
         var nodes = [root.node]
         for level in (1...root.level).reversed() {
             var children: [NodeNumber] = []

@@ -4,8 +4,8 @@ package enum Direction: Sendable {
 }
 
 extension CountedTree {
-    /// Hands out the entries from a rank on, in order or against it, until the body returns false. A rank at or past
-    /// the end (or -1) has nothing to hand out. O(log n + entries). The body writes nothing to the store.
+    /// Hands out the entries from a rank on, forwards or backwards, until the body returns false; none if the rank is
+    /// outside of the tree. The body must not write to the store. O(log n + entries).
     package func walk(
         from rank: Int, _ direction: Direction = .forward,
         _ body: (borrowing TreeEntry) throws -> Bool
@@ -16,7 +16,8 @@ extension CountedTree {
         try check(handedOut, of: root.node, against: count - skipped)
     }
 
-    /// Skips entries at the side where the walk begins. Returns how many entries it visited; nil when the body ended the walk.
+    /// Skips entries at the side where the walk begins. Returns how many entries it handed out; nil if the body ended
+    /// the walk.
     private func walk(
         _ node: NodeNumber, level: Int, skipping: Int, _ direction: Direction,
         _ body: (borrowing TreeEntry) throws -> Bool
@@ -55,7 +56,8 @@ extension CountedTree {
         return handedOut
     }
 
-    /// Damaged branches that lead nowhere, or many times to one child, could make a walk take exponential time.
+    /// Throws if a walk handed out fewer or more entries than were counted. Damaged branches that lead nowhere, or many
+    /// times to one child, could otherwise make it take exponential time.
     private func check(_ handedOut: Int?, of node: NodeNumber, against count: Int) throws {
         guard let handedOut, handedOut != count else { return }
         throw TreeError.corrupted(node: node, "its counts do not add up to its parent's")

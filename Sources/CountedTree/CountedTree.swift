@@ -6,7 +6,7 @@
 package struct CountedTree {
     package let store: any NodeStore
     package internal(set) var root: TreeRoot
-    /// Nil: entries carry no summaries.
+    /// Sums up what entries carry; nil in a tree without summaries.
     package let summarizer: (any Summarizer)?
     let form: CellForm
 
@@ -17,7 +17,7 @@ package struct CountedTree {
         form = CellForm(isWeighted: root.isWeighted, maximumSummary: summarizer?.maximumLength)
     }
 
-    /// An empty tree; in a weighted one each entry carries a weight, else every weight is 1.
+    /// An empty tree. In a weighted tree each entry carries a weight; otherwise every weight is 1.
     package init(in store: any NodeStore, isWeighted: Bool = false, summarizer: (any Summarizer)? = nil) {
         self.init(in: store, root: TreeRoot(isWeighted: isWeighted), summarizer: summarizer)
     }
@@ -26,7 +26,7 @@ package struct CountedTree {
     package var weight: Int { root.measure.weight }
     package var isEmpty: Bool { count == 0 }
 
-    /// The same tree on another store that continues this one's: a fork, or the base after its publishing.
+    /// This tree in a store that continues its store: a fork, or the base after the fork was published.
     package func reopened(in store: any NodeStore) -> CountedTree {
         CountedTree(in: store, root: root, summarizer: summarizer)
     }
@@ -39,9 +39,9 @@ package struct CountedTree {
     }
 }
 
-/// All that a tree needs besides its nodes: what its owner stores.
+/// What a tree needs besides its nodes; its owner stores it.
 package struct TreeRoot: Equatable, Sendable {
-    /// 0 when the tree is empty.
+    /// 0 if the tree is empty.
     package var node: NodeNumber
     package var level: Int
     package var measure: Measure

@@ -5,35 +5,35 @@ internal import FetchIndexPlatform
 /// A summary is bytes that only the summarizer understands: of one entry, or of all entries of a part. Summaries form a
 /// monoid: neither the grouping nor the order of the parts changes their sum (Hinze and Paterson, Finger trees, 2006).
 package protocol Summarizer: Sendable {
-    /// The most bytes that a summary may take.
+    /// The maximum length of a summary in bytes.
     var maximumLength: Int { get }
     func begin() -> any RunningSummary
 }
 
 package protocol RunningSummary: AnyObject {
-    /// Adds the summary of an entry or a part. Throws when it is damaged.
+    /// Adds the summary of an entry or a part. Throws if it's damaged.
     func add(_ summary: RawSpan) throws
-    /// Takes the summary of an entry away that is among those that were added. False when what is left is unknown, because the
-    /// greatest value may be the one that went; then add all that is left to another one.
+    /// Removes the summary of an entry that was added. Returns false if the remainder is unknown, because the removed
+    /// value may be the greatest one; then add all remaining summaries to another sum.
     func remove(_ summary: RawSpan) -> Bool
-    /// The summary of what was added since the last call.
+    /// Returns the summary of what was added since the last call, and begins anew.
     func take() -> [UInt8]
 }
 
-/// What the cells of a tree have besides keys and children.
+/// The parts of a tree's cells besides keys and children.
 struct CellForm: Equatable, Sendable {
     let isWeighted: Bool
-    /// The most bytes that a summary takes; nil in a tree without summaries.
+    /// The maximum length of a summary in bytes; nil in a tree without summaries.
     let maximumSummary: Int?
 
     var hasSummaries: Bool { maximumSummary != nil }
 }
 
 extension RunningSummary {
-    /// The summary of a part from its old one and those of what came and went; nil when it is unknown. What came is added first, so
-    /// that the greatest value may go when a greater one comes.
+    /// The summary of a part from its old one and the summaries that came and went; nil if it's unknown. Adds what came
+    /// first, so that the greatest value may go if a greater one comes.
     package func change(_ old: RawSpan, coming: [[UInt8]], going: [[UInt8]]) throws -> [UInt8]? {
-        // Entries that moved within the part.
+        // Entries only moved within the part.
         if coming == going { return [UInt8](copying: old) }
         try add(old)
         for summary in coming { try add(summary.span.bytes) }

@@ -1,7 +1,8 @@
 internal import FetchIndexPlatform
 /// Builds a tree with filled nodes from sorted entries. O(n), with memory for the whole keys of one node per level.
 package struct TreeBuilder: ~Copyable {
-    /// What the level above needs of an unfinished node: its measure, the key that separates it from its left neighbour, and its summary.
+    /// The data of an unfinished node for the level above: its measure, the key that separates it from its left
+    /// neighbour, and its summary.
     private struct OpenNode {
         var measure = Measure.zero
         var separator = StoredKey.empty
@@ -17,7 +18,7 @@ package struct TreeBuilder: ~Copyable {
     private var openLeaf: OpenNode
     /// The unfinished branches, from level 1 up.
     private var branches: [(writer: NodeWriter, node: OpenNode)] = []
-    /// The last key, if it is a long one, of which a cell has only the first bytes; else empty.
+    /// The last key if it's a long one, whose cell has only its first bytes; otherwise empty.
     private var longKey: [UInt8] = []
     private var measure = Measure.zero
 
@@ -33,10 +34,10 @@ package struct TreeBuilder: ~Copyable {
 
     package var count: Int { measure.count }
 
-    /// Adds an entry. Throws `corrupted` unless its key is greater than the last one's: records that are damaged may give
-    /// two of the same key.
+    /// Adds an entry. Throws `corrupted` unless its key is greater than the last one: damaged records may give two
+    /// entries the same key.
     package mutating func append(_ key: RawSpan, weight: Int = 1, summary: RawSpan = RawSpan()) throws {
-        // Most keys are short: for these no array is made, and they are compared with the last cell.
+        // Most keys are short: they need no array, and are compared with the last cell.
         if key.byteCount <= maximumInlineKey && longKey.isEmpty {
             try append(key, isLong: false, of: key, weight, summary)
         } else {
@@ -48,7 +49,7 @@ package struct TreeBuilder: ~Copyable {
         measure += added
     }
 
-    /// Adds an entry whose key is long, or comes behind a long one.
+    /// Adds an entry whose key is long or follows a long one.
     private mutating func appendLong(_ key: RawSpan, _ weight: Int, _ summary: RawSpan) throws {
         let last = longKey.isEmpty ? leaf.copyOfLastKey() : longKey
         if count > 0 && key.compare(last.span.bytes) <= 0 { throw Self.notAscending }
@@ -58,8 +59,8 @@ package struct TreeBuilder: ~Copyable {
         longKey = stored.isLong ? [UInt8](copying: key) : []
     }
 
-    /// Adds the cell of a key as it is stored. `shared` is how many first bytes the key has in common with the last one, where one of
-    /// the two is long.
+    /// Adds the cell of a key in its stored form. `shared` is the length of the prefix that the key shares with the
+    /// last one; it's given if one of the two is long.
     private mutating func append(
         _ stored: RawSpan, isLong: Bool, of key: RawSpan, shared: Int? = nil, _ weight: Int, _ summary: RawSpan
     ) throws {
@@ -79,7 +80,7 @@ package struct TreeBuilder: ~Copyable {
 
     private static var notAscending: TreeError { .corrupted(node: 0, "its keys do not ascend") }
 
-    /// Writes what is still open and returns the tree.
+    /// Writes the unfinished nodes and returns the tree.
     package mutating func finish() throws -> CountedTree {
         guard measure.count > 0 else {
             return CountedTree(in: store, isWeighted: form.isWeighted, summarizer: summarizer)
@@ -109,7 +110,7 @@ package struct TreeBuilder: ~Copyable {
         return node
     }
 
-    /// Writes the leaf, hands it to the level above, and begins the next one with its separator.
+    /// Writes the leaf, adds it to the level above, and begins the next leaf with its separator.
     private mutating func closeLeaf(separator: StoredKey) throws {
         let node = try write(leaf.node())
         let closed = openLeaf
@@ -118,7 +119,7 @@ package struct TreeBuilder: ~Copyable {
         try add(node, closed, toLevel: 1)
     }
 
-    /// The same with a level's branch.
+    /// Writes a level's branch, adds it to the level above, and begins the next branch with its separator.
     private mutating func closeBranch(level: Int, separator: StoredKey) throws {
         let node = try write(branches[level - 1].writer.node())
         let closed = branches[level - 1].node
@@ -127,7 +128,7 @@ package struct TreeBuilder: ~Copyable {
         try add(node, closed, toLevel: level + 1)
     }
 
-    /// Hands a finished node to a level.
+    /// Adds a finished node to a level.
     private mutating func add(_ node: NodeNumber, _ closed: OpenNode, toLevel level: Int) throws {
         if level > branches.count {
             let branch = OpenNode(summary: summarizer?.begin())

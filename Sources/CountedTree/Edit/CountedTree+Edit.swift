@@ -3,18 +3,18 @@ package import FetchIndexPlatform
 /// A change of one entry, or a lookup of its rank.
 package struct TreeEdit {
     package enum Change: Sendable {
-        /// Leaves an entry as it is that is there already.
+        /// Adds an entry; an existing one stays as it is.
         case insert(weight: Int = 1)
         case remove
-        /// Gives an entry that is there another weight and summary.
+        /// Changes the weight and the summary of an existing entry.
         case update(weight: Int = 1)
-        /// Changes nothing; only the rank is wanted.
+        /// Changes nothing, but looks up the rank.
         case find
     }
 
     package let key: [UInt8]
     package let change: Change
-    /// Of an inserted or updated entry, in a tree with summaries.
+    /// The summary of an inserted or updated entry, in a tree with summaries.
     package let summary: [UInt8]
 
     package init(_ key: [UInt8], _ change: Change, summary: [UInt8] = []) {
@@ -26,20 +26,20 @@ package struct TreeEdit {
 
 /// The rank of an edit's key, the number of entries with a lesser key.
 package struct EditOutcome: Equatable, Sendable {
-    /// Before all edits.
+    /// The rank before all edits.
     package let oldRank: Int
-    /// After all of them.
+    /// The rank after all edits.
     package let newRank: Int
-    /// Whether the key was there before.
+    /// Whether the tree had the key before the edits.
     package let wasPresent: Bool
 }
 
 extension CountedTree {
-    /// Makes all edits in one pass that rewrites each node at most once, and returns the ranks of each key.
-    /// Throws `TreeError` unless the keys ascend strictly: edits from a damaged log may not. O(k log n).
+    /// Applies all edits in one pass that rewrites each node at most once, and returns the ranks of each key. Throws
+    /// `TreeError` unless the keys ascend strictly: those of a damaged log may not. O(k log n).
     ///
-    /// A node that grows too large is split into as many as needed; neighbours are merged when one of them is less
-    /// than a quarter full and both fit into one node. A crew shares the work, where the tree is in a fork.
+    /// A node that grows too large is split into as many as needed; neighbours are merged if one of them is less than a
+    /// quarter full and both fit into one node. A crew shares the work if the tree is in a fork.
     @discardableResult
     package mutating func apply(_ edits: [TreeEdit], with crew: Crew? = nil) throws -> [EditOutcome] {
         guard zip(edits, edits.dropFirst()).allSatisfy({ $0.key.span.bytes.compare($1.key.span.bytes) < 0 }) else {
@@ -59,23 +59,23 @@ extension CountedTree {
         }
     }
 
-    /// The ranks of keys, which ascend strictly, by edits that only find. O(k log n).
+    /// The ranks of keys, given as `find` edits that ascend strictly. O(k log n).
     package func ranks(of finds: [TreeEdit]) throws -> [EditOutcome] {
         var fork = reopened(in: ForkNodeStore(over: store))
         return try fork.apply(finds)
     }
 
-    /// Adds an entry; false when the key is there. O(log n).
+    /// Adds an entry; returns false if the tree has the key. O(log n).
     @discardableResult
     package mutating func insert(_ key: [UInt8], weight: Int = 1) throws -> Bool {
         try !wasPresent(key, .insert(weight: weight))
     }
 
-    /// Removes an entry; false when the key is not there. O(log n).
+    /// Removes an entry; returns false if the tree lacks the key. O(log n).
     @discardableResult
     package mutating func remove(_ key: [UInt8]) throws -> Bool { try wasPresent(key, .remove) }
 
-    /// Gives an entry another weight; false when the key is not there. O(log n).
+    /// Changes the weight of an entry; returns false if the tree lacks the key. O(log n).
     @discardableResult
     package mutating func setWeight(_ weight: Int, of key: [UInt8]) throws -> Bool {
         try wasPresent(key, .update(weight: weight))

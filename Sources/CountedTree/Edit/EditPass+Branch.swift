@@ -1,12 +1,12 @@
 internal import FetchIndexPlatform
 extension EditPass {
-    /// A child that edits reach, and what became of it.
+    /// A child with edits below it, and their outcome.
     struct EditedChild {
         let slot: Int
         let node: NodeNumber
         let measure: Measure
         let edits: Range<Int>
-        /// The entries before it in the tree.
+        /// The number of the tree's entries before the child.
         let before: Int
         var outcome = Outcome.unchanged
     }
@@ -41,7 +41,7 @@ extension EditPass {
         return sparse.isEmpty ? outcome : try merge(sparse, below: node, level: level, outcome)
     }
 
-    /// Makes the edits below children of a node at a level.
+    /// Applies the edits below some children of a node at a level.
     mutating func edit(_ children: inout ArraySlice<EditedChild>, level: Int) throws {
         if children.count > 1 { store.prefetch(children.map(\.node)) }
         for index in children.indices {
@@ -51,7 +51,7 @@ extension EditPass {
         }
     }
 
-    /// The children that edits reach, in order.
+    /// The children with edits below them, in order.
     private func children(
         of node: NodeNumber, level: Int, reachedBy some: Range<Int>, _ before: Int
     ) throws -> [EditedChild] {
@@ -78,7 +78,7 @@ extension EditPass {
                         }
                     }
                 }
-                // Damaged separators that do not ascend could lead back.
+                // Damaged separators that don't ascend could lead back to an earlier slot.
                 guard slot >= counted else { throw view.outOfOrder }
                 sum += try view.measure(of: counted..<slot).count
                 counted = slot
@@ -92,7 +92,7 @@ extension EditPass {
         return children
     }
 
-    /// Changes the measures and summaries of children that stayed where they are. Nil when a summary has another length now.
+    /// Changes the measures and summaries of children in place. Nil if a summary's length has changed.
     private func patch(
         _ node: NodeNumber, level: Int, _ children: [EditedChild], _ measure: Measure
     ) throws -> Outcome? {
@@ -119,7 +119,7 @@ extension EditPass {
         return .changed(measure, isUnderfull: isUnderfull)
     }
 
-    /// Writes a branch whose children were emptied or split, or take more or fewer bytes.
+    /// Rewrites a branch whose children were emptied or split, or whose summaries changed their lengths.
     private func rewrite(
         _ node: NodeNumber, level: Int, _ children: [EditedChild], _ measure: Measure
     ) throws -> Outcome {
@@ -154,7 +154,7 @@ extension EditPass {
     }
 }
 
-/// A branch that is being rewritten from its old cells. The first child's separator is empty, whichever is the first now.
+/// Builds a branch anew from its old cells. The first child has an empty separator, whichever child is first now.
 private struct BranchBuilder {
     var writer: NodeWriter
     let tree: CountedTree
@@ -162,7 +162,7 @@ private struct BranchBuilder {
     /// The overflow nodes of long separators that are no longer needed.
     var freed: [NodeNumber] = []
 
-    /// Adds a child with the separator that a slot has.
+    /// Adds a child with a slot's separator.
     mutating func append(
         _ child: NodeNumber, _ measure: Measure, _ summary: RawSpan, at slot: Int, of view: NodeView
     ) throws {
@@ -177,7 +177,7 @@ private struct BranchBuilder {
         writer.appendBranchCell(child: piece.node, piece.measure, summary.span.bytes, piece.separator)
     }
 
-    /// Adds children as they are.
+    /// Adds children unchanged.
     mutating func append(_ slots: Range<Int>, of view: NodeView) throws {
         var slots = slots
         if writer.slotCount == 0, let first = slots.first {
@@ -188,7 +188,7 @@ private struct BranchBuilder {
         try writer.append(slots, of: view)
     }
 
-    /// Leaves out a slot's separator.
+    /// Drops a slot's separator: its overflow nodes become free.
     mutating func drop(_ slot: Int, of view: NodeView) throws {
         freed += try tree.store.overflowNodes(of: view.cell(at: slot), in: view)
     }

@@ -1,6 +1,7 @@
 internal import FetchIndexPlatform
 extension EditPass {
-    /// Writes a node's new cells: into it, into it and new ones when they are too many, or nowhere.
+    /// Writes a node's new cells: into the node, and into new nodes if they exceed its capacity. Frees the node if no
+    /// cell is left.
     func finish(
         _ writer: NodeWriter, of node: NodeNumber, level: Int, _ measure: Measure, fillsNodes: Bool
     ) throws -> Outcome {
@@ -18,7 +19,7 @@ extension EditPass {
             let bytes = writer.node(cut)
             var separator = StoredKey.empty
             if !pieces.isEmpty {
-                // A branch's first key moves up when it is split off: nothing below it is less.
+                // A branch that is split off hands its first key up as its separator.
                 separator =
                     level == 0
                     ? try self.separator(between: last, and: bytes, of: node)
@@ -38,7 +39,7 @@ extension EditPass {
         return try view.measure(of: 0..<view.slotCount)
     }
 
-    /// The shortest key that divides two leaves: a prefix of the upper one's first key.
+    /// The shortest key that separates two leaves: a prefix of the upper one's first key.
     private func separator(between lower: [UInt8], and upper: [UInt8], of node: NodeNumber) throws -> StoredKey {
         let lowerView = try NodeView(lower.span.bytes, node: node, level: 0, form)
         let upperView = try NodeView(upper.span.bytes, node: node, level: 0, form)

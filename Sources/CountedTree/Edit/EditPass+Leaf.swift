@@ -1,14 +1,15 @@
 internal import FetchIndexPlatform
 extension EditPass {
-    /// What edits make of a leaf.
+    /// The outcome of edits in a leaf.
     private struct EditedLeaf {
         var measure: Measure
         var changes: [CellChange] = []
-        /// The changes that insert a long key, and their edits. They have no key until its rest is written.
+        /// The changes that insert a long key, and their edits. Such a change gets its key when the rest of the key is
+        /// written.
         var longKeys: [(change: Int, edit: Int)] = []
-        /// The overflow nodes of removed keys.
+        /// The overflow nodes of removed long keys.
         var freed: [NodeNumber] = []
-        /// Whether nothing changes but that keys come behind the last one: ascending keys leave filled nodes.
+        /// Whether the edits only add keys behind the last one: ascending keys leave filled nodes.
         var isAppended = true
         var contents = NewContents.unchanged
     }
@@ -17,7 +18,7 @@ extension EditPass {
         case unchanged
         /// The leaf's new bytes.
         case node([UInt8])
-        /// The leaf's new cells, which are too many for one node, or none.
+        /// The leaf's new cells, if they exceed one node, or if none is left.
         case cells(NodeWriter)
     }
 
@@ -31,7 +32,7 @@ extension EditPass {
             if leaf.longKeys.isEmpty { try rewrite(&leaf, from: view) }
         }
         if !leaf.longKeys.isEmpty {
-            // A read's body writes nothing, so the leaf is read again.
+            // The body of a read must not write, so the leaf is read again.
             for (change, edit) in leaf.longKeys {
                 let key = edits[edit].key
                 leaf.changes[change].key = try store.storedForm(of: key.span.bytes, form)
@@ -50,7 +51,7 @@ extension EditPass {
         }
     }
 
-    /// Finds the keys of edits in a leaf, and so what they change there.
+    /// Looks up the keys of edits in a leaf and collects the changes.
     private mutating func find(
         _ some: Range<Int>, in view: NodeView, _ before: Int, _ leaf: inout EditedLeaf
     ) throws {

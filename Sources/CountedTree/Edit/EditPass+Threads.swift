@@ -1,15 +1,15 @@
 internal import FetchIndexPlatform
 
 extension EditPass {
-    /// Fewer edits cost less than telling another thread of them.
+    /// For fewer edits, handing them to another thread costs more than it gains.
     private static let fewestForThreads = 256
-    /// How many edits a thread takes at a time.
+    /// The number of edits that a thread takes at a time.
     private static let editsOfPart = 64
     private static let fewestParts = 4
 
-    /// What one thread has done.
+    /// The work of one thread.
     private final class Share {
-        /// Its nodes without those that the parts change.
+        /// The thread's store of the old nodes, without the changes of its parts.
         let store: any NodeStore
         var pass: EditPass
         var parts: [(number: Int, children: ArraySlice<EditedChild>, fork: ForkNodeStore)] = []
@@ -20,9 +20,10 @@ extension EditPass {
         }
     }
 
-    /// Makes the edits below a branch's children on the two threads of a crew. False, and nothing is done, without a crew, for few edits
-    /// or children, and where the nodes are not in a fork or one thread alone may read them. Each part has a fork of its own, so
-    /// that nodes do not depend on which thread is quicker; but their numbers may have gaps.
+    /// Applies the edits below a branch's children on the two threads of a crew. Returns false, and does nothing,
+    /// without a crew, for too few edits or children, if the nodes aren't in a fork, or if only one thread may read
+    /// them. Each part has its own fork, so that the nodes don't depend on which thread is faster; but their numbers
+    /// may have gaps.
     mutating func editWithCrew(_ children: inout [EditedChild], level: Int) throws -> Bool {
         guard let crew, let fork = store as? ForkNodeStore, let first = children.first, let last = children.last,
             last.edits.upperBound - first.edits.lowerBound >= Self.fewestForThreads

@@ -4,33 +4,33 @@ internal import FetchIndexPlatform
 struct EditPass {
     var tree: CountedTree
     let edits: [TreeEdit]
-    /// For each edit, how many entries have a lesser key before all edits, and whether the key is there.
+    /// For each edit, the number of entries with a lesser key before all edits, and whether the tree has the key.
     private(set) var found: [(rank: Int, isPresent: Bool)]
-    /// For each edit, the entry's summary before all edits where the edit changes or removes it.
+    /// For each edit, the old summary of the entry that it changes or removes; empty for other edits.
     private(set) var oldSummaries: [[UInt8]] = []
     let form: CellForm
     private let sum: (any RunningSummary)?
     let crew: Crew?
-    /// Of this pass alone: another thread has a pass of its own.
+    /// Belongs to this pass alone: another thread has a pass of its own.
     let buffer = LeafBuffer()
 
     var store: any NodeStore { tree.store }
 
-    /// What became of a node.
+    /// The outcome of edits below a node.
     enum Outcome {
         case unchanged
-        /// Its measure now; an underfull node may fit into a neighbour.
+        /// The node has a new measure; if underfull, it may fit into a neighbour.
         case changed(Measure, isUnderfull: Bool)
-        /// Its last entry was removed; it is freed.
+        /// The last entry was removed and the node freed.
         case emptied
-        /// Its cells went into several nodes, of which the first is the old one.
+        /// The cells were divided among several nodes, of which the first is the old one.
         case split([Piece])
     }
 
     struct Piece {
         let node: NodeNumber
         let measure: Measure
-        /// What divides it from its left neighbour; empty for the first.
+        /// The key that separates the piece from its left neighbour; empty for the first piece.
         let separator: StoredKey
     }
 
@@ -84,7 +84,7 @@ struct EditPass {
         return try finish(writer, of: root.node, level: 0, measure, fillsNodes: true)
     }
 
-    /// Puts as many levels above the pieces of an old root as it takes.
+    /// Adds as many levels above the pieces of an old root as needed.
     private func raise(_ root: inout TreeRoot, over pieces: [Piece]) throws {
         var pieces = pieces
         while true {
@@ -129,7 +129,7 @@ struct EditPass {
         try tree.read(node, level: level, body)
     }
 
-    /// Makes some of the edits below a node, given what stands before it and what it holds.
+    /// Applies some of the edits below a node, given the number of entries before it and its measure.
     mutating func edit(
         _ some: Range<Int>, of node: NodeNumber, level: Int, _ before: Int, _ measure: Measure
     ) throws -> Outcome {
@@ -139,10 +139,10 @@ struct EditPass {
 
     mutating func noteSummary(_ edit: Int, _ summary: RawSpan) { oldSummaries[edit] = [UInt8](copying: summary) }
 
-    /// More edits of a node are not taken from its summary and added to it; then the node is summed up again.
+    /// With more edits than this, a child's summary is computed anew, not from the entries that came and went.
     private static let fewEdits = 8
 
-    /// The summary of a child after its edits, given the one that it had; empty in a tree without summaries.
+    /// The summary of a child after its edits, given the old one; empty in a tree without summaries.
     func summary(of child: EditedChild, level: Int, _ old: RawSpan) throws -> [UInt8] {
         guard let sum else { return [] }
         if child.edits.count <= Self.fewEdits {
@@ -165,7 +165,7 @@ struct EditPass {
         }
     }
 
-    /// Whether an edit takes an entry's summary away.
+    /// Whether an edit removes or replaces an entry's summary.
     private func goes(_ edit: Int) -> Bool {
         switch edits[edit].change {
         case .remove, .update: found[edit].isPresent
@@ -173,7 +173,7 @@ struct EditPass {
         }
     }
 
-    /// Takes what another pass has found of some edits.
+    /// Copies what another pass has found for some edits.
     mutating func takeFound(from other: EditPass, _ some: Range<Int>) {
         found[some] = other.found[some]
         if sum != nil { oldSummaries[some] = other.oldSummaries[some] }

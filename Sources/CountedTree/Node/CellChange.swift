@@ -1,11 +1,11 @@
-/// What becomes of a slot of a leaf.
+/// A change of one slot of a leaf.
 struct CellChange {
     let slot: Int
-    /// Whether the slot's cell goes.
+    /// Whether the slot's cell is dropped.
     let drops: Bool
-    /// The key of a cell that stands before the slot then, or in its place; nil when there is none.
+    /// The key of a new cell, which comes before the slot or replaces it; nil if no cell is added.
     var key: StoredKey?
     var weight = 0
-    /// In trees with summaries.
+    /// The new cell's summary, in trees with summaries.
     var summary: [UInt8] = []
 }

@@ -1,17 +1,17 @@
 internal import FetchIndexPlatform
 
-/// A leaf that is filled with ascending keys. Each cell is written once, as it stands in the finished node.
+/// A leaf that is filled with ascending keys. Each cell is written once, in its final form.
 struct LeafFiller: ~Copyable {
     private let form: CellForm
     private let fixedLength: Int
     private let capacity: Int
-    /// The memory of the cells, of where they end in it, and of the last key as it is stored; `capacity` bytes each.
+    /// The memory for the cells, for their ends, and for the last key in its stored form; `capacity` bytes each.
     private let cells: UnsafeMutableRawPointer
     private let ends: UnsafeMutableRawPointer
     private let lastKey: UnsafeMutableRawPointer
     private var output: ByteOutput
     private(set) var slotCount = 0
-    /// Without the reference of a long key.
+    /// The length of the last key, without the reference of a long one.
     private var lastKeyLength = 0
     private var isLastKeyLong = false
     private var shared = SharedLengths()
@@ -28,16 +28,17 @@ struct LeafFiller: ~Copyable {
 
     deinit { cells.deallocate() }
 
-    /// What became of a cell that was to be added.
+    /// The outcome of adding a cell.
     enum Outcome {
         case added
-        /// Not added, because the leaf is filled; the key shares so many of its first bytes with the last one.
+        /// Not added, because the leaf is filled; `shared` is the length of the prefix that the key shares with the
+        /// last one.
         case filled(shared: Int)
-        /// Not added, because the key is not greater than the last one. Long keys are not compared.
+        /// Not added, because the key isn't greater than the last one. Long keys aren't compared.
         case notAscending
     }
 
-    /// Adds a cell with a key in its stored form, which is no longer than a leaf, unless the leaf is filled.
+    /// Adds a cell with a key in its stored form, of at most `capacity` bytes, unless the leaf is filled.
     mutating func append(_ key: RawSpan, isLong: Bool, weight: Int, _ summary: RawSpan) -> Outcome {
         assert(key.byteCount <= capacity)
         let length = key.byteCount - (isLong ? NodeLayout.longKeyReferenceLength : 0)
@@ -49,7 +50,7 @@ struct LeafFiller: ~Copyable {
                 && (common == lastKeyLength || key.unsafeLoad(fromByteOffset: common, as: UInt8.self) > last[common])
             if !isAscending { return .notAscending }
         }
-        // Asked for first, and appended once the cell is known to fit.
+        // Computed first, and appended once the cell is known to fit.
         let ownShared = shared.next(common)
         let cellLength =
             fixedLength + summary.byteCount + NodeLayout.fieldLength(ofShared: ownShared) + key.byteCount - ownShared
@@ -75,10 +76,10 @@ struct LeafFiller: ~Copyable {
         return .added
     }
 
-    /// Of the finished node.
+    /// The length of the finished node.
     private var byteCount: Int { NodeLayout.headerLength + 2 * slotCount + output.offset }
 
-    /// The last key, without the rest of a long one; empty where there is none.
+    /// The last key, without the rest of a long one; empty in an empty leaf.
     func copyOfLastKey() -> [UInt8] { [UInt8](UnsafeRawBufferPointer(start: lastKey, count: lastKeyLength)) }
 
     /// The finished bytes of the leaf.

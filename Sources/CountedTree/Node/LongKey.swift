@@ -1,18 +1,18 @@
 internal import FetchIndexPlatform
-/// A key as a cell holds it: all of it, or the first bytes of a long key and the number of its overflow node.
+/// A key in its stored form: whole, or the first bytes of a long key and the reference to its overflow nodes.
 struct StoredKey {
     var bytes: [UInt8]
     var isLong: Bool
 
-    /// How many of the key's bytes stand in the cell.
+    /// The number of the key's bytes that are in the cell.
     var inlineCount: Int { bytes.count - (isLong ? NodeLayout.longKeyReferenceLength : 0) }
 
     static let empty = StoredKey(bytes: [], isLong: false)
 }
 
-/// Keys that are too long for a cell: their other bytes are in a chain of overflow nodes.
+/// Long keys don't fit in a cell: their other bytes are in a chain of overflow nodes.
 extension NodeStore {
-    /// The form of a key for a cell; writes the rest of a long one.
+    /// Converts a key to its stored form; writes the rest of a long key.
     func storedForm(of key: RawSpan, _ form: CellForm) throws -> StoredKey {
         let maximum = NodeLayout.maximumInlineKey(capacity: capacity, form)
         if key.byteCount <= maximum { return StoredKey(bytes: [UInt8](copying: key), isLong: false) }
@@ -22,7 +22,7 @@ extension NodeStore {
         return StoredKey(bytes: bytes, isLong: true)
     }
 
-    /// Writes the chain from its end, so that each node knows the next.
+    /// Writes the chain from its end, so that each node knows the next one's number.
     private func writeOverflow(_ rest: RawSpan) throws -> NodeNumber {
         let room = capacity - NodeLayout.overflowHeaderLength
         var next: NodeNumber = 0
@@ -40,7 +40,7 @@ extension NodeStore {
         return next
     }
 
-    /// The whole of a cell's long key.
+    /// The whole long key of a cell.
     func longKey(of cell: NodeView.Cell, in view: NodeView) throws -> [UInt8] {
         var key = try view.inlineKey(of: cell)
         let (first, length) = reference(of: cell, in: view)
@@ -57,7 +57,7 @@ extension NodeStore {
         return key
     }
 
-    /// The nodes of the rest of a cell's key, to be freed with it.
+    /// The overflow nodes of a cell's long key, which are freed with the cell.
     func overflowNodes(of cell: NodeView.Cell, in view: NodeView) throws -> [NodeNumber] {
         guard cell.hasLongKey else { return [] }
         var nodes: [NodeNumber] = []
@@ -75,7 +75,8 @@ extension NodeStore {
         return (UInt64(littleEndian: first), Int(UInt32(littleEndian: length)))
     }
 
-    /// Visits a chain until the body returns false. The numbers of its nodes descend, so that it cannot form a cycle.
+    /// Visits a chain until the body returns false. The numbers of its nodes must descend, so that it can't form a
+    /// cycle.
     private func forEachOverflowNode(
         from first: NodeNumber, _ body: (NodeNumber, RawSpan) throws -> Bool
     ) throws {

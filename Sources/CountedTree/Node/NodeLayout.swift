@@ -7,28 +7,29 @@
 ///     long key     its first bytes | overflow node 8 | whole length 4
 ///     overflow     kind 1 | 0 1 | 0 2 | next node 8 | bytes
 ///
-/// No key below a branch's slot is less than the slot's. The first slot needs none: it is empty there, and not one of the
-/// keys that are numbered here.
+/// A slot's key in a branch is a lower bound of the keys below the slot. The first slot needs none: its key is empty,
+/// and isn't one of the keys that are numbered here.
 ///
-/// A key is stored without the first bytes that it shares with another key, its base. Key 0 of a node has no base. That of
-/// key i is the key whose number is i with the lowest one bit cleared, as in Fenwick's binary indexed tree (A New Data
-/// Structure for Cumulative Frequency Tables, 1994):
+/// A key is stored without the prefix that it shares with another key, its base. Key 0 of a node has no base. The base
+/// of key i is the key whose number is i with its lowest set bit cleared, as in Fenwick's binary indexed tree (A New
+/// Data Structure for Cumulative Frequency Tables, 1994):
 ///
 ///     key    0  1  2  3  4  5  6  7  8
 ///     base   -  0  0  2  0  4  4  6  0
 ///
-/// - One key is put together from log2(n) + 1 cells at most.
-/// - Keys ascend, so a key shares with the one before at least what it shares with its base: to read all keys in order,
-///   each is made from the one before.
-/// - A binary search looks at a key only when its base is less than the wanted key, and knows how many bytes the base and
-///   the wanted key have in common. If the key shares more with its base than that, it is less than the wanted one; if it shares less, it
-///   is greater; only if it shares as much, bytes are compared. This is offset-value coding (Conner 1977; Graefe and Do,
-///   Offset-value coding in database query processing, 2023). It needs long keys that all have as many bytes in their cells.
+/// - A key is assembled from at most log2(n) + 1 cells.
+/// - Keys ascend, so a key shares at least as much with the key before it as with its base: a reader of all keys in
+///   order makes each from the one before.
+/// - A binary search looks at a key only if its base is less than the wanted key, and knows the common prefix of the
+///   base and the wanted key. If the key shares more than that with its base, it's less than the wanted key; if it
+///   shares less, it's greater; only if it shares as much, bytes are compared. This is offset-value coding (Conner
+///   1977; Graefe and Do, Offset-value coding in database query processing, 2023). It requires that all long keys have
+///   equally many bytes in their cells.
 ///
-/// Ends count from the first cell; their highest bit marks a long key, one that would take more than a quarter
-/// of a node if it were stored whole. Weights are there in weighted trees only, summaries in trees with a summarizer. The
-/// level of a leaf is 0; a node's children stand one level lower, so that no damaged pointer can make a descent cycle. A
-/// leaf or branch ends with its last cell: a store may pad it.
+/// Ends count from the first cell; their highest bit marks a long key, which would take more than a quarter of a node
+/// if it were stored whole. Only weighted trees have weights, and only trees with a summarizer have summaries. A leaf
+/// has level 0; a node's children are one level lower, so that no damaged pointer can make a descent cycle. A leaf or
+/// branch ends with its last cell: a store may pad it.
 enum NodeLayout {
     enum Kind: UInt8 {
         case leaf = 1
@@ -66,10 +67,10 @@ enum NodeLayout {
         node.storeBytes(of: UInt16(slotCount).littleEndian, toByteOffset: 2, as: UInt16.self)
     }
 
-    /// Where the weight stands in a cell.
+    /// The offset of the weight in a cell.
     static func weightOffset(isLeaf: Bool) -> Int { isLeaf ? 0 : 16 }
 
-    /// The length of what precedes the summary in a cell, or the key where there are no summaries.
+    /// The length of what precedes a cell's summary, or its key in a tree without summaries.
     static func fixedLength(isLeaf: Bool, _ form: CellForm) -> Int {
         weightOffset(isLeaf: isLeaf) + (form.isWeighted ? 8 : 0) + (form.hasSummaries ? summaryLengthLength : 0)
     }
@@ -79,23 +80,24 @@ enum NodeLayout {
     /// The slot of a node's first key.
     static func firstKeySlot(isLeaf: Bool) -> Int { isLeaf ? 0 : 1 }
 
-    /// In the byte of the shared length: the length is in the next two bytes.
+    /// Marks a shared length that is in the next two bytes.
     static let longSharedMark: UInt8 = 255
 
-    /// The bytes that a shared length takes.
+    /// The length in bytes of the field for a shared length.
     static func fieldLength(ofShared length: Int) -> Int { length < Int(longSharedMark) ? 1 : longSharedFieldLength }
 
     private static let longSharedFieldLength = 3
 
-    /// How many bytes of a node ascending keys fill at most with another cell, behind so many. A few more keys then find room: without
-    /// it, nearly each first change of a node would split it. A removal may need more bytes too, since the keys behind get
-    /// other bases. Two cells always fit, so that a branch has two children.
+    /// The maximum length of a node that is filled with ascending keys, when it gets another cell. The rest is room for
+    /// a few more keys: without it, nearly every first change of a node would split it. A removal may need room too,
+    /// since the keys behind it get other bases. Two cells always fit, so that a branch has two children.
     static func filledLength(behind slotCount: Int, capacity: Int) -> Int {
         slotCount < 2 ? capacity : capacity - capacity / 16
     }
 
-    /// The longest key that a cell holds whole; of a longer one, it holds this many bytes. With it, a cell takes
-    /// at most a quarter of a node, so that the halves of a split always fit. With summaries, two cells fit into a node.
+    /// The length of the longest key that a cell stores whole, and of a longer key's part in its cell. Such a cell
+    /// takes at most a quarter of a node, so that the halves of a split always fit. With summaries, two cells fit into
+    /// a node.
     static func maximumInlineKey(capacity: Int, _ form: CellForm) -> Int {
         let room = capacity - headerLength
         let plain = CellForm(isWeighted: true, maximumSummary: nil)

@@ -1,7 +1,7 @@
 internal import FetchIndexPlatform
 extension NodeView {
-    /// A leaf's bytes after changes in the order of their slots, made in one go in a buffer; nil when they are too many for one
-    /// node, or none. O(bytes).
+    /// The bytes of a leaf after changes in the order of their slots; nil if they exceed one node, or if no cell is
+    /// left. Written in one go in a buffer. O(bytes).
     func replacing(_ changes: [CellChange], capacity: Int, in buffer: LeafBuffer) throws -> [UInt8]? {
         var count = slotCount
         for change in changes { count += (change.key == nil ? 0 : 1) - (change.drops ? 1 : 0) }
@@ -20,13 +20,13 @@ extension NodeView {
     }
 }
 
-/// The memory that leaves are rewritten in, one after the other. It is not an array, which would be filled first.
+/// The memory in which leaves are rewritten, one after the other. It isn't an array, which would be initialized first.
 final class LeafBuffer {
     private var bytes = UnsafeMutableRawBufferPointer(start: nil, count: 0)
 
     deinit { bytes.deallocate() }
 
-    /// At least so many bytes, with anything in them.
+    /// At least this many bytes, not initialized.
     fileprivate func bytes(_ count: Int) -> UnsafeMutableRawBufferPointer {
         if bytes.count < count {
             bytes.deallocate()
@@ -36,11 +36,11 @@ final class LeafBuffer {
     }
 }
 
-/// Writes a leaf's cells with changes into another leaf's bytes. It looks at each old key once, in order, and compares two
-/// keys only where the cells don't say what they share.
+/// Writes a leaf's cells with changes into another leaf's bytes. It reads each old key once, in order, and compares two
+/// keys only if the cells don't tell their common prefix.
 private struct LeafRewrite {
-    /// The new leaf, the key of the old slot before the next, and the old leaf. The first two have room for `capacity` bytes; all have
-    /// padding behind them.
+    /// The new leaf, the key of the old slot read last, and the old leaf. The first two have room for `capacity` bytes;
+    /// all have padding behind them.
     private let node: UnsafeMutableRawPointer
     private let oldKey: UnsafeMutableRawPointer
     private let old: UnsafeRawPointer
@@ -51,12 +51,12 @@ private struct LeafRewrite {
     private var slot = 0
     private var output: ByteOutput
     private var shared = SharedLengths()
-    /// The next old slot; `oldKey` is the key of the one before it, as far as it is in the node.
+    /// The next old slot; `oldKey` is the key before it, as far as that is in the node.
     private var oldSlot = 0
     private var oldKeyLength = 0
-    /// How many bytes the last written key shares with the last old one.
+    /// The length of the prefix that the last written key shares with `oldKey`.
     private var sharedWithOld = 0
-    /// The last written key, if it was not in the old leaf.
+    /// Whether the last written key is new; then `newKey` is that key.
     private var isBehindNewKey = false
     private var newKey = StoredKey.empty
 
@@ -64,7 +64,7 @@ private struct LeafRewrite {
         2 * (capacity + PaddedBytes.padding) + oldLength + PaddedBytes.padding
     }
 
-    /// To write so many slots into a buffer of `bufferLength`.
+    /// Prepares to write this many slots into a buffer of `bufferLength`.
     init(
         of leaf: RawSpan, in buffer: UnsafeMutableRawBufferPointer, capacity: Int, slotCount: Int, _ form: CellForm
     ) {
@@ -83,7 +83,8 @@ private struct LeafRewrite {
 
     var bytes: [UInt8] { [UInt8](UnsafeRawBufferPointer(start: node, count: output.offset)) }
 
-    /// Copies the header and the cells before the first change, which stay as they are. False when they do not fit.
+    /// Copies the header and the cells before the first change, which stay as they are. Returns false if they don't
+    /// fit.
     mutating func copyFirst(_ count: Int, of view: NodeView) throws -> Bool {
         guard count <= view.slotCount, count <= slotCount else { throw view.outOfOrder }
         node.copyMemory(from: old, byteCount: NodeLayout.headerLength + 2 * count)
@@ -103,7 +104,7 @@ private struct LeafRewrite {
         return true
     }
 
-    /// Writes the old cells before a slot. False when they do not fit.
+    /// Writes the old cells before a slot. Returns false if they don't fit.
     mutating func copyOldCells(upTo end: Int, of view: NodeView) throws -> Bool {
         guard oldSlot <= end, end <= view.slotCount else { throw view.outOfOrder }
         while oldSlot < end {
@@ -113,8 +114,8 @@ private struct LeafRewrite {
         return true
     }
 
-    /// As far as keys are shorter than 255 bytes, and all is well: `copyOldCell` sees to the rest. Most of the time that small changes take
-    /// is spent here, so that it is one tight loop.
+    /// Fast path: copies cells until a key has 255 bytes or more, or something is wrong; `copyOldCell` handles these.
+    /// Small changes spend most of their time here, so it's one tight loop.
     private mutating func copyShortCells(upTo last: Int, of view: NodeView) {
         let ends = old + NodeLayout.headerLength
         let cells = old + view.cellsStart
@@ -149,7 +150,7 @@ private struct LeafRewrite {
             let length = shared.append(min(withOld, common))
             if headLength > 0 { output.append(headLength, padded: cells + start) }
             output.append(shortShared: length)
-            // Bytes that were just written are slow to read in other pieces: most are not read from `oldKey`.
+            // Bytes that were just written are slow to read in other pieces, so most aren't read from `oldKey`.
             if length < ownShared { output.append(ownShared &- length, padded: oldKey + length) }
             let skipped = max(0, length &- ownShared)
             output.append(restLength &- skipped, padded: rest + skipped)
@@ -184,7 +185,7 @@ private struct LeafRewrite {
         return true
     }
 
-    /// Writes what becomes of the next old slot. False when it does not fit.
+    /// Writes the outcome of the next old slot's change. Returns false if it doesn't fit.
     mutating func apply(_ change: CellChange, of view: NodeView) throws -> Bool {
         if change.drops {
             guard oldSlot < view.slotCount else { throw view.outOfOrder }
@@ -214,14 +215,14 @@ private struct LeafRewrite {
         return true
     }
 
-    /// Puts the next old key together. Returns how many bytes it shares with the one before.
+    /// Assembles the next old key. Returns the length of the prefix that it shares with the key before.
     @inline(__always)
     private mutating func readOldKey(_ cell: NodeView.Cell, of view: NodeView) throws -> Int {
         guard cell.sharedLength <= oldKeyLength, cell.inlineCount <= capacity else { throw view.withoutBase(cell) }
         let rest = old + cell.restRange.lowerBound
         let restLength = cell.inlineEnd &- cell.restRange.lowerBound
         var common = cell.sharedLength
-        // The base of an odd number's key is the one before.
+        // The base of a key with an odd number is the key before it.
         if oldSlot & 1 == 0 {
             common &+= PaddedBytes.commonPrefixLength(
                 rest, oldKey + common, upTo: min(restLength, oldKeyLength &- common))
@@ -237,7 +238,7 @@ private struct LeafRewrite {
             .commonPrefixLength(key.bytes.span.bytes.extracting(first: key.inlineCount))
     }
 
-    /// Whether another cell fits, given the bytes beside its shared length.
+    /// Whether another cell fits; `length` counts its bytes without the field of its shared length.
     @inline(__always)
     private func fits(_ length: Int, shared: Int) -> Bool {
         slot < slotCount && output.offset &+ NodeLayout.fieldLength(ofShared: shared) &+ length <= capacity

@@ -1,31 +1,31 @@
 internal import FetchIndexPlatform
 /// A node's bytes, read in place. Every offset is checked before it is used.
 struct NodeView: ~Escapable {
-    /// Up to the end of the last cell, without a store's padding.
+    /// The bytes up to the end of the last cell, without a store's padding.
     let bytes: RawSpan
     let node: NodeNumber
     let slotCount: Int
-    /// What precedes a cell's summary, or its key where there are no summaries.
+    /// The length of what precedes a cell's summary, or its key in a tree without summaries.
     private let fixedLength: Int
     let isLeaf: Bool
     let form: CellForm
 
-    /// Where a cell's parts are.
+    /// The places of a cell's parts.
     struct Cell {
         let slot: Int
         /// The whole cell, in the node's bytes.
         let range: Range<Int>
-        /// Where the summary ends and the key begins.
+        /// The end of the summary, and the offset of the key's shared length.
         let keyStart: Int
-        /// How many of the key's first bytes are those of its base.
+        /// The length of the prefix that the key shares with its base.
         let sharedLength: Int
-        /// The key's other bytes; of a long key, the other ones of its first bytes, and its reference.
+        /// The key's other bytes; for a long key, the others of its first bytes, and its reference.
         let restRange: Range<Int>
         let hasLongKey: Bool
 
-        /// Where the rest ends, without a long key's reference.
+        /// The end of the rest, without a long key's reference.
         var inlineEnd: Int { restRange.upperBound &- (hasLongKey ? NodeLayout.longKeyReferenceLength : 0) }
-        /// How many of the key's bytes are in the node.
+        /// The number of the key's bytes that are in the node.
         var inlineCount: Int { sharedLength &+ inlineEnd &- restRange.lowerBound }
     }
 
@@ -61,12 +61,12 @@ struct NodeView: ~Escapable {
     /// The slot of the first key.
     var firstKeySlot: Int { NodeLayout.firstKeySlot(isLeaf: isLeaf) }
 
-    /// The end of a slot's cell from `cellsStart`, with the long key mark. The slot is in range.
+    /// The end of a slot's cell, counted from `cellsStart`, with the long key mark. The slot must be in range.
     func rawEnd(of slot: Int) -> UInt16 {
         number16(at: NodeLayout.headerLength + 2 * slot)
     }
 
-    // Its offsets are sums of some numbers of 16 bits and a slot's: they do not overflow, and each is compared with where the node ends
+    // Offsets are sums of a few numbers of 16 bits, so they don't overflow. Each is compared with the end of the node
     // before bytes are read there.
     @inline(__always)
     func cell(at slot: Int) throws(TreeError) -> Cell {
@@ -102,7 +102,7 @@ struct NodeView: ~Escapable {
         Int(number16(at: offset - NodeLayout.summaryLengthLength))
     }
 
-    /// Where a cell's summary stands; empty in a tree without summaries.
+    /// The range of a cell's summary; empty in a tree without summaries.
     func summaryRange(of cell: Cell) -> Range<Int> {
         cell.range.lowerBound + fixedLength..<cell.keyStart
     }
@@ -111,15 +111,15 @@ struct NodeView: ~Escapable {
     @_lifetime(copy self)
     func summary(of cell: Cell) -> RawSpan { bytes.extracting(summaryRange(of: cell)) }
 
-    /// A key's bytes behind those that it shares, as far as they are in the cell.
+    /// The key's bytes in the cell, without the shared prefix and without a long key's reference.
     @_lifetime(copy self)
     func inlineRest(of cell: Cell) -> RawSpan { bytes.extracting(cell.restRange.lowerBound..<cell.inlineEnd) }
 
-    /// The bytes of a key that are in the node: all of it, or the first bytes of a long key. O(log slots + bytes).
+    /// The key's bytes that are in the node: the whole key, or the first bytes of a long one. O(log slots + bytes).
     func inlineKey(of cell: Cell) throws -> [UInt8] { try key(of: cell, upTo: cell.inlineEnd) }
 
-    /// Hands out a leaf's cells from a slot on, each with the bytes of its key that are in the node, until the body returns false. A
-    /// key is made from the one before. O(bytes).
+    /// Hands out a leaf's cells from a slot on, each with its key's bytes that are in the node, until the body returns
+    /// false. Makes each key from the one before. O(bytes).
     func forEachKey(from first: Int, _ body: (Cell, RawSpan) throws -> Bool) throws {
         guard first < slotCount else { return }
         try withUnsafeTemporaryAllocation(byteCount: bytes.byteCount, alignment: 1) { key in
@@ -142,14 +142,14 @@ struct NodeView: ~Escapable {
         }
     }
 
-    /// Makes a slot's key out of that of the slot before.
+    /// Turns the key of the slot before into the key of a cell.
     func advance(_ key: inout [UInt8], to cell: Cell) throws(TreeError) {
         guard cell.sharedLength <= key.count else { throw withoutBase(cell) }
         key.removeLast(key.count - cell.sharedLength)
         key.appendBytes(inlineRest(of: cell))
     }
 
-    /// The bytes of a key that are in the node for the time of a call, without an allocation for most keys.
+    /// Hands out a key's bytes that are in the node, without an allocation for most keys.
     func withInlineKey(of cell: Cell, _ body: (RawSpan) throws -> Void) throws {
         if cell.sharedLength == 0 { return try body(inlineRest(of: cell)) }
         try withUnsafeTemporaryAllocation(byteCount: cell.inlineCount, alignment: 1) { key in
@@ -158,7 +158,7 @@ struct NodeView: ~Escapable {
         }
     }
 
-    /// A slot's key with all its bytes in the cell.
+    /// A slot's key in its stored form.
     func storedKey(at slot: Int) throws -> StoredKey {
         let cell = try cell(at: slot)
         return StoredKey(bytes: try key(of: cell, upTo: cell.range.upperBound), isLong: cell.hasLongKey)
@@ -166,7 +166,7 @@ struct NodeView: ~Escapable {
 
     private func key(of cell: Cell, upTo end: Int) throws -> [UInt8] {
         let length = cell.sharedLength + end - cell.restRange.lowerBound
-        // An array without room writes to storage that all threads share.
+        // An empty array would write to storage that all threads share.
         if length == 0 { return [] }
         return try [UInt8](unsafeUninitializedCapacity: length) { key, count in
             try copyKey(of: cell, upTo: end, to: UnsafeMutableRawBufferPointer(key))
@@ -174,7 +174,7 @@ struct NodeView: ~Escapable {
         }
     }
 
-    /// Puts a key together from its cell, up to an end there, and from the cells of its bases.
+    /// Assembles a key from its cell, up to an offset there, and from the cells of its bases.
     func copyKey(
         of cell: Cell, upTo end: Int, to key: UnsafeMutableRawBufferPointer
     ) throws(TreeError) {
@@ -188,7 +188,7 @@ struct NodeView: ~Escapable {
         var wanted = cell.sharedLength
         var number = cell.slot - firstKeySlot
         while wanted > 0 {
-            // A first key shares nothing, so that this ends.
+            // Key 0 shares nothing, so the loop ends.
             number &= number - 1
             let base = try self.cell(at: firstKeySlot + number)
             if base.sharedLength >= wanted { continue }
@@ -225,13 +225,14 @@ struct NodeView: ~Escapable {
         return Measure(count: Int(count), weight: Int(weight))
     }
 
-    /// The sum over some slots, in O(slots).
+    /// The sum of the measures of some slots. O(slots).
     func measure(of slots: Range<Int>) throws(TreeError) -> Measure {
         if isLeaf && !form.isWeighted { return Measure(count: slots.count, weight: slots.count) }
         return try slot(past: Measure(count: .max, weight: .max), in: slots).before
     }
 
-    /// The first slot with which the sum exceeds a limit, and the sum of those before it. Throws when there is none.
+    /// The first slot with which the sum exceeds a limit, and the sum before it. Throws if the sum of all slots
+    /// doesn't.
     func slot(past limit: Measure) throws(TreeError) -> (slot: Int, before: Measure) {
         let rank = min(limit.count, limit.weight)
         let found =

@@ -1,24 +1,24 @@
 internal import FetchIndexPlatform
-/// Assembles nodes from cells of other nodes or new ones. Keys stand in it whole; in the finished bytes of a node each is
-/// relative to its base. A branch's first key is left out there.
+/// Assembles nodes from cells of other nodes and from new cells. It holds keys in their stored form; in the bytes of a
+/// finished node each is relative to its base, and a branch's first key is omitted.
 struct NodeWriter {
     private let level: Int
     private let form: CellForm
     private let fixedLength: Int
     private var cells: [UInt8] = []
     private var slots: [Slot] = []
-    /// Of all cells in one node.
+    /// The size of a node of all cells.
     private var size: Size
 
     private struct Slot {
         let end: Int
         let keyStart: Int
-        /// How many bytes of the key are the same as those of the key before.
+        /// The length of the prefix that the key shares with the key before.
         let sharedWithBefore: Int
         let hasLongKey: Bool
     }
 
-    /// How large a node of some cells is.
+    /// The size of a node of some cells.
     private struct Size {
         private let firstKeySlot: Int
         private var slotCount = 0
@@ -27,7 +27,7 @@ struct NodeWriter {
 
         init(level: Int) { firstKeySlot = NodeLayout.firstKeySlot(isLeaf: level == 0) }
 
-        /// The bytes with another cell, given what precedes its key.
+        /// The node's length with another cell, given the length of what precedes the cell's key.
         func byteCount(adding headLength: Int, keyLength: Int, sharedWithBefore: Int) -> Int {
             byteCount + cellLength(headLength, keyLength, shared: shared.next(sharedWithBefore))
         }
@@ -38,7 +38,7 @@ struct NodeWriter {
             slotCount += 1
         }
 
-        /// With the cell's end.
+        /// The length of a cell, with the two bytes of its end.
         private func cellLength(_ headLength: Int, _ keyLength: Int, shared: Int) -> Int {
             let keyLength = slotCount < firstKeySlot ? 0 : keyLength
             return 2 + headLength + NodeLayout.fieldLength(ofShared: shared) + keyLength - shared
@@ -55,7 +55,7 @@ struct NodeWriter {
     var slotCount: Int { slots.count }
     var byteCount: Int { size.byteCount }
 
-    /// The last slot's key, without the rest of a long one; empty where there is none.
+    /// The last slot's key, without the rest of a long one; empty if no cell was added.
     private var lastKey: RawSpan {
         @_lifetime(borrow self)
         borrowing get {
@@ -65,14 +65,14 @@ struct NodeWriter {
         }
     }
 
-    /// The bytes that the node would have with another cell of this key and a summary of so many bytes.
+    /// The length of the node with another cell of this key and a summary of this length.
     func byteCount(adding key: StoredKey, summaryLength: Int) -> Int {
         let shared = lastKey.commonPrefixLength(key.bytes.span.bytes.extracting(first: key.inlineCount))
         return size.byteCount(
             adding: fixedLength + summaryLength, keyLength: key.bytes.count, sharedWithBefore: shared)
     }
 
-    /// Whether a node of ascending keys ends before another cell of this key and a summary of so many bytes.
+    /// Whether a node of ascending keys is filled before another cell of this key and a summary of this length.
     func isFilled(before key: StoredKey, summaryLength: Int, capacity: Int) -> Bool {
         byteCount(adding: key, summaryLength: summaryLength)
             > NodeLayout.filledLength(behind: slotCount, capacity: capacity)
@@ -103,7 +103,7 @@ struct NodeWriter {
         }
     }
 
-    /// Adds a leaf's cells with changes in the order of their slots.
+    /// Adds a leaf's cells with changes, which are in the order of their slots.
     mutating func append(_ view: NodeView, _ changes: [CellChange]) throws {
         slots.reserveCapacity(view.slotCount + changes.count)
         var next = 0
@@ -184,28 +184,28 @@ struct NodeWriter {
         }
     }
 
-    /// The key of a cell, with all its bytes.
+    /// A cell's key in its stored form.
     func storedKey(at slot: Int) -> StoredKey {
         StoredKey(bytes: Array(cells[slots[slot].keyStart..<slots[slot].end]), isLong: slots[slot].hasLongKey)
     }
 
-    /// Some of the cells, which fit into one node of so many bytes.
+    /// Cells that fit into one node, and the node's length in bytes.
     struct Cut {
         var slots: Range<Int>
         var byteCount: Int
     }
 
-    /// How to split cells that do not fit into one node: into filled nodes when all were added at the end, so that ascending
-    /// keys leave filled nodes; otherwise into nodes of equal size.
+    /// Splits cells that don't fit into one node: into filled nodes if keys were only added at the end, so that
+    /// ascending keys leave filled nodes; otherwise into nodes of equal size.
     func cuts(capacity: Int, fillsNodes: Bool) -> [Cut] {
         if fillsNodes { return cuts(wanted: .max) { NodeLayout.filledLength(behind: $0, capacity: capacity) } }
         let full = cuts(wanted: .max) { _ in capacity }
-        // A node's first keys share nothing with those of the node before, so that equal parts may be more.
+        // A node's first keys share nothing with those of the node before, so that equal parts may be more parts.
         let equal = cuts(wanted: byteCount / full.count) { _ in capacity }
         return equal.count > full.count ? full : equal
     }
 
-    /// Parts that end when they have so many bytes, or would have more than they may with another cell behind so many.
+    /// Parts that end when they have `wanted` bytes, or would exceed `most` with another cell.
     private func cuts(wanted: Int, most: (_ slotCount: Int) -> Int) -> [Cut] {
         var cuts: [Cut] = []
         var first = 0

@@ -1,9 +1,10 @@
-/// Bytes with some room behind them are copied and compared in whole words, since a call for each few bytes would cost more than they do.
+/// Copies and compares bytes in whole words, for which they have padding behind them: a call for every few bytes would
+/// cost more than the bytes themselves.
 enum PaddedBytes {
-    /// How many bytes there must be behind those that are copied, at both places, and behind those that are compared.
+    /// The padding needed behind copied bytes, at both places, and behind compared bytes.
     static let padding = 32
 
-    /// Copies so many bytes, and up to 32 more.
+    /// Copies `count` bytes, and up to 32 more.
     @inline(__always)
     static func copy(_ count: Int, from source: UnsafeRawPointer, to target: UnsafeMutableRawPointer) {
         var offset = 0
@@ -14,7 +15,7 @@ enum PaddedBytes {
         } while offset < count
     }
 
-    /// How many bytes are the same at the start of two byte strings, so many of them at most.
+    /// The length of the common prefix of two byte strings, at most `limit`.
     @inline(__always)
     static func commonPrefixLength(_ left: UnsafeRawPointer, _ right: UnsafeRawPointer, upTo limit: Int) -> Int {
         var offset = 0

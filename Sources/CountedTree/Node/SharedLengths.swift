@@ -1,14 +1,14 @@
-/// How many bytes each of a node's keys shares with its base, given how many it shares with the key before. Keys ascend,
-/// so it is the least of these numbers, from the key after the base on.
+/// Computes the length that each of a node's keys shares with its base from the lengths that keys share with the key
+/// before. Keys ascend, so it's the minimum of these lengths over the keys behind the base.
 struct SharedLengths {
-    /// For each bit, what the latest key whose number has it as its lowest one shares with its base. They are read and written in
-    /// memory: an array costs an allocation, and a lane of a register is slow to reach.
+    /// For each bit, the length that a key shares with its base: the latest key in whose number it is the lowest set
+    /// bit. Read and written in memory: an array costs an allocation, and a lane of a register is slow to reach.
     private var lengths = SIMD32<UInt16>()
     private var count = 0
 
     init() {}
 
-    /// Of so many keys, given what each shares with its base.
+    /// The state after `count` keys, given the length that each shares with its base.
     init(count: Int, sharedLength: (_ number: Int) throws -> Int) rethrows {
         self.count = count
         var number = count - 1
@@ -21,13 +21,13 @@ struct SharedLengths {
         }
     }
 
-    /// What the next key would share with its base. O(1) amortized.
+    /// The length that the next key would share with its base. O(1) amortized.
     @inline(__always)
     func next(_ withKeyBefore: Int) -> Int {
         withUnsafeBytes(of: lengths) { Int(Self.next(withKeyBefore, count, $0)) }
     }
 
-    /// The same for a key that is added.
+    /// Adds a key; returns the length that it shares with its base. O(1) amortized.
     @inline(__always)
     mutating func append(_ withKeyBefore: Int) -> Int {
         let length = withUnsafeMutableBytes(of: &lengths) { lengths in

@@ -1,4 +1,4 @@
-/// A node store over another that it never touches: what is written or freed here stays in memory.
+/// A node store over another one: what is written or freed here stays in memory until the fork is published.
 ///
 /// Unsaved edits, a read-only store and the working state of an update are forks; dropping the fork drops them.
 package final class ForkNodeStore: NodeStore {
@@ -10,9 +10,9 @@ package final class ForkNodeStore: NodeStore {
     private let base: any NodeStore
     private var changes: [NodeNumber: Change] = [:]
     package private(set) var nextNode: NodeNumber
-    /// The number of the next new node, and what is added to it for the one after it. Nil: they are numbered without gaps.
+    /// The number of the next new node, and the step to the one after it; nil if new nodes are numbered without gaps.
     private var numbering: (next: NodeNumber, step: NodeNumber)?
-    /// The base's nodes for another thread, once they were asked for.
+    /// The base's nodes for another thread, cached when first asked for.
     private var otherBase: (any NodeStore)?
 
     /// The base must stay as it is until the fork is published or dropped.
@@ -21,8 +21,8 @@ package final class ForkNodeStore: NodeStore {
         self.nextNode = base.nextNode
     }
 
-    /// One of several forks over the same nodes, which are all published to the first one's base: no two of them give a new node the
-    /// same number.
+    /// One of `count` forks over the same nodes, which are all published to one store: no two of them give a new node
+    /// the same number.
     init(over base: any NodeStore, number: Int, of count: Int) {
         self.base = base
         nextNode = base.nextNode
@@ -62,7 +62,7 @@ package final class ForkNodeStore: NodeStore {
         base.prefetch(changes.isEmpty ? nodes : nodes.filter { changes.index(forKey: $0) == nil })
     }
 
-    /// The same changes over another base, which has just the nodes that this one's has.
+    /// A fork with the same changes over another base, which must have the same nodes as this one's.
     package func rebased(over base: any NodeStore) -> ForkNodeStore {
         let fork = ForkNodeStore(over: base)
         fork.changes = changes
@@ -70,7 +70,7 @@ package final class ForkNodeStore: NodeStore {
         return fork
     }
 
-    /// The same into the fork that this one is made over, which cannot fail. O(k).
+    /// Publishes the changes to a fork that has the nodes of this one's base; can't fail. O(k) for k nodes.
     package func publish(to fork: ForkNodeStore) {
         for (node, change) in changes {
             if case .freed = change, node >= fork.nextNode { continue }
@@ -79,8 +79,8 @@ package final class ForkNodeStore: NodeStore {
         fork.nextNode = max(fork.nextNode, nextNode)
     }
 
-    /// Writes all that the fork holds into its base, or into a store that continues its base, in the order of node
-    /// numbers. O(k log k) for k nodes. Stores in memory throw nothing.
+    /// Writes all changes into the base, or into a store that continues it, in the order of node numbers. O(k log k)
+    /// for k nodes. Stores in memory throw nothing.
     package func publish(to store: any NodeStore) throws {
         var nodes: [(node: NodeNumber, bytes: [UInt8]?)] = []
         nodes.reserveCapacity(changes.count)

@@ -7,7 +7,7 @@ package final class MemoryNodeStore: NodeStore {
 
     package var nextNode: NodeNumber { NodeNumber(nodes.count) }
 
-    /// Nodes that are in use.
+    /// The number of nodes in use.
     package var nodeCount: Int { nodes.count { $0 != nil } }
 
     package func read(_ node: NodeNumber, _ body: (RawSpan) throws -> Void) throws {
