@@ -190,7 +190,7 @@ import FetchIndexValues
         _ arrangement: Arrangement, threads: Int
     ) throws {
         var generator = SeededGenerator(seed: UInt64(threads))
-        var files = Self.files(TestSettings.isLong ? 40_000 : 20_000, arrangement, &generator)
+        var files = Self.files(40_000, arrangement, &generator)
         let container = try container(threads: threads)
         try insert(files, into: container)
         let context = container.newContext()
@@ -215,7 +215,7 @@ import FetchIndexValues
                     "\(place), by \(key)")
             }
         }
-        let rounds = TestSettings.isLong ? 26 : 9
+        let rounds = TestSettings.isLong ? 26 : 5
         for round in 0..<rounds {
             let condition = try Self.condition(files, &generator)
             let plan = try container.plan(OrderDefinition(entity: "File", predicate: condition.predicate))
@@ -224,7 +224,7 @@ import FetchIndexValues
             try check(condition, "\(arrangement), round \(round): \(condition.predicate), \(plan.rowsRead)")
         }
         if arrangement != .shuffled { #expect(skipping > rounds / 4, "\(arrangement)") }
-        for round in 0..<(TestSettings.isLong ? 10 : 4) {
+        for round in 0..<(TestSettings.isLong ? 10 : 2) {
             let condition = try Self.condition(files, &generator)
             for _ in 0..<3 {
                 let (index, other) = (
