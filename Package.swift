@@ -34,6 +34,13 @@ extension Target {
     }
 }
 
+extension Target.Dependency {
+    /// A product of another package that only tools need.
+    static func ofTools(_ name: String, package: String) -> Target.Dependency {
+        .product(name: name, package: package, condition: .when(traits: ["Tools"]))
+    }
+}
+
 let package = Package(
     name: "FetchIndex",
     platforms: [.macOS(.v15)],
@@ -44,6 +51,11 @@ let package = Package(
         .executable(name: "fetchindex-follow", targets: ["FetchIndexFollowTool"]),
         // Scripts/benchmark runs it.
         .executable(name: "benchmark-page", targets: ["FetchIndexBenchmarkPage"]),
+    ],
+    // Without it, as `traits: []` of a package that uses the library alone says, none of the packages below is fetched.
+    traits: [
+        .trait(name: "Tools", description: "The command-line tools, the report and the server of the live page"),
+        .default(enabledTraits: ["Tools"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -132,7 +144,7 @@ let package = Package(
             dependencies: [
                 "FetchIndex", "FetchIndexCountedTree", "FetchIndexModels", "FetchIndexOrderCaches",
                 "FetchIndexPlatform", "FetchIndexPredicates", "FetchIndexRecords", "FetchIndexValues",
-                .product(name: "Mustache", package: "swift-mustache"),
+                .ofTools("Mustache", package: "swift-mustache"),
             ],
             path: "Sources/Inspection", exclude: ["Server"],
             resources: ["report.mustache", "live.mustache", "store.mustache", "card.mustache", "report.css"].map {
@@ -145,7 +157,7 @@ let package = Package(
             dependencies: [
                 "FetchIndex", "FetchIndexInspection", "FetchIndexModels", "FetchIndexOrderCaches",
                 "FetchIndexPlatform", "FetchIndexPredicates", "FetchIndexRecords",
-                .product(name: "FlyingSocks", package: "FlyingFox"),
+                .ofTools("FlyingSocks", package: "FlyingFox"),
             ],
             path: "Sources/Inspection/Server",
             resources: ["basics.js", "list.js", "overview.js", "rows.js", "search.js", "page.js", "page.css"].map {
@@ -168,21 +180,21 @@ let package = Package(
             dependencies: [
                 "FetchIndex", "FetchIndexCatalogues", "FetchIndexInspection", "FetchIndexModels",
                 "FetchIndexOrderCaches", "FetchIndexPlatform", "FetchIndexRecords",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .ofTools("ArgumentParser", package: "swift-argument-parser"),
             ], path: "Sources/Tools/fetchindex", swiftSettings: strict),
         // `fetchindex browse` runs it
         .executableTarget(
             name: "FetchIndexBrowseTool",
             dependencies: [
                 "FetchIndex", "FetchIndexInspection", "FetchIndexInspectionServer", "FetchIndexPlatform",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .ofTools("ArgumentParser", package: "swift-argument-parser"),
             ], path: "Sources/Tools/fetchindex-browse", swiftSettings: strict),
         // `fetchindex follow` runs it: the tool for jobs does not link libpq
         .executableTarget(
             name: "FetchIndexFollowTool",
             dependencies: [
                 "FetchIndex", "FetchIndexInspection", "FetchIndexPlatform", "FetchIndexPostgresSource",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .ofTools("ArgumentParser", package: "swift-argument-parser"),
             ], path: "Sources/Tools/fetchindex-follow", swiftSettings: strict),
         // writes the page of a run of the benchmarks
         .executableTarget(

@@ -25,7 +25,7 @@ import Testing
             import PackageDescription
             let package = Package(
                 name: "Neighbour", platforms: [.macOS(.v15)],
-                dependencies: [.package(name: "FetchIndex", path: "\(root.path)")],
+                dependencies: [.package(name: "FetchIndex", path: "\(root.path)", traits: [])],
                 targets: [
                     \(targets)
                     .target(name: "App", dependencies: [.product(name: "FetchIndex", package: "FetchIndex")]),
@@ -37,5 +37,7 @@ import Testing
         let shell = "swift package --package-path \"$1\" show-dependencies 2>&1"
         let result = try TemporaryFolder.run("sh", ["-c", shell, "sh", folder.path])
         #expect(result.status == 0, "\(result.output.suffix(2000))")
+        // A program that uses the library alone fetches nothing that only the tools need.
+        #expect(!files.fileExists(atPath: folder.path + "/.build/checkouts"), "\(result.output.suffix(2000))")
     }
 }
