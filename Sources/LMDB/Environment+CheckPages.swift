@@ -1,11 +1,11 @@
 extension Environment {
-    /// Writers may replace a state before it is pinned, but hardly so many times.
+    /// The number of attempts to pin a state. A writer may replace it before it's pinned, but hardly this often.
     private static let pinningTries = 100
 
     /// Walks over all pages of the newest state of an environment without opening a table: LMDB reads no page of it.
-    /// Others may read and write during the walk: a read transaction keeps the pages of the state as they are. O(pages).
+    /// Others may read and write meanwhile: a read transaction pins the pages of the state. O(pages).
     ///
-    /// Throws `DataFileError` when the file cannot be opened.
+    /// Throws `DataFileError` if the file can't be opened.
     package static func checkPages(at path: String, expecting tables: [TableDescription]) throws -> PageReport {
         let environment = try openExisting(at: path)
         for _ in 0..<pinningTries {
@@ -20,7 +20,8 @@ extension Environment {
         throw DataFileError.damaged("its data.mdb does not contain the newest transaction of its lock.mdb")
     }
 
-    /// For writing, so that no other opening of the path in this process is refused; for reading where it must be.
+    /// Opens for writing, so that other openings of the path in this process aren't refused; for reading only if
+    /// writing isn't allowed.
     private static func openExisting(at path: String) throws -> Environment {
         var options = Options()
         options.creates = false

@@ -2,18 +2,19 @@ internal import FetchIndexPlatform
 internal import CFetchIndexLMDB
 
 extension Environment {
-    /// How the pages of a copy stand.
+    /// The arrangement of a copy's pages.
     package enum CopyKind: Sendable {
-        /// One after the other, without those that hold nothing.
+        /// Pages in sequence, without free ones.
         case compact
-        /// As in the original.
+        /// Pages as in the original.
         case plain
     }
 
-    /// Writes the newest state to a file, while writers go on. The copy is a reader as long as it takes. O(pages).
-    /// mdb_env_copyfd2
+    /// Writes the newest state to a file, while writers go on. The copy counts as a reader as long as it takes.
+    /// O(pages). mdb_env_copyfd2
     package func copy(_ kind: CopyKind, to file: CInt) throws {
-        // Counted, so that the map is not moved; and what another process has grown is taken over before LMDB looks.
+        // The transaction is counted, so that the map doesn't move; and the map follows what another process has grown
+        // before LMDB reads it.
         let transaction = try beginRead()
         let flags = kind == .compact ? UInt32(MDB_CP_COMPACT) : 0
         try check(FileSizeLimit.withoutSignal { mdb_env_copyfd2(handle, file, flags) })
@@ -43,23 +44,23 @@ extension Environment {
         }
     }
 
-    /// Bytes by which a small transaction may lengthen a file.
+    /// The number of bytes by which a small transaction may lengthen a file.
     private static let roomToWrite = 1 << 20
 
-    /// What a compaction did.
+    /// The result of a compaction.
     package struct Compaction: Sendable {
         package let bytesBefore: Int
         package let bytesAfter: Int
     }
 
-    /// The folder's environment is open in a process.
+    /// Thrown if a process has the folder's environment open.
     package struct InUse: Error {
         package let process: Int
     }
 
-    /// Puts a compact copy of a folder's data file in its place. Throws `InUse` when any process has the environment
-    /// open: it would go on with the old file. An opening during the compaction waits. A process that dies leaves the old file or
-    /// the new one.
+    /// Replaces a folder's data file by a compact copy. Throws `InUse` if any process has the environment open, because
+    /// it would go on with the old file. An opening during the compaction waits. If the process dies, the old file or
+    /// the new one remains.
     package static func compact(at path: String) throws -> Compaction {
         guard let real = realpath(path, nil) else { throw LMDBError(rawValue: errno) }
         defer { free(real) }
@@ -84,8 +85,8 @@ extension Environment {
         }
     }
 
-    /// Gives the new file the data file's name. The lock file still tells of the old file's transactions: it is made
-    /// unusable before, and anew by LMDB after, so that nobody reads the new file by it, whenever this process dies.
+    /// Gives the new file the data file's name. The lock file still describes the old file's transactions. So it's made
+    /// unusable before, and LMDB makes it anew afterwards: nobody reads the new file by it, whenever this process dies.
     private static func replaceFile(
         with copy: consuming NewFile, _ path: String, _ lock: borrowing EnvironmentLock
     ) throws {
@@ -102,7 +103,7 @@ extension Environment {
         }
     }
 
-    /// Throws unless both files have the same tables with as many entries.
+    /// Throws unless both files have the same tables with equal numbers of entries.
     private static func compareTables(_ old: String, _ new: String) throws {
         let sizes = try [old, new].map { file in
             try withHandle(file, flags: alone) { handle in
@@ -135,7 +136,7 @@ extension Environment {
         return sizes
     }
 
-    /// Opens a data file by its own name, without a lock: the caller holds the environment alone.
+    /// Flags that open a data file by its own name, without a lock: the caller has the environment alone.
     private static var alone: UInt32 { UInt32(MDB_NOSUBDIR | MDB_RDONLY | MDB_NOLOCK | MDB_NOTLS) }
 
     private static func withHandle<Value>(
@@ -155,8 +156,8 @@ extension Environment {
     }
 }
 
-/// The lock that each process with an environment shares, held alone: no other process has it open, and who opens it
-/// waits. LMDB locks the first byte of the lock file. fcntl
+/// The lock that all processes with an open environment share, held exclusively: no other process has it open, and one
+/// that opens it waits. LMDB locks the first byte of the lock file. fcntl
 private struct EnvironmentLock: ~Copyable {
     private let file: OpenFile
 
@@ -173,8 +174,8 @@ private struct EnvironmentLock: ~Copyable {
         file = opened
     }
 
-    /// Takes away the mark by which LMDB knows its lock file. LMDB makes the file anew for the first process that opens
-    /// the environment; one that waited and is let in as a second refuses the file.
+    /// Clears the magic number of the lock file. LMDB makes the file anew for the first process that opens the
+    /// environment; a process that waited, and is let in second, refuses the file.
     func spoil() throws(LMDBError) {
         var mark: UInt32 = 0
         let descriptor = file.descriptor

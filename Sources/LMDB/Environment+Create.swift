@@ -7,10 +7,10 @@ extension Environment {
 
     /// Creates an empty data file in a folder that has none.
     ///
-    /// LMDB makes its file in place and syncs it with the first commit: a power loss before that may leave a file that
-    /// is neither empty nor an environment, and that nothing can open. So it is made in a folder of its own, and gets
-    /// its name when it is whole and on disk. A lock on the folder keeps others from doing the same; what a process
-    /// left that was killed before that is taken out by the next.
+    /// LMDB creates its file in place and syncs it with the first commit: a power loss before that may leave a file
+    /// that is neither empty nor an environment, and that nothing can open. So the file is created in a folder of its
+    /// own, and gets its name when it's complete and on disk. A lock on the folder keeps others from doing the same.
+    /// The next process removes what a killed one left.
     static func createDataFile(inFolder folder: String, _ options: Options) throws {
         try DataFile.requirePlainFiles(["data.mdb", "lock.mdb"], inFolder: folder)
         let path = folder + "/data.mdb"
@@ -39,10 +39,10 @@ extension Environment {
         if rename(temporaryFolder + "/data.mdb", path) != 0 { throw LMDBError(rawValue: errno) }
     }
 
-    /// Gives the lock file its room on the disk. LMDB writes to it through a map: where the disk has no room for a page
-    /// then, the process would die of SIGBUS. A user who may not write the file reads without it.
+    /// Reserves space on the disk for the lock file. LMDB writes to it through a map: if the disk has no space for a
+    /// page then, the process dies of SIGBUS. A user who may not write the file reads without it.
     ///
-    /// The path must not be open in this process, whose locks on the file would be dropped.
+    /// The path must not be open in this process: closing the file would drop the process's locks on it.
     static func reserveLockFile(inFolder folder: String, _ options: Options) throws {
         #if os(Linux)
             let file: OpenFile
@@ -63,8 +63,8 @@ extension Environment {
         #endif
     }
 
-    /// Puts the names of the folder and of its data file on disk: syncing a file does not. The creator of an environment
-    /// does it before the commit that tells others that it exists. fsync
+    /// Syncs the names of the folder and of its data file, which syncing the file doesn't. The creator of an
+    /// environment does this before the commit that tells others that it exists. fsync
     package func syncNames() throws {
         try withSystemErrors {
             for folder in [path, path + "/.."] { try OpenFile(folder, O_RDONLY | O_DIRECTORY).sync() }
@@ -76,13 +76,15 @@ extension Environment {
     private static let looks = 100
     private static let pauseInMicroseconds: UInt32 = 1000
 
-    /// Whether the lock file tells of the newest transaction in the data file, by which LMDB chooses the state that it
-    /// reads and writes on.
+    /// Whether the lock file has the number of the newest transaction in the data file, by which LMDB chooses the state
+    /// that it reads and writes on.
     ///
     /// The first process that opens an environment resets the lock file to transaction 0, and writes the number a
-    /// moment later. If it dies or fails in between, a process that waited for it reads the 0, and would overwrite the newest
-    /// commits. That process must close the environment, so that another opening is the first again. A writer that died after it wrote its meta page, and before it
-    /// wrote the lock file, leaves a number that is one too small. LMDB corrects it when it finds that writer's lock.
+    /// moment later. If it dies or fails in between, a process that waited for it reads the 0, and would overwrite the
+    /// newest commits. That process must close the environment, so that another opening is the first again.
+    ///
+    /// A writer that died after it wrote its meta page, and before it wrote the lock file, leaves a number that is one
+    /// too small. LMDB corrects it when it finds that writer's lock.
     static func knowsNewest(_ handle: OpaquePointer, _ options: Options) -> Bool {
         if filesAgree(handle) { return true }
         if options.isReadOnly { return false }
@@ -92,8 +94,8 @@ extension Environment {
         return filesAgree(handle)
     }
 
-    /// Compared several times, because a writer may be between writing its meta page and the lock file. Errors are left to
-    /// the reads and writes that follow.
+    /// Compares several times, because a writer may be between writing its meta page and the lock file. Leaves errors
+    /// to the reads and writes that follow.
     private static func filesAgree(_ handle: OpaquePointer) -> Bool {
         for _ in 0..<looks {
             var transaction: OpaquePointer?
@@ -109,8 +111,8 @@ extension Environment {
         return false
     }
 
-    /// Programs that this process starts do not get the data file. False when the file has a standard descriptor, into
-    /// which the process could print. mdb_env_get_fd
+    /// Keeps the data file from programs that this process starts. Returns false if the file has a standard descriptor,
+    /// into which the process could print. mdb_env_get_fd
     static func closeWhenExecuting(_ handle: OpaquePointer) throws(LMDBError) -> Bool {
         var file: CInt = -1
         try check(mdb_env_get_fd(handle, &file))

@@ -9,24 +9,23 @@ package import Synchronization
 package final class Environment: Sendable {
     /// How much of a commit has reached the disk when `commit()` returns.
     package enum Durability: UInt8, Sendable {
-        /// All of it.
+        /// The whole commit.
         case full
-        /// All but its meta page, which is synced with the next commit: a power loss may undo the last commit, but damages
-        /// none. MDB_NOMETASYNC
+        /// All but the commit's meta page, which is synced with the next commit: a power loss may undo the last commit,
+        /// but damages none. MDB_NOMETASYNC
         case relaxed
-        /// What the operating system chose to write, in any order: a power loss may leave no environment at all.
-        /// MDB_NOSYNC
+        /// What the operating system has written, in any order: a power loss may leave no valid environment. MDB_NOSYNC
         case none
     }
 
     package struct Options: Sendable {
         package var durability = Durability.full
         package var isReadOnly = false
-        /// Whether a missing folder or file, or an empty file, becomes an environment; not when `isReadOnly`.
+        /// Whether a missing folder or file, or an empty file, becomes an environment; ignored if `isReadOnly`.
         package var creates = true
         /// The size of the map, in bytes; by default `reservation`. If the system refuses, the map is smaller.
         package var mapSize: Int?
-        /// Asked before LMDB reads the file.
+        /// Checks the newest state before LMDB reads the file.
         package var witness: Witness?
         package var maximumTables: UInt32 = 16
         package var maximumReaders: UInt32 = 510
@@ -36,35 +35,36 @@ package final class Environment: Sendable {
 
     package let path: String
     package let isReadOnly: Bool
-    /// The data file that it has open.
+    /// The open data file.
     let dataFile: FileIdentity
-    /// Nil when it was opened without a lock.
+    /// The open lock file; nil if the environment was opened without a lock.
     let lockFile: FileIdentity?
-    /// The folder when the files were last seen in place, if each change since then shows in it.
+    /// The folder's state when the files were last seen in place, if every later change shows in it.
     let folderInPlace = Mutex<FolderState?>(nil)
     /// Whether the file's pages are as long as the system's, so that addresses in the map tell where pages begin.
     let hasSystemPages: Bool
-    /// Which opening in this process it is.
+    /// The number of this opening in the process.
     private let opening: UInt64
     private let gate: FolderGate
     // An MDB_env may be used from any thread; it is closed once, under the gate's lock.
     nonisolated(unsafe) let handle: OpaquePointer
-    /// Transactions that are open in this process: the map may only be resized when there are none.
+    /// The number of open transactions in this process: the map may only be resized if no other one is open.
     let openTransactions = Mutex(0)
     let openTables = Mutex<[String: Table]>([:])
-    /// Whether the write transaction has written anything; there is one at a time.
+    /// Whether the write transaction has written anything; only one exists at a time.
     let hasWritten = Atomic(false)
-    /// Whether files of the process may not grow without limit, as the write transaction found at its beginning.
+    /// Whether the process has a file size limit, as found at the beginning of the write transaction.
     let hasFileSizeLimit = Atomic(false)
     /// Whether a write found the map full since it last grew.
     let isMapFull = Atomic(false)
-    /// The threads on which its user has begun to write: another writer on one of them would wait for itself.
+    /// The threads on which a user of the environment has begun to write: another writer on one of them would wait for
+    /// itself.
     package let writerThreads = Mutex<[UInt]>([])
-    /// Whether the system refused to map the file again: nothing can be read or written any more.
+    /// Whether the system refused to map the file again: then nothing can be read or written.
     let hasLostMap = Atomic(false)
 
-    /// The environment at a folder; created when it is missing, unless `options` say otherwise. Throws `DataFileError`
-    /// when LMDB cannot open the files safely.
+    /// Opens the environment in a folder, and creates it if it's missing, unless `options` say otherwise. Throws
+    /// `DataFileError` if LMDB can't open the files safely.
     package static func open(at path: String, options: Options = Options()) throws -> Environment {
         if !options.isReadOnly && options.creates && mkdir(path, 0o700) != 0 && errno != EEXIST {
             throw LMDBError(rawValue: errno)
@@ -93,22 +93,23 @@ package final class Environment: Sendable {
 
     deinit { EnvironmentRegistry.close(opening: opening, gate) }
 
-    /// Free descriptors that an opening demands: it takes three, writers need one or two for their locks, and the Swift runtime ends
-    /// the process if it does not get some of its own when a task first waits (epoll, eventfd, timerfd).
+    /// The free descriptors that an opening demands. It takes three; writers need one or two for their locks; and the
+    /// Swift runtime ends the process if it gets none of its own when a task first waits (epoll, eventfd, timerfd).
     private static let reservedDescriptors = 10
     private static let staleLockFile =
         "lock.mdb and data.mdb disagree on the newest transaction, and another process has the store open; close it in all processes"
-    /// How often opening is tried while another process is opening or replacing the files, and how long each attempt waits
-    /// for its lock.
+    /// The maximum number of attempts to open while another process opens or replaces the files, and how long each
+    /// attempt waits for its lock.
     private static let maximumAttempts = 12
     private static let turn = Duration.milliseconds(500)
 
-    /// Another process was opening or replacing the files, or died while it did. The reason is thrown if all retries fail.
+    /// Another process was opening or replacing the files, or died while it did. `reason` is thrown if all attempts
+    /// fail.
     private struct Unsettled: Error {
         let reason: any Error
     }
 
-    /// An open environment, and the files that it has; no lock file when it was opened without a lock.
+    /// An open environment and its files; the lock file is nil if it was opened without a lock.
     struct Opened {
         let handle: OpaquePointer
         let dataFile: FileIdentity
@@ -120,7 +121,7 @@ package final class Environment: Sendable {
     /// Retries are serialized, so that one of them can lock the lock file exclusively.
     static func openHandle(at path: String, options: Options) throws -> Opened {
         try reserveLockFile(inFolder: path, options)
-        // Where the lock file cannot be written, LMDB goes without it.
+        // On a read-only file system LMDB can't write the lock file, and goes without it.
         var isLocking = !(options.isReadOnly && access(path, W_OK) != 0 && errno == EROFS)
         var tries = 0
         var folder: OpenFile?
@@ -143,7 +144,7 @@ package final class Environment: Sendable {
                     usleep(.random(in: 1000...20_000))
                     try DataFile.checkFiles(inFolder: path, creates: false, options.witness)
                     if folder == nil { folder = try? OpenFile(path, O_RDONLY | O_DIRECTORY) }
-                    // A foreign lock must not block the opening: then it is tried without one.
+                    // A foreign lock must not block the opening: after the wait it's tried without the lock.
                     _ = try folder?.lock(until: .now + turn)
                 default: throw error
                 }
@@ -172,7 +173,7 @@ package final class Environment: Sendable {
         case .relaxed: flags |= UInt32(MDB_NOMETASYNC)
         case .none: flags |= UInt32(MDB_NOSYNC)
         }
-        // LMDB does not say which lock file it has open, and may have waited long for it.
+        // LMDB doesn't tell which lock file it has open, and may have waited long for it.
         func lockFile() throws -> FileIdentity? {
             isLocking ? try FileIdentity(ofPath: path + "/lock.mdb") : nil
         }
@@ -182,7 +183,7 @@ package final class Environment: Sendable {
         if code == MDB_INVALID { throw Unsettled(reason: LMDBError.invalidFile) }
         try check(code)
         let opened = Opened(handle: handle, dataFile: try dataFile(of: handle), lockFile: try lockFile())
-        // A read-only opening opens the data file before it locks: the file may have been replaced between.
+        // A read-only opening opens the data file before it locks: the file may have been replaced in between.
         let named = try FileIdentity(ofPath: path + "/data.mdb")
         if named == nil { throw LMDBError(rawValue: ENOENT) }
         if named != opened.dataFile || lockFileBefore != opened.lockFile
@@ -191,7 +192,7 @@ package final class Environment: Sendable {
             throw Unsettled(
                 reason: DataFileError.damaged("its files were replaced again and again while it was opened"))
         }
-        // Another thread may have closed a standard descriptor between.
+        // Another thread may have closed a standard descriptor in between.
         guard try closeWhenExecuting(handle) else { throw Unsettled(reason: LMDBError.badDescriptor) }
         if isLocking {
             if !knowsNewest(handle, options) { throw Unsettled(reason: DataFileError.damaged(staleLockFile)) }
@@ -200,8 +201,8 @@ package final class Environment: Sendable {
         return opened
     }
 
-    /// Throws `EnvironmentMoved` when the path no longer leads to the files that are open: others would open the folder
-    /// without knowing of this process. Costs one stat where the folder has not changed for some seconds, else three.
+    /// Throws `EnvironmentMoved` if the path no longer leads to the open files: others would open the folder without
+    /// knowing of this process. Costs one stat if the folder hasn't changed for some seconds, otherwise three.
     package func requireInPlace() throws {
         let folder = FolderState(ofPath: path)
         if let folder, folderInPlace.withLock({ $0 == folder }) { return }
@@ -222,8 +223,8 @@ package final class Environment: Sendable {
 }
 
 extension Environment {
-    /// Frees the places of dead readers. A lock file that was cut off while others held it counts readers that it has
-    /// no room for. mdb_reader_check
+    /// Frees the slots of dead readers. A lock file that was truncated while others held it counts more readers than it
+    /// has room for. mdb_reader_check
     private static func freeDeadReaders(of handle: OpaquePointer) throws {
         var info = MDB_envinfo()
         guard mdb_env_info(handle, &info) == MDB_SUCCESS, info.me_numreaders <= info.me_maxreaders else {
@@ -236,7 +237,7 @@ extension Environment {
     package struct Information: Sendable {
         package let mapSize: Int
         package let pageSize: Int
-        /// Pages up to the end of the used part of the file.
+        /// The number of pages up to the end of the used part of the file.
         package let usedPages: Int
         package let lastTransaction: Int
         package let readers: Int
@@ -261,7 +262,7 @@ extension Environment {
     /// A reader of the environment in any process: mdb_reader_list.
     package struct Reader: Sendable {
         package let process: Int
-        /// The transaction that the reader pins; nil when it is parked without one.
+        /// The transaction that the reader pins; nil if it's parked without one.
         package let transaction: Int?
     }
 

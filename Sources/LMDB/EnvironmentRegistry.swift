@@ -2,16 +2,17 @@ internal import FetchIndexPlatform
 internal import CFetchIndexLMDB
 internal import Synchronization
 
-/// The environments that this process has open, by their files.
+/// The environments that this process has open, found by their files.
 ///
-/// This is the package's one global state, and it is LMDB's: closing a second environment of a lock file would drop the
-/// process's locks on it. A path would not tell: its folder may have been renamed, or deleted and created again.
+/// This is the package's one global state, and it's LMDB's: closing a second environment of a lock file would drop the
+/// process's locks on it. A path doesn't identify an environment: its folder may have been renamed, or deleted and
+/// created again.
 enum EnvironmentRegistry {
     private struct Entry {
         weak var environment: Environment?
         // Closed once, under the gate's lock and the registry's.
         nonisolated(unsafe) let handle: OpaquePointer
-        /// Tells one opening of a file from the next, whose handle may have the same address.
+        /// Distinguishes the openings of a file, whose handles may have the same address.
         let opening: UInt64
         let gate: FolderGate
         let dataFile: FileIdentity
@@ -21,7 +22,7 @@ enum EnvironmentRegistry {
     private enum Found: Sendable {
         case nothing
         case open(Environment)
-        /// One of the two files belongs to an open environment, the other does not.
+        /// One of the two files belongs to an open environment, the other doesn't.
         case moved(Environment?)
     }
 
@@ -53,7 +54,7 @@ enum EnvironmentRegistry {
     /// The number of environments that are open now.
     static var openCount: Int { state.withLock { $0.entries.count } }
 
-    /// Makes the environment where the options say so, and opens it. Other folders' openings do not wait for it.
+    /// Opens an environment, and creates it if the options say so. Openings of other folders don't wait for it.
     static func open(at path: String, options: Environment.Options) throws -> Environment {
         // The environment is returned out of the locked scope, because releasing it takes the same locks.
         let found: Found = try withGate(ofFolder: path) { gate in
@@ -78,7 +79,7 @@ enum EnvironmentRegistry {
         return environment
     }
 
-    /// Runs a body while no environment of a folder is open in this process, or can be opened.
+    /// Runs a body while this process has no environment of a folder open, and can't open one.
     static func withClosedEnvironment<Value: Sendable>(at path: String, _ body: () throws -> Value) throws -> Value {
         var found = Found.nothing  // released after the locks
         return try withGate(ofFolder: path) { gate in
@@ -129,7 +130,7 @@ enum EnvironmentRegistry {
     }
 }
 
-/// Lets one at a time open, close or compact the environment of a folder.
+/// Lets one thread at a time open, close or compact the environment of a folder.
 final class FolderGate: Sendable {
     let lock = Mutex(())
 }
@@ -138,14 +139,14 @@ private struct WeakGate {
     weak var gate: FolderGate?
 }
 
-/// The path is open in this process for reading only.
+/// Thrown for an opening to write, if the path is open in this process for reading only.
 package struct EnvironmentIsReadOnly: Error, CustomStringConvertible {
     package let path: String
     package var description: String { "\(path) is already open read-only in this process" }
 }
 
-/// The path no longer leads to the files that this process opened there, or one of its files is open without the other.
-/// What was opened can still be read.
+/// Thrown if the path no longer leads to the files that this process opened there, or if only one of its two files is
+/// open. The open files can still be read.
 package struct EnvironmentMoved: Error, CustomStringConvertible {
     package let path: String
     package var description: String { "its files were moved or replaced while this process had them open" }

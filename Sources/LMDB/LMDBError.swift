@@ -14,12 +14,13 @@ package struct LMDBError: Error, RawRepresentable, Hashable, Sendable {
     package static let permissionDenied = LMDBError(rawValue: EACCES)
     package static let badDescriptor = LMDBError(rawValue: EBADF)
     package static let busy = LMDBError(rawValue: EBUSY)
-    /// What a compact copy says of a page that is neither used nor free.
+    /// The error of a compact copy for a page that is neither used nor free.
     package static let leaked = LMDBError(rawValue: MDB_INCOMPATIBLE)
     package static let readOnlyFileSystem = LMDBError(rawValue: EROFS)
     package static let badTransaction = LMDBError(rawValue: MDB_BAD_TXN)
     package static let tableNotFound = LMDBError(rawValue: MDB_NOTFOUND)
-    /// The meta page could not be written: the environment does nothing more until all its owners in this process have closed it.
+    /// The meta page couldn't be written: the environment does nothing more until all its owners in this process have
+    /// closed it.
     package static let panic = LMDBError(rawValue: MDB_PANIC)
 
     /// Whether LMDB met pages that it cannot have written.
@@ -27,12 +28,12 @@ package struct LMDBError: Error, RawRepresentable, Hashable, Sendable {
         [MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_CURSOR_FULL, MDB_INCOMPATIBLE].contains(rawValue)
     }
 
-    /// Whether the system could not write a file. A short write of LMDB's, as a full disk makes it, is EIO.
+    /// Whether the system couldn't write a file. LMDB reports a short write, as on a full disk, as EIO.
     package var isFailedWrite: Bool { [ENOSPC, EFBIG, EDQUOT, EIO].contains(rawValue) }
 }
 
 extension LMDBError: CustomStringConvertible {
-    /// mdb_strerror, but for what it says in terms of its own.
+    /// mdb_strerror, except where its text uses LMDB's own terms.
     package var reason: String {
         if rawValue == MDB_MAP_RESIZED {
             return "another process made the store larger, which is seen once no snapshot is open in this process"
@@ -46,7 +47,7 @@ extension LMDBError: CustomStringConvertible {
         return String(cString: mdb_strerror(rawValue))
     }
 
-    /// One sentence for users. A transaction that meets a failed write is given up.
+    /// One sentence for users. A failed write ends its transaction.
     package var description: String {
         if isFailedWrite {
             return "the store's file cannot be written, and nothing of this transaction was saved: \(reason)"
@@ -56,7 +57,7 @@ extension LMDBError: CustomStringConvertible {
 }
 
 extension LMDBError: DamageReporting {
-    /// An error of LMDB's or of the system; nil for any other.
+    /// Converts an error of LMDB or of the system; nil for any other error.
     package init?(_ error: any Error) {
         switch error {
         case let error as LMDBError: self = error
@@ -66,17 +67,17 @@ extension LMDBError: DamageReporting {
     }
 }
 
-/// Makes errors of the system LMDB's, which are errnos too where LMDB meets them.
+/// Rethrows system errors as LMDB errors, whose codes include errnos.
 func withSystemErrors<Value: ~Copyable>(_ body: () throws -> Value) throws -> Value {
     do { return try body() } catch let error as SystemError { throw LMDBError(rawValue: error.rawValue) }
 }
 
-/// The one place that looks at a return code.
+/// Throws unless a return code is success; the one place that looks at return codes.
 func check(_ code: CInt) throws(LMDBError) {
     if code != MDB_SUCCESS { throw LMDBError(rawValue: code) }
 }
 
-/// Like `check`, for lookups: false when there is no such key.
+/// Like `check`, for lookups: returns false if the key is missing.
 func checkFound(_ code: CInt) throws(LMDBError) -> Bool {
     if code == MDB_NOTFOUND { return false }
     try check(code)

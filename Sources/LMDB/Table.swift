@@ -9,13 +9,13 @@ package struct Table: Sendable {
     let handle: MDB_dbi
     let keys: KeyKind
 
-    /// The longest byte key.
+    /// The maximum length of a byte key.
     package static let maximumKeyLength = 511
 }
 
 extension Environment {
-    /// Opens tables, which stay open as long as the environment. Tables that are missing are created, in one
-    /// transaction, when `creating`. mdb_dbi_open
+    /// Opens tables, which stay open as long as the environment. Creates missing ones, in one transaction, if
+    /// `creating`. mdb_dbi_open
     package func tables(_ descriptions: [TableDescription], creating: Bool) throws -> [Table] {
         // LMDB wants tables opened by one thread at a time.
         try openTables.withLock { open in
@@ -31,7 +31,7 @@ extension Environment {
         }
     }
 
-    /// Whether the newest state holds nothing: no table, and no entry of a program that uses no named tables.
+    /// Whether the newest state is empty: it has no table, and no entry of a program that uses no named tables.
     package func isEmpty() throws -> Bool {
         let transaction = try beginRead()
         var main: MDB_dbi = 0
@@ -39,7 +39,7 @@ extension Environment {
         return try transaction.view.statistics(of: Table(handle: main, keys: .bytes)).entries == 0
     }
 
-    /// Commits even a read transaction: handles that were opened in an aborted one are closed.
+    /// Commits even a read transaction: aborting it would close the handles that were opened in it.
     private func openTables(_ descriptions: [TableDescription], flags: UInt32) throws -> [String: Table] {
         let transaction = try begin(flags: flags)
         var opened: [String: Table] = [:]

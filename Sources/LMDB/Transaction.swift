@@ -25,7 +25,7 @@ package struct ReadTransaction: ~Copyable {
     }
 }
 
-/// The write transaction: there is one at a time in all processes. Dropped without `commit()`, it never happened.
+/// The write transaction, of which one exists at a time in all processes. Without `commit()` it has no effect.
 package struct WriteTransaction: ~Copyable {
     private let environment: Environment
     package let view: TransactionView
@@ -38,7 +38,7 @@ package struct WriteTransaction: ~Copyable {
         environment.hasFileSizeLimit.store(FileSizeLimit.bytes != nil, ordering: .relaxed)
     }
 
-    /// Whether anything was written in it: if not, committing it does nothing.
+    /// Whether the transaction has written anything; otherwise committing it does nothing.
     package var hasWritten: Bool { environment.hasWritten.load(ordering: .relaxed) }
 
     deinit {
@@ -46,8 +46,9 @@ package struct WriteTransaction: ~Copyable {
         environment.end()
     }
 
-    /// mdb_txn_commit. An error leaves the environment as it was before the transaction, but for `LMDBError.panic`: then
-    /// whether it is committed shows when the environment is opened again. Throws `EnvironmentMoved` as `beginWrite` does.
+    /// mdb_txn_commit. An error leaves the environment as it was before the transaction, except for `LMDBError.panic`:
+    /// then the next opening of the environment shows whether it's committed. Throws `EnvironmentMoved` as `beginWrite`
+    /// does.
     package consuming func commit() throws {
         try environment.requireInPlace()
         isCommitted = true  // mdb_txn_commit ends the transaction, also when it fails
@@ -60,17 +61,17 @@ package struct WriteTransaction: ~Copyable {
 extension Environment {
     package func beginRead() throws -> ReadTransaction { try ReadTransaction(self) }
 
-    /// Waits for the write transaction that another thread or process holds. Makes the map larger first when three
-    /// quarters of it are used, unless a transaction of this process is open. Throws `EnvironmentMoved` when
-    /// what is written could not be found under the environment's path.
+    /// Waits for the write transaction of another thread or process. First enlarges the map if more than three quarters
+    /// of it are used, unless a transaction of this process is open. Throws `EnvironmentMoved` if the environment's
+    /// path no longer leads to its files.
     package func beginWrite() throws -> WriteTransaction {
         try requireInPlace()
         makeRoom()
         return try WriteTransaction(self)
     }
 
-    /// mdb_txn_begin. Makes a map larger that a write found full: also for reading, since whoever reads first and then
-    /// writes could not do it then. Takes in what another process wrote behind the end of the map.
+    /// mdb_txn_begin. Enlarges a map that a write found full, also before reading: whoever reads first and then writes
+    /// couldn't do it then. Follows another process that wrote past the end of the map.
     func begin(flags: UInt32) throws(LMDBError) -> OpaquePointer {
         if isMapFull.load(ordering: .relaxed) { makeRoom() }
         try openTransactions.withLock { (count) throws(LMDBError) in
@@ -87,7 +88,7 @@ extension Environment {
         return transaction
     }
 
-    /// Whether a meta page could not be written: nothing begins any more.
+    /// Whether a meta page couldn't be written: then no transaction can begin.
     var isDead: Bool {
         var transaction: OpaquePointer?
         let code = mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &transaction)

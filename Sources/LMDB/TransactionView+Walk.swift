@@ -11,7 +11,7 @@ extension TransactionView {
         }
     }
 
-    /// As `forEachEntry`, from the first entry whose key is not less than one, until the body returns false.
+    /// Like `forEachEntry`, from the first entry whose key isn't less than the given one, until the body returns false.
     package func walk(_ table: Table, from key: RawSpan, _ body: (inout Cursor) throws -> Bool) throws {
         try withCursor(on: table) { cursor in
             var isAtEntry = try cursor.seek(toKeyFrom: key)
@@ -19,7 +19,7 @@ extension TransactionView {
         }
     }
 
-    /// As above, in a table of integer keys.
+    /// Like `walk(_:from:_:)` above, in a table of integer keys.
     package func walk(_ table: Table, from key: UInt64, _ body: (inout Cursor) throws -> Bool) throws {
         try withCursor(on: table) { cursor in
             var isAtEntry = try cursor.seek(toKeyFrom: key)
@@ -35,9 +35,9 @@ extension TransactionView {
 }
 
 extension TransactionView {
-    /// Pages that hold nothing, by the transaction that freed them: LMDB's table 0, whose values begin with a count.
-    /// Of a read transaction only. O(transactions whose pages wait). Throws `DataFileError` when a list is longer than its
-    /// value.
+    /// The numbers of free pages, by the transaction that freed them: LMDB's table 0, whose values begin with a count.
+    /// For read transactions only. O(transactions whose pages aren't used again). Throws `DataFileError` if a list is
+    /// longer than its value.
     package func freePages() throws -> [(transaction: Int, count: Int)] {
         var freed: [(transaction: Int, count: Int)] = []
         try forEachEntry(in: Table(handle: 0, keys: .integers)) { cursor in
@@ -52,6 +52,6 @@ extension TransactionView {
         return freed
     }
 
-    /// The transaction's number; of a write transaction, the one that its commit makes. mdb_txn_id
+    /// The transaction's number; for a write transaction, the number that its commit makes. mdb_txn_id
     package var identifier: Int { mdb_txn_id(handle) }
 }

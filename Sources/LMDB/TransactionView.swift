@@ -1,16 +1,16 @@
 internal import CFetchIndexLMDB
 internal import FetchIndexPlatform
 
-/// What both kinds of transaction can read, and the write transaction write.
+/// What both kinds of transaction can read, and what the write transaction can write.
 ///
-/// A view does not own its transaction: its owner must keep the transaction too.
+/// A view doesn't own its transaction: its owner must keep the transaction too.
 package struct TransactionView {
     let handle: OpaquePointer
-    /// Whether all pages that it reads are the map's, and as long as the system's: a write transaction has its own copies
-    /// of those that it changes.
+    /// Whether all pages that are read are in the map, and as long as the system's: a write transaction has its own
+    /// copies of the pages that it changes.
     let isInMap: Bool
 
-    /// mdb_get: calls the body with the value in place. False when there is no such key.
+    /// mdb_get: calls the body with the value in place. Returns false if the key is missing.
     package func get(_ key: RawSpan, in table: Table, _ body: (RawSpan) throws -> Void) throws -> Bool {
         try withKey(key) { try get(&$0, in: table, body) }
     }
@@ -58,8 +58,8 @@ package struct TransactionView {
         try put(value.span.bytes, for: key.span.bytes, in: table)
     }
 
-    /// mdb_put with an integer key; `appending` says that the key is greater than all in the table. Throws `keyExists`
-    /// where it is not, or where there is such a key already and values are not to be replaced.
+    /// mdb_put with an integer key. `appending` says that the key is greater than all keys of the table. Throws
+    /// `keyExists` if it isn't, or if the key exists and values must not be replaced.
     package func put(
         _ value: RawSpan, for key: UInt64, in table: Table, appending: Bool = false, replacing: Bool = true
     ) throws {
@@ -67,7 +67,7 @@ package struct TransactionView {
         try withKey(key) { try put(value, &$0, in: table, flags: flags) }
     }
 
-    /// mdb_put with an integer key and MDB_RESERVE: the body fills the value where LMDB keeps it.
+    /// mdb_put with an integer key and MDB_RESERVE: the body fills the value in place.
     package func put(
         reserving byteCount: Int, for key: UInt64, in table: Table, appending: Bool = false,
         _ fill: (UnsafeMutableRawBufferPointer) -> Void
@@ -89,7 +89,7 @@ package struct TransactionView {
         }
     }
 
-    /// mdb_del. False when there was no such key.
+    /// mdb_del. Returns false if the key is missing.
     @discardableResult
     package func delete(_ key: RawSpan, in table: Table) throws -> Bool {
         try withKey(key) { try delete(&$0, in: table) }
@@ -98,7 +98,7 @@ package struct TransactionView {
     @discardableResult
     package func delete(_ key: [UInt8], in table: Table) throws -> Bool { try delete(key.span.bytes, in: table) }
 
-    /// mdb_del with an integer key. False when there was no such key.
+    /// mdb_del with an integer key. Returns false if the key is missing.
     @discardableResult
     package func delete(_ key: UInt64, in table: Table) throws -> Bool {
         try withKey(key) { try delete(&$0, in: table) }
@@ -112,7 +112,7 @@ package struct TransactionView {
     }
 }
 
-/// A key as LMDB takes it.
+/// Calls the body with a key in LMDB's form.
 @inline(__always)
 func withKey<Result>(_ key: RawSpan, _ body: (inout MDB_val) throws -> Result) rethrows -> Result {
     try key.withUnsafeBytes { bytes in
@@ -121,23 +121,23 @@ func withKey<Result>(_ key: RawSpan, _ body: (inout MDB_val) throws -> Result) r
     }
 }
 
-/// An integer key as LMDB takes it.
+/// Calls the body with an integer key in LMDB's form.
 @inline(__always)
 func withKey<Result>(_ key: UInt64, _ body: (inout MDB_val) throws -> Result) rethrows -> Result {
     try Swift.withUnsafeBytes(of: key) { try withKey($0.bytes, body) }
 }
 
-/// Damage in a page can give an entry a length that reaches far outside of it, and reading that would end the process. An
-/// entry lies within its page, unless its value has overflow pages of its own, which begin with a header.
+/// Checks that an entry is within its page, unless its value has overflow pages, which begin with a header. Damage in a
+/// page can give an entry a length that reaches far outside of it, and reading that would end the process.
 struct PageBounds {
     static let systemPageLength = Int(getpagesize())
     private static let headerLength = 16
     private static let overflowFlag: UInt16 = 4
 
-    /// So long that nothing reaches out of it where pages are not known.
+    /// If pages aren't known, so long that nothing reaches out of it.
     private let pageLength: Int
 
-    /// Pages are known when they are as long as the system's, and all of the map.
+    /// Pages are known if all of them are in the map, and as long as the system's.
     init(areKnown: Bool) { pageLength = areKnown ? Self.systemPageLength : 1 << 62 }
 
     @inline(__always)
@@ -146,9 +146,10 @@ struct PageBounds {
         return offset &+ bytes.mv_size <= pageLength || isOverflow(bytes, offset)
     }
 
-    /// Whether a value that is too long to stand among the keys of its page has as many pages of its own as it needs.
+    /// Whether a value that is too long to share a page with other entries has exactly as many overflow pages as it
+    /// needs.
     static func hasRightPages(_ value: MDB_val, keyLength: Int, pageLength: Int) -> Bool {
-        // LMDB's largest node that stands on a page with another one; a node has a header of eight bytes.
+        // The maximum length of a node that shares its page with another; a node has a header of eight bytes.
         let longest = (pageLength - headerLength) / 2 / 2 * 2 - 2
         guard 8 + keyLength + value.mv_size > longest, let bytes = value.mv_data else { return true }
         let header = UnsafeRawPointer(bytes) - headerLength

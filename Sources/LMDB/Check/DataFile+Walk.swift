@@ -1,5 +1,6 @@
 extension DataFile {
-    /// Nil when the state is no longer one of the two that the file begins with.
+    /// Walks over the pages of a transaction's state. Nil if it's no longer one of the two states that the file begins
+    /// with.
     package static func walk(_ path: String, _ transaction: Int, expecting tables: [TableDescription]) throws
         -> PageReport?
     {

@@ -1,13 +1,13 @@
-/// What a walk over the pages of a data file found.
+/// The findings of a walk over the pages of a data file.
 package struct PageReport: Sendable {
-    /// Further ones are only counted: one damaged page often causes many defects.
+    /// The maximum number of defects kept. Further ones are only counted: one damaged page often causes many.
     private static let limit = 1000
 
     private var sentences: [String] = []
     private var count = 0
-    /// What the walk counted, by table.
+    /// The statistics that the walk counted, by table.
     package internal(set) var tables: [String: TreeStatistics] = [:]
-    /// Pages that the free list names.
+    /// The number of pages that the free list names.
     package internal(set) var freePages = 0
 
     mutating func add(_ defect: @autoclosure () -> String) {
@@ -17,7 +17,7 @@ package struct PageReport: Sendable {
 
     package var isWhole: Bool { count == 0 }
 
-    /// Everything that is wrong, one sentence each; of very many the first, and how many there are.
+    /// All defects, one sentence each; if there are very many, the first ones and the number of the others.
     package var defects: [String] {
         count > sentences.count ? sentences + ["and \(count - sentences.count) more defects of pages"] : sentences
     }

@@ -1,12 +1,13 @@
 extension PageWalk {
-    /// Looks at a leaf's entry; returns what is wrong with it, to follow the page's number.
+    /// Checks a leaf's entry; returns its defect, worded to follow the page's number, or nil.
     typealias Visitor = (_ page: PageView, _ key: Range<Int>, _ value: PageView.Value) throws -> String?
 
-    /// The part of a tree that is walked, and what has been counted of it.
+    /// The walk over one tree, and what it has counted.
     private struct Descent {
         let subject: String
         let keys: KeyKind
-        /// LMDB lets a branch of the free list have one child while it is written, and reads it.
+        /// The minimum number of a branch's children. LMDB lets a branch of the free list have one child while it is
+        /// written, and reads it.
         let fewestChildren: Int
         let visit: Visitor
         var branchPages = 0
@@ -15,7 +16,7 @@ extension PageWalk {
         var entries = 0
     }
 
-    /// The keys that a page may hold, as its ancestors say: from `first` on, and before `end`.
+    /// The keys that a page's ancestors allow in it: from `first` on, and before `end`.
     private struct Bounds {
         var first: [UInt8]?
         var end: [UInt8]?
@@ -34,7 +35,8 @@ extension PageWalk {
             overflowPages: descent.overflowPages, entries: descent.entries)
     }
 
-    /// The level of a leaf is 0; it falls with each step, and was at most 31 in the root.
+    /// Walks over a node and all nodes below it. Leaves have level 0; the level falls with each step from at most 31 in
+    /// the root.
     private func walk(_ number: PageNumber, level: Int, _ bounds: Bounds, _ descent: inout Descent) throws {
         guard use(number, descent.subject) else { return }
         let isLeaf = level == 0
@@ -94,7 +96,7 @@ extension PageWalk {
         }
     }
 
-    /// Looks at the head of a run of overflow pages, and returns how many there are; nil when it is not to be read.
+    /// Checks the head of a run of overflow pages and returns the run's length; nil if the value can't be read.
     private func walkOverflow(_ number: PageNumber, _ byteCount: Int, _ descent: Descent) throws -> Int? {
         guard number >= MetaPage.count, number < min(meta.pageCount, filePages) else {
             _ = use(number, descent.subject)
@@ -108,7 +110,7 @@ extension PageWalk {
         }
         let count = UInt64(head.overflowCount)
         guard use(number, count: count, descent.subject) else { return nil }
-        // LMDB leaves a run as long as it was when it overwrites its value with a shorter one.
+        // A run keeps its length when LMDB overwrites its value with a shorter one.
         let needed = (PageView.headerLength + byteCount - 1) / meta.pageSize + 1
         if count < needed {
             add("has \(count) overflow pages for \(byteCount) bytes", number, descent)

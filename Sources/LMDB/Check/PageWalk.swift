@@ -1,23 +1,23 @@
 internal import FetchIndexPlatform
-/// A walk over all pages of one committed state of a data file, without LMDB, which trusts them.
+/// A walk over all pages of one committed state of a data file. It doesn't use LMDB, which trusts the pages.
 ///
-/// It holds the two trees of a meta page and the trees of the named tables against LMDB's page format: every page where
-/// its parent says and of the kind that it must be, nodes within their page, keys in order, counts as they are kept, and
-/// every page used once or free. What values hold is not looked at, but for the free list's. O(pages) time, and two bits
-/// of memory per page. No page is visited twice, so that damage cannot make the walk endless.
+/// It checks the two trees of a meta page and the trees of the named tables against LMDB's page format: each page is
+/// where its parent says and of the right kind, nodes are within their page, keys are in order, stored counts are
+/// right, and each page is used once or free. It doesn't check values, except for the free list's. O(pages) time, and
+/// two bits of memory per page. It visits no page twice, so that damage can't make it endless.
 final class PageWalk {
     let file: DataFile
     let meta: MetaPage
-    /// Pages that are in the file.
+    /// The number of whole pages in the file.
     let filePages: UInt64
     private(set) var used: PageSet
     private(set) var free: PageSet
     var report = PageReport()
 
-    /// `fileLength` was asked after the meta page was read: a writer makes the file longer before it writes that page.
+    /// `fileLength` must be read after the meta page: a writer extends the file before it writes that page.
     init(_ file: consuming DataFile, _ meta: MetaPage, fileLength: Int) throws {
         filePages = UInt64(fileLength / meta.pageSize)
-        // The free list may name pages that were never written, at the end, and takes eight bytes for each.
+        // The free list may name pages at the end that were never written, and has eight bytes for each.
         guard meta.pageCount <= filePages + UInt64(fileLength / 8) else {
             throw Self.cutOff(fileLength: fileLength, meta)
         }
@@ -33,7 +33,7 @@ final class PageWalk {
         )
     }
 
-    /// All pages of all trees. Tables that are expected have these keys.
+    /// Walks over all pages of all trees. `tables` are expected, and have these kinds of keys.
     func walk(expecting tables: [TableDescription]) throws {
         try walkFreeList()
         var found: [(name: String, tree: TreeRecord)] = []
@@ -80,7 +80,7 @@ final class PageWalk {
 
     // MARK: Pages
 
-    /// Takes pages as used, from the given one on. False when they are not to be read, and what is wrong was reported.
+    /// Marks pages as used, from the given one on. Returns false, with the defect reported, if they must not be read.
     func use(_ page: PageNumber, count: UInt64 = 1, _ subject: String) -> Bool {
         guard page >= MetaPage.count, page < meta.pageCount, count >= 1, count <= meta.pageCount - page else {
             let run = count == 1 ? "page \(page)" : "\(count) pages from \(page) on"
@@ -92,7 +92,7 @@ final class PageWalk {
             return false
         }
         for number in page..<page + count {
-            // The rest of a run is not looked at: many values may name one run, as long as the file.
+            // Stops at the first page that is used twice: many values may name one run, as long as the file.
             guard used.insert(number) else {
                 report.add("page \(number): it is used twice, the second time by \(subject)")
                 return false
@@ -102,7 +102,7 @@ final class PageWalk {
         return true
     }
 
-    /// Takes a page as free.
+    /// Marks a page as free.
     func release(_ page: PageNumber) {
         guard page >= MetaPage.count, page < meta.pageCount else {
             report.add("page \(page): the free list names it, and the last page is \(meta.lastPage)")
@@ -128,7 +128,7 @@ final class PageWalk {
 }
 
 extension PageWalk {
-    /// The free list: lists of pages by the transaction that freed them.
+    /// Walks over the free list: lists of pages by the transaction that freed them.
     ///
     ///     transaction 8 (integer key)    count 8 | page 8 x count, in descending order | [room]
     func walkFreeList() throws {

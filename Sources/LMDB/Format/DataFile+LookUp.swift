@@ -1,12 +1,12 @@
 /// A value that a program writes in each of its transactions, and that names the transaction. LMDB's meta pages have no
-/// checksum: with a damaged transaction number, LMDB would mistake an old state for the newest.
+/// checksum: with a damaged transaction number, LMDB would take an old state for the newest.
 package struct Witness: Sendable {
     let table: String
     let key: [UInt8]
     package typealias Check = @Sendable (_ transaction: UInt64, _ value: [UInt8]?) -> String?
 
-    /// The defect of the newest state: of the transaction that its meta page names, and of the value in it, which is nil when
-    /// there is none, or its pages cannot be read. Nil when there is no defect.
+    /// Returns the defect of the newest state, or nil. It gets the transaction that the meta page names, and the value,
+    /// which is nil if it's missing or its pages can't be read.
     let defect: Check
 
     package init(table: String, key: [UInt8], defect: @escaping Check) {
@@ -22,7 +22,8 @@ extension DataFile {
         return witness.defect(meta.transaction, value)
     }
 
-    /// The value of a key in a named table with byte keys. Nil when there is none, or a page on the way is damaged. O(log n).
+    /// The value of a key in a named table with byte keys; nil if it's missing or a page on the way is damaged.
+    /// O(log n).
     private func value(of key: [UInt8], inTable table: String, of meta: MetaPage) throws -> [UInt8]? {
         guard let (page, value) = try find(Array(table.utf8), in: meta.main, of: meta), case .table(let range) = value,
             range.count == TreeRecord.length

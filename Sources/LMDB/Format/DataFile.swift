@@ -1,11 +1,11 @@
 internal import FetchIndexPlatform
 
-/// The data file of an environment, read beside LMDB and not through its map, where a page that is missing would end the
-/// process.
+/// The data file of an environment, read without LMDB and its map: reading a missing page through the map would kill
+/// the process.
 package struct DataFile: ~Copyable {
     private let file: OpenFile
 
-    /// Nil when there is no such file. Does not follow a symbolic link and does not wait for a pipe.
+    /// Returns nil if the file is missing. Doesn't follow a symbolic link, and doesn't wait for a pipe.
     init?(inFolder path: String) throws {
         do { file = try OpenFile(path + "/data.mdb", O_RDONLY | O_NONBLOCK) } catch {
             if error.rawValue == ENOENT { return nil }
@@ -20,7 +20,7 @@ package struct DataFile: ~Copyable {
         return Int(status.st_size)
     }
 
-    /// The bytes from an offset on: fewer where the file ends. pread
+    /// The bytes from an offset on; fewer if the file ends before. pread
     func bytes(at offset: Int, count: Int) throws -> [UInt8] {
         var code: CInt = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in

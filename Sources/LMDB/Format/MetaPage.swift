@@ -1,5 +1,5 @@
-/// One of the two pages that a data file begins with: where a committed state of the environment is found. A
-/// transaction writes the page that its number's lowest bit names.
+/// One of the two pages that a data file begins with; each leads to a committed state of the environment. A transaction
+/// writes the page whose number is the lowest bit of the transaction's.
 ///
 ///     page header 16 | magic 4 | version 4 | address 8 | map size 8 | free list 48 | main tree 48 | last page 8
 ///                    | transaction 8
@@ -10,7 +10,8 @@ struct MetaPage: Equatable {
     private static let version: UInt32 = 1
     private static let flag: UInt16 = 0x08
     private static let pageSizes = 512...32768
-    /// A thousand transactions per second for 300,000 years; greater numbers are treated as damage.
+    /// The greatest valid number: a thousand transactions per second for 300,000 years. Greater ones are treated as
+    /// damage.
     private static let lastTransaction: UInt64 = 1 << 53
 
     let freeList: TreeRecord
@@ -19,10 +20,10 @@ struct MetaPage: Equatable {
     let transaction: UInt64
 
     var pageSize: Int { Int(freeList.pad) }
-    /// Pages of the state, free ones and those that the file lost included.
+    /// The number of the state's pages, including free ones and pages that the file has lost.
     var pageCount: UInt64 { lastPage &+ 1 }
 
-    /// Throws when LMDB could not read the page, or would read invalid data.
+    /// Throws if LMDB couldn't read the page, or would read invalid data.
     private init(_ bytes: [UInt8]) throws {
         let span = bytes.span.bytes
         guard span.unsafeLoadUnaligned(fromByteOffset: 10, as: UInt16.self) & Self.flag != 0,
@@ -40,7 +41,7 @@ struct MetaPage: Equatable {
         }
     }
 
-    /// Both meta pages; nil when the file is too short for them. LMDB opens no file that lacks one of them.
+    /// Both meta pages; nil if the file is too short for them. LMDB opens no file that lacks one of them.
     static func both(of file: borrowing DataFile) throws -> [MetaPage]? {
         let bytes = try file.bytes(at: 0, count: length)
         guard bytes.count == length else { return nil }
@@ -58,15 +59,15 @@ struct MetaPage: Equatable {
         return metas
     }
 
-    /// The one that LMDB takes for the newest.
+    /// The page that LMDB takes for the newest.
     static func newest(of metas: [MetaPage]) -> MetaPage {
         metas[0].transaction < metas[1].transaction ? metas[1] : metas[0]
     }
 
-    /// What is wrong with the two pages beside each other; nil when nothing is. Each transaction writes one of them, so
-    /// their numbers follow each other, whether or not a write failed. A new file has 0 twice; so has one whose first
-    /// transaction failed, which may have left its trees in the second page: LMDB reads the first then. The number of the
-    /// last page tells it from a page with a damaged transaction number.
+    /// The defect of the two pages together, or nil. Each transaction writes one of them, so their numbers are
+    /// consecutive, whether or not a write failed. A new file has 0 twice. So has a file whose first transaction
+    /// failed, which may have left its trees in the second page: then LMDB reads the first. The number of the last page
+    /// distinguishes it from a page with a damaged transaction number.
     static func defect(of metas: [MetaPage]) -> String? {
         let (first, second) = (metas[0].transaction, metas[1].transaction)
         if max(first, second) - min(first, second) == 1 { return nil }
@@ -77,7 +78,8 @@ struct MetaPage: Equatable {
             "the first pages of its data.mdb belong to the transactions \(first) and \(second), which do not follow each other"
     }
 
-    /// A defect that `init` does not check; nil when there is none. LMDB reads nothing else of the older page, and a write that failed may have left half of its transaction there.
+    /// A defect that `init` doesn't check, or nil. For the page of the state that is read: of the other page LMDB reads
+    /// only what `init` checks, and a failed write may have left half of its transaction there.
     var defect: String? {
         guard lastPage >= Self.count - 1, lastPage < UInt64(Int.max / pageSize) else {
             return "its data.mdb has the last page \(lastPage)"

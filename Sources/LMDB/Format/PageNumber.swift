@@ -6,14 +6,14 @@ struct PageSet {
     private var words: [UInt64]
     private(set) var count = 0
 
-    /// For the pages below a number.
+    /// An empty set for the pages below a number.
     init(below end: Int) { words = [UInt64](repeating: 0, count: end / 64 + 1) }
 
     func contains(_ page: PageNumber) -> Bool {
         words[Int(page / 64)] & (1 << (page % 64)) != 0
     }
 
-    /// False when the page was in the set already.
+    /// Returns false if the set had the page already.
     mutating func insert(_ page: PageNumber) -> Bool {
         if contains(page) { return false }
         words[Int(page / 64)] |= 1 << (page % 64)

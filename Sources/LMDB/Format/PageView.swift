@@ -7,7 +7,8 @@ internal import FetchIndexPlatform
 ///     branch node   child's number 6 | key length 2 | key                     the first node's key is unused
 ///     leaf node     value length 4 | flags 2 | key length 2 | key | value, or the number of its overflow page 8
 ///
-/// An overflow page has the number of its run's pages 4 in the place of lower and upper; the rest of the run has no header.
+/// An overflow page has the length of its run, in 4 bytes, in the place of lower and upper; the rest of the run has no
+/// header.
 struct PageView {
     enum Kind: UInt16 {
         case branch = 1
@@ -37,14 +38,14 @@ struct PageView {
     private var upper: Int { Int(number(at: 14, as: UInt16.self)) }
     var nodeCount: Int { (lower - Self.headerLength) / 2 }
 
-    /// What is wrong with the number and kind in the header; nil when nothing is.
+    /// The defect of the number and kind in the header, or nil.
     func headerDefect(_ wanted: PageNumber, _ kind: Kind) -> String? {
         guard bytes.count >= Self.headerLength else { return "is missing" }
         if pageNumber != wanted { return "says that it is page \(pageNumber)" }
         return flags == kind.rawValue ? nil : "should be a \(kind.name) and has the flags \(flags)"
     }
 
-    /// What is wrong with the places of the nodes; nil when nothing is, and all of them can be read.
+    /// The defect of the nodes' places; nil if all nodes can be read.
     func nodeDefect(isLeaf: Bool) -> String? {
         guard lower >= Self.headerLength, lower % 2 == 0, lower <= upper, upper <= bytes.count else {
             return "has an invalid range of free space, \(lower) to \(upper)"
@@ -72,7 +73,7 @@ struct PageView {
     private func nodeFlags(at start: Int) -> UInt16 { number(at: start + 4, as: UInt16.self) }
     private func valueLength(at start: Int) -> Int { Int(number(at: start, as: UInt32.self)) }
 
-    /// How many bytes of a value are stored in its leaf.
+    /// The number of bytes that a value takes in its leaf.
     private func storedLength(at start: Int) -> Int {
         nodeFlags(at: start) & Self.overflowFlag == 0 ? valueLength(at: start) : 8
     }
@@ -91,7 +92,7 @@ struct PageView {
 
     func bytes(_ range: Range<Int>) -> [UInt8] { Array(bytes[range]) }
 
-    /// Where the value of a leaf's node is.
+    /// The place of the value of a leaf's node.
     enum Value {
         case here(Range<Int>)
         case table(Range<Int>)
@@ -113,7 +114,7 @@ struct PageView {
 
     // MARK: The order of keys
 
-    /// Whether one key is less than another. The length of integer keys, eight bytes, has been checked.
+    /// Whether one key is less than another. Integer keys must have eight bytes.
     func isKey(_ left: Range<Int>, before right: Range<Int>, _ keys: KeyKind) -> Bool {
         bytes.withUnsafeBytes { bytes in
             Self.isKey(.init(rebasing: bytes[left]), before: .init(rebasing: bytes[right]), keys)
@@ -126,7 +127,7 @@ struct PageView {
         }
     }
 
-    /// Whether a byte key is the given one or stands before it.
+    /// Whether a byte key is less than the given one, or equal.
     func isKey(_ left: Range<Int>, notAfter right: [UInt8]) -> Bool {
         bytes(left) == right || isKey(left, before: right, .bytes)
     }

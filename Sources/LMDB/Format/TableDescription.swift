@@ -1,4 +1,4 @@
-/// How the keys of a table are made and ordered.
+/// The form and the order of a table's keys.
 package enum KeyKind: Sendable {
     /// Bytes, by memcmp.
     case bytes
@@ -17,7 +17,7 @@ package struct TableDescription: Sendable {
     }
 }
 
-/// What LMDB counts of a tree.
+/// LMDB's counts for a tree.
 package struct TreeStatistics: Sendable {
     package let depth: Int
     package let branchPages: Int

@@ -1,21 +1,21 @@
-/// What LMDB keeps of a tree (its MDB_db): in a meta page, or as the value of a named table in the main tree.
+/// LMDB's record of a tree (MDB_db): in a meta page, or as the value of a named table in the main tree.
 ///
 ///     pad 4 | flags 2 | depth 2 | branch pages 8 | leaf pages 8 | overflow pages 8 | entries 8 | root 8
 ///
-/// LMDB writes numbers as a 64-bit machine has them.
+/// Numbers are as a 64-bit machine stores them.
 package struct TreeRecord: Equatable {
     static let length = 48
-    /// LMDB's limit of a byte key.
+    /// LMDB's limit for the length of a byte key.
     package static let maximumKeyLength = 511
     /// The root of an empty tree.
     static let noRoot = PageNumber.max
-    /// LMDB's cursors go no deeper.
+    /// The maximum depth of LMDB's cursors.
     static let maximumDepth = 32
-    /// The bits of the free list's flags that say what keys are; the others are of the environment.
+    /// The bits of the free list's flags that describe keys; the others belong to the environment.
     private static let keyFlags: UInt16 = 0x7F
     private static let integerKey: UInt16 = 0x08
 
-    /// In the record of the free list: the page size.
+    /// The page size, in the record of the free list.
     let pad: UInt32
     private let flags: UInt16
     let depth: Int
@@ -37,7 +37,7 @@ package struct TreeRecord: Equatable {
         root = bytes.unsafeLoadUnaligned(fromByteOffset: 40, as: UInt64.self)
     }
 
-    /// How keys are ordered; nil when the flags ask for what this package never writes: duplicates, reversed keys.
+    /// The kind of the keys; nil if the flags ask for what this package never writes: duplicates, reversed keys.
     var keys: KeyKind? {
         switch flags {
         case 0: .bytes
@@ -46,7 +46,7 @@ package struct TreeRecord: Equatable {
         }
     }
 
-    /// What is wrong with the record as such, in a file of so many pages; nil when nothing is.
+    /// The defect of the record itself, in a file of this many pages, or nil.
     func defect(pageCount: UInt64) -> String? {
         if keys == nil { return "has flags that this package never writes" }
         if root == Self.noRoot { return depth == 0 ? nil : "has a depth and no root" }

@@ -7,7 +7,7 @@ package struct Cursor: ~Copyable {
     private let keys: KeyKind
     private let isInMap: Bool
     private let bounds: PageBounds
-    /// The key that `seekToNext` comes from: copied, because moving and deleting can invalidate it.
+    /// The key that `seekToNext` starts from: copied, because moving and deleting can invalidate it.
     private var passedKey: [UInt8] = []
     private var hasDeleted = false
     private var currentKey = MDB_val()
@@ -43,12 +43,13 @@ package struct Cursor: ~Copyable {
         }
     }
 
-    /// The key in a table of integer keys; 0 when the entry's key is not eight bytes.
+    /// The key in a table of integer keys; 0 if the entry's key doesn't have eight bytes.
     package var integerKey: UInt64 {
         currentKey.mv_size == 8 ? currentKey.mv_data.loadUnaligned(as: UInt64.self) : 0
     }
 
-    /// Where the key lies in memory: those of one page are less than `pageLength` apart, and few of different pages are.
+    /// The address of the key in memory. Keys of one page are less than `pageLength` apart; few keys of different pages
+    /// are.
     package var keyAddress: Int { Int(bitPattern: currentKey.mv_data) }
     package static let pageLength = PageBounds.systemPageLength
 
@@ -57,7 +58,7 @@ package struct Cursor: ~Copyable {
         return try step(MDB_FIRST)
     }
 
-    /// Throws `LMDBError.corrupted` when the next key is not greater: damaged pages could form a cycle.
+    /// Throws `LMDBError.corrupted` if the next key isn't greater: damaged pages could form a cycle.
     package mutating func seekToNext() throws -> Bool {
         if keys == .integers, !hasDeleted {
             let last = integerKey
@@ -86,7 +87,7 @@ package struct Cursor: ~Copyable {
         }
     }
 
-    /// To the first entry whose key is the given one or greater; throws when damaged pages lead to a smaller one.
+    /// Moves to the first entry whose key is the given one or greater. Throws if damaged pages lead to a smaller one.
     /// MDB_SET_RANGE
     package mutating func seek(toKeyFrom key: RawSpan) throws -> Bool {
         let (code, foundKey, foundValue) = withKey(key) { seek($0) }
@@ -95,8 +96,8 @@ package struct Cursor: ~Copyable {
         return true
     }
 
-    /// To the last entry whose key is less than one; throws when damaged pages lead to a greater one. MDB_SET_RANGE, and MDB_PREV
-    /// or MDB_LAST
+    /// Moves to the last entry whose key is less than the given one. Throws if damaged pages lead to a greater one.
+    /// MDB_SET_RANGE, and MDB_PREV or MDB_LAST
     package mutating func seek(toLastKeyBefore key: RawSpan) throws -> Bool {
         guard try step(seek(toKeyFrom: key) ? MDB_PREV : MDB_LAST) else { return false }
         if keys == .bytes, self.key.compare(key) >= 0 { throw LMDBError.corrupted }
@@ -123,9 +124,9 @@ package struct Cursor: ~Copyable {
         }
     }
 
-    /// Appends the entry at the cursor to a block, in a table of integer keys, and those behind it, as many as fit and have no key
-    /// greater than the last one. The cursor then stands behind them. When the block is not full then, there are no more. When an
-    /// entry cannot be read, the block has those before it.
+    /// In a table of integer keys, appends the entry at the cursor and the entries behind it to a block, until the
+    /// block is full or a key is greater than `last`. The cursor is then behind them. If the block isn't full then, no
+    /// more entries exist. If an entry can't be read, the block has the entries before it.
     package mutating func read(into block: inout EntryBlock, through last: UInt64) throws {
         while !block.isFull, let value = currentValue.mv_data, integerKey <= last {
             loadPage()
@@ -142,10 +143,10 @@ package struct Cursor: ~Copyable {
         }
     }
 
-    /// Appends the entry at the cursor and those behind it on its page, up to one whose value has pages of its own. None when the
-    /// page is not as it should be: then LMDB finds out.
+    /// Appends the entry at the cursor and the entries behind it on its page, up to one whose value has overflow pages.
+    /// Appends none if the page is damaged: LMDB then reports it.
     private func readPage(into block: inout EntryBlock, through last: UInt64) throws(LMDBError) {
-        // A value that has pages of its own does not stand behind its key: not even the page is looked at.
+        // A value in overflow pages isn't behind its key; then not even the page is read.
         guard let value = currentValue.mv_data, value == currentKey.mv_data + currentKey.mv_size,
             let page = LeafPage(of: currentKey), let first = page.index(ofKeyAt: currentKey.mv_data)
         else { return }
@@ -158,7 +159,7 @@ package struct Cursor: ~Copyable {
         }
     }
 
-    /// As `seekToNext` in a table of integer keys, without what deletions need.
+    /// Like `seekToNext` in a table of integer keys, without the support for deletions.
     @inline(__always)
     private mutating func next(after key: UInt64) throws {
         let code = mdb_cursor_get(handle, &currentKey, &currentValue, MDB_NEXT)
@@ -173,12 +174,12 @@ package struct Cursor: ~Copyable {
     /// Loads the page of the value at the cursor, once, while the cursor stays on the page.
     @inline(__always)
     private mutating func loadPage() {
-        // An empty value may end its page: then it points to the next one, which may be none.
+        // An empty value at the end of its page points to the next page, which may not exist.
         if isInMap && currentValue.mv_size > 0 { pageLoader.load(currentValue) }
     }
 
-    /// mdb_cursor_del: deletes the entry at the cursor; the next `seekToNext` goes to its successor. Throws `corrupted` when
-    /// the value's own pages do not count themselves right: LMDB would free as many as they say.
+    /// mdb_cursor_del: deletes the entry at the cursor; the next `seekToNext` moves to its successor. Throws
+    /// `corrupted` if the value's overflow pages have a wrong count: LMDB would free as many pages as it says.
     package mutating func deleteCurrent() throws {
         var statistics = MDB_stat()
         mdb_env_stat(mdb_txn_env(mdb_cursor_txn(handle)), &statistics)
@@ -191,8 +192,8 @@ package struct Cursor: ~Copyable {
         try check(code, writtenIn: mdb_cursor_txn(handle))
     }
 
-    /// mdb_cursor_put with an integer key: inserts or replaces. A key near the cursor is found without a search from the
-    /// root.
+    /// mdb_cursor_put with an integer key: inserts or replaces. A key near the cursor is found without a search from
+    /// the root.
     package mutating func put(_ value: RawSpan, for key: UInt64) throws {
         try value.withUnsafeBytes { value in
             var mdbValue = MDB_val(mv_size: value.count, mv_data: UnsafeMutableRawPointer(mutating: value.baseAddress))
@@ -200,7 +201,7 @@ package struct Cursor: ~Copyable {
         }
     }
 
-    /// The same with a key of bytes.
+    /// mdb_cursor_put with a byte key: inserts or replaces.
     package mutating func put(_ value: RawSpan, for key: RawSpan) throws {
         begin()
         let code = withKey(key) { mdbKey in
@@ -211,8 +212,8 @@ package struct Cursor: ~Copyable {
         try check(code, writtenIn: mdb_cursor_txn(handle))
     }
 
-    /// As `put`, with MDB_RESERVE: the body fills the value where LMDB keeps it. `appending` says that the key is
-    /// greater than all in the table.
+    /// Like `put`, with MDB_RESERVE: the body fills the value in place. `appending` says that the key is greater than
+    /// all keys of the table.
     package mutating func put(
         reserving byteCount: Int, for key: UInt64, appending: Bool = false,
         _ fill: (UnsafeMutableRawBufferPointer) -> Void
@@ -222,7 +223,7 @@ package struct Cursor: ~Copyable {
         fill(UnsafeMutableRawBufferPointer(start: mdbValue.mv_data, count: mdbValue.mv_size))
     }
 
-    /// What stood at the cursor may be gone after a write.
+    /// Forgets the entry at the cursor: it may be gone after a write.
     private mutating func begin() {
         currentKey = MDB_val()
         currentValue = MDB_val()

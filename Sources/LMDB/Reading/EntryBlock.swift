@@ -3,13 +3,13 @@ package struct EntryBlock: ~Copyable {
     /// Few enough that the entries of a usual table fit into a core's cache.
     package static let capacity = 128
 
-    /// The first `count` elements of each belong to the block. The memory is valid while the block lives.
+    /// Only the first `count` elements belong to the block. The memory is valid while the block lives.
     package let keys: UnsafePointer<UInt64>
     package let values: UnsafePointer<UnsafeRawBufferPointer>
     private let mutableKeys = UnsafeMutablePointer<UInt64>.allocate(capacity: Self.capacity)
     private let mutableValues = UnsafeMutablePointer<UnsafeRawBufferPointer>.allocate(capacity: Self.capacity)
     package private(set) var count = 0
-    /// The most entries that are read into it, up to the capacity.
+    /// The maximum number of entries that are read into the block, up to the capacity.
     package var most = EntryBlock.capacity
 
     package init() {
@@ -26,10 +26,10 @@ package struct EntryBlock: ~Copyable {
 
     package mutating func removeAll() { count = 0 }
 
-    /// Drops the entries behind the first ones.
+    /// Drops all but the first entries.
     package mutating func keep(first: Int) { count = min(count, first) }
 
-    /// There is room for it.
+    /// Appends an entry. The caller makes sure that there is room.
     mutating func append(_ key: UInt64, _ value: UnsafeRawBufferPointer) {
         (mutableKeys + count).initialize(to: key)
         (mutableValues + count).initialize(to: value)

@@ -1,7 +1,7 @@
 internal import CFetchIndexLMDB
 
-/// A leaf page of a table of integer keys, read in place: a call of LMDB for each entry would cost several times as much. Only of
-/// pages in the map that are as long as the system's.
+/// A leaf page of a table of integer keys, read in place: a call of LMDB for each entry would cost several times as
+/// much. Only for pages in the map that are as long as the system's.
 ///
 ///     page number 8 | pad 2 | flags 2 | lower 2 | upper 2 | offset of each node 2 | free room | nodes
 ///     node: value length 4 | flags 2 | key length 2 | key 8 | value
@@ -10,13 +10,14 @@ struct LeafPage {
     private static let nodeHeaderLength = 8
     private static let keyLength = 8
     private static let leafFlag: UInt16 = 2
-    /// Of a node.
+    /// The flag of a node whose value has overflow pages.
     private static let overflowFlag: UInt16 = 1
 
     private let start: UnsafeRawPointer
     let count: Int
 
-    /// The page that a key of an entry is on, in the map; nil when it is not one with all nodes in it: then LMDB says what is wrong. O(nodes).
+    /// The page, in the map, of an entry's key. Nil unless it's a leaf with all nodes in it: then LMDB says what is
+    /// wrong. O(nodes).
     init?(of key: MDB_val) {
         let address = UInt(bitPattern: key.mv_data) & ~UInt(PageBounds.systemPageLength - 1)
         guard let start = UnsafeRawPointer(bitPattern: address),
@@ -30,13 +31,13 @@ struct LeafPage {
         for index in 0..<count where offset(of: index) > last { return nil }
     }
 
-    /// The index of the entry that has its key at an address; nil when there is none.
+    /// The index of the entry that has its key at an address; nil if no entry has.
     func index(ofKeyAt key: UnsafeRawPointer) -> Int? {
         let offset = key - start - Self.nodeHeaderLength
         return (0..<count).first { self.offset(of: $0) == offset }
     }
 
-    /// An entry; nil when its value has pages of its own. Throws when it is not as LMDB writes it.
+    /// An entry; nil if its value has overflow pages. Throws if it isn't as LMDB writes it.
     @inline(__always)
     func entry(_ index: Int) throws(LMDBError) -> (key: UInt64, value: UnsafeRawBufferPointer)? {
         let offset = offset(of: index)

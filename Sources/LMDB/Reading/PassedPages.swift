@@ -5,7 +5,7 @@ internal import FetchIndexPlatform
 package struct PassedPages {
     private static let most = 16 << 20
 
-    /// Only in a read transaction: the dirty pages of a write transaction must not be released.
+    /// Whether pages may be released: only in a read transaction, since a write transaction has dirty pages.
     private let isInMap: Bool
     private var first = UInt.max
     private var end: UInt = 0
@@ -13,7 +13,7 @@ package struct PassedPages {
 
     package init(of view: TransactionView) { isInMap = view.isInMap }
 
-    /// Notes that a value of the transaction was read, and that those before it are not needed any more.
+    /// Notes that a value of the transaction was read, and that the values before it aren't needed any more.
     @inline(__always)
     package mutating func pass(_ value: RawSpan) {
         let address = value.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
@@ -23,7 +23,7 @@ package struct PassedPages {
         if byteCount >= Self.most { release() }
     }
 
-    /// madvise. A hint: where it fails, nothing is lost.
+    /// Releases the pages by madvise, a hint: if it fails, nothing is lost.
     private mutating func release() {
         let page = UInt(getpagesize())
         let start = first / page * page
