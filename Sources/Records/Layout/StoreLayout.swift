@@ -9,7 +9,8 @@ package import FetchIndexLMDB
 ///     meta     "format"           version 4 | checksum 4
 ///              "model"            model | checksum 4                               -> Models/Coding/Model+Coding.swift
 ///              "state"            commit 8 | log start 8 | log bytes 8 | log limit 8 | model version 4
-///                                   | LMDB transaction 8 (version 2: none) | [entity without unique keys 2] | checksum 4
+///                                   | LMDB transaction 8 (version 2: none)
+///                                   | [entity without unique keys 2 | the first such object 8] | checksum 4
 ///              "identifier"       UUID 16 | checksum 4
 ///              "build"            cache 4 | checksum 4      while a cache is built in several transactions
 ///              "maintained"       names varint x text | checksum 4      caches that every writer keeps
