@@ -1,5 +1,4 @@
 internal import CFetchIndexLMDB
-internal import FetchIndexPlatform
 
 /// What both kinds of transaction can read, and what the write transaction can write.
 ///
@@ -125,45 +124,4 @@ func withKey<Result>(_ key: RawSpan, _ body: (inout MDB_val) throws -> Result) r
 @inline(__always)
 func withKey<Result>(_ key: UInt64, _ body: (inout MDB_val) throws -> Result) rethrows -> Result {
     try Swift.withUnsafeBytes(of: key) { try withKey($0.bytes, body) }
-}
-
-/// Checks that an entry is within its page, unless its value has overflow pages, which begin with a header. Damage in a
-/// page can give an entry a length that reaches far outside of it, and reading that would end the process.
-struct PageBounds {
-    static let systemPageLength = Int(getpagesize())
-    private static let headerLength = 16
-    private static let overflowFlag: UInt16 = 4
-
-    /// If pages aren't known, so long that nothing reaches out of it.
-    private let pageLength: Int
-
-    /// Pages are known if all of them are in the map, and as long as the system's.
-    init(areKnown: Bool) { pageLength = areKnown ? Self.systemPageLength : 1 << 62 }
-
-    @inline(__always)
-    func contain(_ bytes: MDB_val) -> Bool {
-        let offset = Int(bitPattern: bytes.mv_data) & (pageLength - 1)
-        return offset &+ bytes.mv_size <= pageLength || isOverflow(bytes, offset)
-    }
-
-    /// Whether a value that is too long to share a page with other entries has exactly as many overflow pages as it
-    /// needs.
-    static func hasRightPages(_ value: MDB_val, keyLength: Int, pageLength: Int) -> Bool {
-        // The maximum length of a node that shares its page with another; a node has a header of eight bytes.
-        let longest = (pageLength - headerLength) / 2 / 2 * 2 - 2
-        guard 8 + keyLength + value.mv_size > longest, let bytes = value.mv_data else { return true }
-        let header = UnsafeRawPointer(bytes) - headerLength
-        let pages = Int(header.loadUnaligned(fromByteOffset: 12, as: UInt32.self))
-        return header.loadUnaligned(fromByteOffset: 10, as: UInt16.self) & overflowFlag != 0
-            && pages == (headerLength + value.mv_size + pageLength - 1) / pageLength
-    }
-
-    @inline(never)
-    private func isOverflow(_ bytes: MDB_val, _ offset: Int) -> Bool {
-        guard offset == Self.headerLength, let value = bytes.mv_data else { return false }
-        let header = UnsafeRawPointer(value) - Self.headerLength
-        let pages = Int(header.loadUnaligned(fromByteOffset: 12, as: UInt32.self))
-        return header.loadUnaligned(fromByteOffset: 10, as: UInt16.self) & Self.overflowFlag != 0
-            && Self.headerLength + bytes.mv_size <= pages * pageLength
-    }
 }

@@ -38,7 +38,7 @@ extension DamagedFile {
                 case .here(let range):
                     (offset, count) = (Int(page.pageNumber) * Self.pageSize + range.lowerBound, range.count)
                 case .overflow(let first, let byteCount):
-                    (offset, count) = (Int(first) * Self.pageSize + PageView.headerLength, byteCount)
+                    (offset, count) = (Int(first) * Self.pageSize + Page.headerLength, byteCount)
                 case .table, .unknown: return "holds no value"
                 }
                 places.append(ValuePlace(table: name, key: page.bytes(key), offset: offset, count: count))

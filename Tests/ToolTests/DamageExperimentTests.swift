@@ -158,7 +158,7 @@ import Testing
                     let start = Int(page.pageNumber) * Self.pageLength
                     places[name, default: []].append(start + range.lowerBound..<start + range.upperBound)
                 case .overflow(let first, let count):
-                    let start = Int(first) * Self.pageLength + PageView.headerLength
+                    let start = Int(first) * Self.pageLength + Page.headerLength
                     places[name, default: []].append(start..<start + count)
                 case .table, .unknown: break
                 }

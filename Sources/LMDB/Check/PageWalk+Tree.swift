@@ -102,7 +102,7 @@ extension PageWalk {
             _ = use(number, descent.subject)
             return nil
         }
-        let head = PageView(try read(number, byteCount: PageView.headerLength))
+        let head = PageView(try read(number, byteCount: Page.headerLength))
         if let defect = head.headerDefect(number, .overflow) {
             _ = use(number, descent.subject)
             add(defect, number, descent)
@@ -111,7 +111,7 @@ extension PageWalk {
         let count = UInt64(head.overflowCount)
         guard use(number, count: count, descent.subject) else { return nil }
         // A run keeps its length when LMDB overwrites its value with a shorter one.
-        let needed = (PageView.headerLength + byteCount - 1) / meta.pageSize + 1
+        let needed = Page.overflowCount(of: byteCount, pageLength: meta.pageSize)
         if count < needed {
             add("has \(count) overflow pages for \(byteCount) bytes", number, descent)
             return nil

@@ -141,7 +141,7 @@ extension PageWalk {
             case .here(let range): return self.release(listed: page.bytes(range))
             case .overflow(let first, let byteCount):
                 let bytes = try self.file.bytes(
-                    at: Int(first) * self.meta.pageSize + PageView.headerLength, count: byteCount)
+                    at: Int(first) * self.meta.pageSize + Page.headerLength, count: byteCount)
                 return bytes.count == byteCount ? self.release(listed: bytes) : "has a list that the file cuts off"
             case .table, .unknown: return "has a node that is not a list of pages"
             }

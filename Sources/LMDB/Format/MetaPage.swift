@@ -5,10 +5,9 @@
 ///                    | transaction 8
 struct MetaPage: Equatable {
     static let count: UInt64 = 2
-    static let length = 152
+    static let length = Page.headerLength + 136
     private static let magic: UInt32 = 0xBEEF_C0DE
     private static let version: UInt32 = 1
-    private static let flag: UInt16 = 0x08
     private static let pageSizes = 512...32768
     /// The greatest valid number: a thousand transactions per second for 300,000 years. Greater ones are treated as
     /// damage.
@@ -25,17 +24,18 @@ struct MetaPage: Equatable {
 
     /// Throws if LMDB couldn't read the page, or would read invalid data.
     private init(_ bytes: [UInt8]) throws {
-        let span = bytes.span.bytes
-        guard span.unsafeLoadUnaligned(fromByteOffset: 10, as: UInt16.self) & Self.flag != 0,
-            span.unsafeLoadUnaligned(fromByteOffset: 16, as: UInt32.self) == Self.magic
+        let flags = bytes.withUnsafeBytes { Page(bytes: $0).flags }
+        let contents = bytes.span.bytes.extracting(Page.headerLength..<Self.length)
+        guard flags & Page.Kind.meta.rawValue != 0,
+            contents.unsafeLoadUnaligned(fromByteOffset: 0, as: UInt32.self) == Self.magic
         else { throw DataFileError.foreign("its data.mdb is not an LMDB file, or its first pages are damaged") }
-        guard span.unsafeLoadUnaligned(fromByteOffset: 20, as: UInt32.self) == Self.version else {
+        guard contents.unsafeLoadUnaligned(fromByteOffset: 4, as: UInt32.self) == Self.version else {
             throw DataFileError.foreign("its data.mdb was written by another version of LMDB")
         }
-        freeList = TreeRecord(span.extracting(40..<40 + TreeRecord.length), isFreeList: true)
-        main = TreeRecord(span.extracting(88..<88 + TreeRecord.length))
-        lastPage = span.unsafeLoadUnaligned(fromByteOffset: 136, as: UInt64.self)
-        transaction = span.unsafeLoadUnaligned(fromByteOffset: 144, as: UInt64.self)
+        freeList = TreeRecord(contents.extracting(24..<24 + TreeRecord.length), isFreeList: true)
+        main = TreeRecord(contents.extracting(72..<72 + TreeRecord.length))
+        lastPage = contents.unsafeLoadUnaligned(fromByteOffset: 120, as: UInt64.self)
+        transaction = contents.unsafeLoadUnaligned(fromByteOffset: 128, as: UInt64.self)
         guard Self.pageSizes.contains(pageSize), pageSize & (pageSize - 1) == 0 else {
             throw DataFileError.damaged("its data.mdb has pages of \(pageSize) bytes, which no LMDB file has")
         }

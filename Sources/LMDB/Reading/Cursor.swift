@@ -48,10 +48,8 @@ package struct Cursor: ~Copyable {
         currentKey.mv_size == 8 ? currentKey.mv_data.loadUnaligned(as: UInt64.self) : 0
     }
 
-    /// The address of the key in memory. Keys of one page are less than `pageLength` apart; few keys of different pages
-    /// are.
-    package var keyAddress: Int { Int(bitPattern: currentKey.mv_data) }
-    package static let pageLength = PageBounds.systemPageLength
+    /// The address of the key in memory.
+    var keyAddress: Int { Int(bitPattern: currentKey.mv_data) }
 
     package mutating func seekToFirst() throws -> Bool {
         hasDeleted = false

@@ -78,7 +78,8 @@ struct BatchKeys {
     ) throws -> Bool {
         var last: [UInt8] = []
         var first = -1
-        var (newKeys, pages, address) = (0, 0, 0)
+        var newKeys = 0
+        var pages = VisitedPages()
         try writer.view.withCursor(on: writer.tables.unique) { cursor in
             var (isAtKey, hasMore) = (false, true)
             try keys.forEach { key, row in
@@ -98,13 +99,10 @@ struct BatchKeys {
                     return
                 }
                 newKeys += 1
-                if hasMore && abs(cursor.keyAddress - address) >= Cursor.pageLength {
-                    pages += 1
-                    address = cursor.keyAddress
-                }
+                if hasMore { pages.visit(cursor) }
             }
         }
-        return pages >= manyPages && pages * keysOfPage > newKeys
+        return pages.count >= manyPages && pages.count * keysOfPage > newKeys
     }
 
     mutating func note(_ object: RecordKey, insertedFor row: Int) {

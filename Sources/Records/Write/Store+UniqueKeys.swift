@@ -163,7 +163,7 @@ extension StoreWriter {
     /// are not whole.
     fileprivate func writeUniqueKeys(_ block: KeyBlock, of entity: Int, isWhole: inout Bool) throws -> Int {
         var held = 0
-        var address = 0
+        var pages = VisitedPages()
         try view.withCursor(on: tables.unique) { cursor in
             try block.forEach { keyAndNumber in
                 let end = keyAndNumber.byteCount - 8
@@ -174,10 +174,7 @@ extension StoreWriter {
                 try Self.withUniqueValue(of: object, under: key) { value in
                     if try appendUniqueKey(key, value) { return }
                     if try cursor.seek(toKeyFrom: key) {
-                        if abs(cursor.keyAddress - address) >= Cursor.pageLength {
-                            address = cursor.keyAddress
-                            held += Cursor.pageLength
-                        }
+                        pages.visit(cursor)
                         if cursor.key.isEqual(to: key) {
                             // Its own key was written before a completion was killed.
                             isWhole = isWhole && cursor.value.isEqual(to: value)
@@ -188,7 +185,7 @@ extension StoreWriter {
                 }
             }
         }
-        return held
+        return held + pages.byteCount
     }
 
     /// False when it is not the greatest key.

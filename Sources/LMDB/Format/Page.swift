@@ -1,0 +1,90 @@
+/// A page as LMDB 0.9 writes it, wherever its bytes are: in the map, or read from the file. The layout of pages is
+/// described here alone. The accessors do not validate: a reader checks first what it relies on.
+///
+///     page number 8 | pad 2 | flags 2 | lower 2 | upper 2 | offset of each node 2 | free room | nodes
+///
+///     branch node   child's number 6 | key length 2 | key                     the first node's key is unused
+///     leaf node     value length 4 | flags 2 | key length 2 | key | value, or the number of its overflow page 8
+///
+/// An overflow page has the length of its run, in 4 bytes, in the place of lower and upper; the rest of the run has no
+/// header. The contents of a meta page follow the header, see `MetaPage`.
+struct Page {
+    enum Kind: UInt16 {
+        case branch = 1
+        case leaf = 2
+        case overflow = 4
+        case meta = 8
+
+        var name: String { "\(self) page" }
+    }
+
+    static let headerLength = 16
+
+    /// The whole page, or its header alone.
+    let bytes: UnsafeRawBufferPointer
+
+    @inline(__always)
+    private func number<Number: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as: Number.Type) -> Number {
+        bytes.loadUnaligned(fromByteOffset: offset, as: Number.self)
+    }
+
+    var number: PageNumber { number(at: 0, as: UInt64.self) }
+    var flags: UInt16 { number(at: 10, as: UInt16.self) }
+    var lower: Int { Int(number(at: 12, as: UInt16.self)) }
+    var upper: Int { Int(number(at: 14, as: UInt16.self)) }
+    var overflowCount: UInt32 { number(at: 12, as: UInt32.self) }
+
+    var nodeCount: Int { (lower - Self.headerLength) / 2 }
+
+    @inline(__always)
+    func offset(of index: Int) -> Int { Int(number(at: Self.headerLength + 2 * index, as: UInt16.self)) }
+
+    @inline(__always)
+    func node(at offset: Int) -> Node { Node(page: bytes, offset: offset) }
+
+    func node(_ index: Int) -> Node { node(at: offset(of: index)) }
+
+    /// The number of overflow pages that a value needs.
+    static func overflowCount(of byteCount: Int, pageLength: Int) -> Int {
+        (headerLength + byteCount - 1) / pageLength + 1
+    }
+
+    /// The maximum length of a node that shares its page with another.
+    static func longestNode(pageLength: Int) -> Int { (pageLength - headerLength) / 2 / 2 * 2 - 2 }
+}
+
+extension Page {
+    /// A node of a page: a key with its child or value.
+    struct Node {
+        static let headerLength = 8
+        /// The flag of a value that has overflow pages.
+        static let overflowFlag: UInt16 = 1
+        /// The flag of a value that is the record of a named table's tree.
+        static let tableFlag: UInt16 = 2
+        /// The length of an overflow page's number in the place of the value.
+        private static let overflowNumberLength = 8
+
+        let page: UnsafeRawBufferPointer
+        /// The node's first byte in the page.
+        let offset: Int
+
+        @inline(__always)
+        private func number<Number: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as: Number.Type) -> Number {
+            page.loadUnaligned(fromByteOffset: self.offset + offset, as: Number.self)
+        }
+
+        var valueLength: Int { Int(number(at: 0, as: UInt32.self)) }
+        var flags: UInt16 { number(at: 4, as: UInt16.self) }
+        var keyLength: Int { Int(number(at: 6, as: UInt16.self)) }
+        /// The child of a branch node.
+        var child: PageNumber { UInt64(number(at: 0, as: UInt32.self)) | UInt64(flags) << 32 }
+
+        /// The key's first byte in the page.
+        var keyOffset: Int { offset + Self.headerLength }
+        /// The first byte of a leaf's value, or of its overflow page's number, in the page.
+        var valueOffset: Int { keyOffset + keyLength }
+        /// The number of bytes that a value takes in its leaf.
+        var storedLength: Int { flags & Self.overflowFlag == 0 ? valueLength : Self.overflowNumberLength }
+        var overflowPage: PageNumber { number(at: valueOffset - offset, as: UInt64.self) }
+    }
+}
