@@ -116,7 +116,9 @@ package final class ScriptPerformer {
             case .delete(let key): if let object = try writer.object(key: .string(key)) { try writer.delete(object) }
             case .put(let key, let row):
                 let record = try writer.entity.record(row.values(key: key))
-                try writer.put(record.span.bytes)
+                var batch = RecordBatch()
+                batch.append(record.span.bytes)
+                try writer.write(batch) { _, _ in }
             }
         }
         try writer.commit()

@@ -30,15 +30,15 @@ struct BatchPair {
                 #expect(index == outcomes.count, comment)
                 outcomes.append(outcome)
             }
-            wasRepeated = try writer.put(
-                0, batch, by: constraint, refused: { index, error in note(index, error.description) },
+            wasRepeated = try writer.write(
+                0, batch, .update(by: [constraint]), refused: { index, error in note(index, error.description) },
                 done: { index, outcome in note(index, text(outcome)) }
             ).areMostUnchanged
         }
         let expectedCommit = try single.write { writer in
             for record in records {
                 do {
-                    expected.append(text(try writer.put(0, record.span.bytes, by: [constraint])))
+                    expected.append(text(try writer.write(0, record.span.bytes, by: [constraint])))
                 } catch let error as StoreError where error.isOfValues {
                     expected.append(error.description)
                 }
@@ -57,7 +57,7 @@ struct BatchPair {
         }
         var (outcome, expected) = ("", "")
         let commit = try batched.write { writer in
-            outcome = try error { try writer.insert(0, RecordBatch(records)) }
+            outcome = try error { try writer.write(0, RecordBatch(records), .insert) { _, _ in } }
         }
         let expectedCommit = try single.write { writer in
             expected = try error { for record in records { try writer.insert(0, record.span.bytes) } }
@@ -77,7 +77,7 @@ struct BatchPair {
         #expect(try changes(of: batched) == changes(of: single), comment)
     }
 
-    private func text(_ outcome: StoreWriter.PutOutcome) -> String {
+    private func text(_ outcome: WriteOutcome) -> String {
         switch outcome {
         case .inserted(let object): "inserted \(object.number)"
         case .updated(let object): "updated \(object.number)"

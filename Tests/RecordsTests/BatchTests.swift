@@ -8,7 +8,7 @@ import FetchIndexValues
 @Suite struct BatchTests {
     private struct Enough: Error {}
 
-    private func stop(_ index: Int, _ outcome: StoreWriter.PutOutcome) throws {
+    private func stop(_ index: Int, _ outcome: WriteOutcome) throws {
         if index == 5 { throw Enough() }
     }
 
@@ -185,7 +185,7 @@ import FetchIndexValues
         let constraint = TestStore.books.entities[0].uniqueConstraints[0]
         try test.write { writer in
             #expect(throws: Enough.self) {
-                try writer.put(0, RecordBatch(records), by: constraint, done: stop)
+                try writer.write(0, RecordBatch(records), .update(by: [constraint]), done: stop)
             }
         }
         #expect(try test.contents().count == 6)

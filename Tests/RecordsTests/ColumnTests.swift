@@ -123,7 +123,7 @@ import FetchIndexValues
                 batch.append(record.span.bytes)
             }
             if round % 3 > 0 { try batch.describeParts(Self.entity) }
-            try writer.put(0, batch, by: Self.entity.uniqueConstraints[0]) { _, _ in }
+            try writer.write(0, batch, .update(by: Self.entity.uniqueConstraints)) { _, _ in }
             for _ in 0..<Int.random(in: 0...size / 8, using: &generator) {
                 let object = numbers.randomElement(using: &generator).map { RecordKey(entity: 0, number: $0) }
                 last += 1

@@ -29,7 +29,7 @@ import Testing
         let path = test.store.path
         let writer = try test.store.beginWrite()
         let record = try test.book("a", 1, "a")
-        _ = try writer.put(0, record.span.bytes, by: TestStore.books.entities[0].uniqueConstraints)
+        _ = try writer.write(0, record.span.bytes, by: TestStore.books.entities[0].uniqueConstraints)
         try FileManager.default.moveItem(atPath: path, toPath: path + "-away")
         #expect(throws: StoreError.moved(path: path)) { try writer.commit() }
         try FileManager.default.moveItem(atPath: path + "-away", toPath: path)

@@ -18,7 +18,7 @@ import Testing
         }
         try test.write { writer in
             for index in 0..<batch.count {
-                _ = try writer.put(0, batch[index], by: TestStore.books.entities[0].uniqueConstraints)
+                _ = try writer.write(0, batch[index], by: TestStore.books.entities[0].uniqueConstraints)
             }
         }
         return test

@@ -12,7 +12,7 @@ import Testing
         for _ in 0..<count {
             let writer = try store.beginWrite()
             let record = try test.book("a", Int64.random(in: 0...1_000_000_000), String(repeating: "x", count: 3000))
-            _ = try writer.put(0, record.span.bytes, by: TestStore.books.entities[0].uniqueConstraints)
+            _ = try writer.write(0, record.span.bytes, by: TestStore.books.entities[0].uniqueConstraints)
             try writer.commit()
         }
     }

@@ -14,17 +14,17 @@ import FetchIndexValues
         try test.write { writer in
             let a = try test.book("a", 1), b = try test.book("b", 2)
             #expect(
-                try writer.put(0, a.span.bytes, by: TestStore.books.entities[0].uniqueConstraints)
+                try writer.write(0, a.span.bytes, by: TestStore.books.entities[0].uniqueConstraints)
                     == .inserted(RecordKey(entity: 0, number: 1)))
             #expect(
-                try writer.put(0, b.span.bytes, by: TestStore.books.entities[0].uniqueConstraints)
+                try writer.write(0, b.span.bytes, by: TestStore.books.entities[0].uniqueConstraints)
                     == .inserted(RecordKey(entity: 0, number: 2)))
             #expect(
-                try writer.put(0, a.span.bytes, by: TestStore.books.entities[0].uniqueConstraints)
+                try writer.write(0, a.span.bytes, by: TestStore.books.entities[0].uniqueConstraints)
                     == .unchanged(RecordKey(entity: 0, number: 1)))
             let dearer = try test.book("a", 9)
             #expect(
-                try writer.put(0, dearer.span.bytes, by: TestStore.books.entities[0].uniqueConstraints)
+                try writer.write(0, dearer.span.bytes, by: TestStore.books.entities[0].uniqueConstraints)
                     == .updated(RecordKey(entity: 0, number: 1)))
             let clash = try test.book("b")
             #expect(throws: StoreError.notUnique(entity: "Book", attribute: "id", value: "b")) {

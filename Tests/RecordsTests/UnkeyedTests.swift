@@ -42,7 +42,7 @@ import FetchIndexValues
     private func fill(keyed: some Sequence<String>, unkeyed: some Sequence<String>) throws {
         let (keyed, unkeyed) = try (batch(keyed), batch(unkeyed))
         try write { writer in
-            try writer.put(0, keyed, by: constraint) { _, _ in }
+            try writer.write(0, keyed, .update(by: [constraint])) { _, _ in }
             try writer.beginUnkeyed(0)
             try writer.appendUnkeyed(0, unkeyed) { _ in true }
         }

@@ -66,7 +66,7 @@ import FetchIndexValues
                 default: if let object { try writer.delete(object) }
                 }
             }
-            try writer.put(0, batch, by: Self.entity.uniqueConstraints[0]) { _, _ in }
+            try writer.write(0, batch, .update(by: Self.entity.uniqueConstraints)) { _, _ in }
             if round % 7 == 6 { continue }
             if round % 5 == 4 {
                 try writer.seal()
@@ -236,11 +236,9 @@ import FetchIndexValues
         batch.append(record.span.bytes)
         var refused: [Int] = []
         try test.write { writer in
-            _ = try writer.put(
-                0, batch, by: Self.entity.uniqueConstraints[0], refused: { index, _ in refused.append(index) }
-            ) {
-                _, _ in
-            }
+            try writer.write(
+                0, batch, .update(by: Self.entity.uniqueConstraints), refused: { index, _ in refused.append(index) },
+                done: { _, _ in })
         }
         #expect(refused == [3])
         #expect(try snapshot.check() == [])

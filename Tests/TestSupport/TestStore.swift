@@ -46,3 +46,17 @@ package final class TestStore {
         return contents
     }
 }
+
+extension StoreWriter {
+    /// Writes a batch of one record, which updates the object that has its unique value.
+    @discardableResult
+    package func write(
+        _ entity: Int, _ record: RawSpan, by constraints: [UniqueConstraint]
+    ) throws -> WriteOutcome {
+        var batch = RecordBatch()
+        batch.append(record)
+        var written: WriteOutcome?
+        try write(entity, batch, .update(by: constraints)) { _, outcome in written = outcome }
+        return try #require(written)
+    }
+}

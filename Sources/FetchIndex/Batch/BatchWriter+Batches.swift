@@ -35,7 +35,7 @@ extension BatchWriter {
         }
     }
 
-    /// Prepares a batch for `put`, on any thread.
+    /// Prepares a batch for `write`, on any thread.
     package func prepare(_ batch: inout RecordBatch) throws {
         let preparation = preparation.load(ordering: .relaxed)
         if preparation != .nothing { try batch.describeParts(entity) }
@@ -44,12 +44,12 @@ extension BatchWriter {
         if preparation == .sortedKeys || preparation == .both { try batch.sortKeys(entityNumber, entity, constraint) }
     }
 
-    /// The same for many records, in their order, at a fraction of the cost. `done` gets each record's object number, or `refused` the
+    /// Inserts records, in their order, or updates the objects that have their keys. `done` gets each record's object number, or `refused` the
     /// error that its values cause; what these two throw ends the batch, and the records before are written. While unique keys are left
     /// out, `done` is not called, and errors of repeated values come with `commit`. `kept` are slots of which stored objects keep their
     /// values, beside those that each record leaves to them. `related` are the slots of
     /// references that the records have, also where these are null: a stored object keeps its others.
-    package func put(
+    package func write(
         _ batch: borrowing RecordBatch, keepingSlots kept: Set<Int> = [], relating related: Set<Int> = [],
         refused: (_ index: Int, StoreError) throws -> Void = { throw $1 },
         done: (_ index: Int, _ number: UInt64) throws -> Void
@@ -58,7 +58,7 @@ extension BatchWriter {
         if batch.hasIncomplete { try stopDeferring() }
         if deferral == nil { try beginDeferral(batch) }
         deferral?.kept = kept
-        if try putDeferred(batch, refused) { return }
+        if try writeDeferred(batch, refused) { return }
         // The batch says which objects are related by these slots, and nothing of others.
         let isPlain = related.isEmpty && kept.isEmpty && !batch.hasKeptSlots
         let kept = kept.union(isPlain ? [] : entity.relationshipSlots).subtracting(related)
@@ -66,12 +66,14 @@ extension BatchWriter {
             try self.entity.record(
                 from: new, keeping: own.map { kept.isEmpty ? $0.slots : $0.slots.union(kept) } ?? kept, of: old)
         }
-        let outcome = try transaction().put(
-            entityNumber, batch, by: constraint, merge: isPlain ? nil : merge, refused: refused
-        ) { try done($0, note($1)) }
-        preparation.store(outcome.areMostUnchanged ? .nothing : .sortedKeys, ordering: .relaxed)
+        let rule = constraint.map { WriteRule.update(by: [$0], merge: isPlain ? nil : merge) } ?? .insert
+        let traits = try transaction().write(entityNumber, batch, rule, refused: refused) { index, outcome in
+            note(outcome)
+            try done(index, outcome.object.number)
+        }
+        preparation.store(traits.areMostUnchanged ? .nothing : .sortedKeys, ordering: .relaxed)
         if case .whenScattered = deferralRule {
-            deferralRule = .whenScattered(wasScattered: outcome.areKeysScattered)
+            deferralRule = .whenScattered(wasScattered: traits.areKeysScattered)
         }
     }
 
@@ -107,7 +109,7 @@ extension BatchWriter {
     }
 
     /// Writes a batch without unique keys; false when they are not left out, or not any more.
-    private func putDeferred(
+    private func writeDeferred(
         _ batch: borrowing RecordBatch, _ refused: (Int, StoreError) throws -> Void
     ) throws -> Bool {
         guard deferral != nil, let constraint else { return false }
@@ -158,7 +160,7 @@ extension BatchWriter {
         leaveDeferral()
         _ = try commitTransaction()
         // Beginning it writes the keys.
-        try put(repeated, keepingSlots: kept) { _, _ in }
+        try write(repeated, keepingSlots: kept) { _, _ in }
     }
 
     /// Writes the unique keys that were left out, and leaves out no more.

@@ -44,7 +44,7 @@ package struct LinkedRow {
 extension BatchWriter {
     /// Inserts a row's object, or updates that which has its number or unique value. Returns the object's number, and the links that
     /// cannot be made yet. O(log n) for each link.
-    package func put(
+    package func write(
         _ row: LinkedRow, _ columns: [RelatedColumn]
     ) throws -> (number: UInt64, missing: [MissingLink], isUnchanged: Bool) {
         if !hasOpenTransaction { for column in columns { column.forget() } }
@@ -79,7 +79,7 @@ extension BatchWriter {
             }
             references.append((column, link))
         }
-        let outcome = try put(row, references, stored, old, in: writer)
+        let outcome = try write(row, references, stored, old, in: writer)
         var isChanged = false
         for (column, related) in zip(columns, row.related) where column.kind == .list {
             let links: [RowLink]
@@ -128,7 +128,7 @@ extension BatchWriter {
         return values.isEmpty ? row.record : try entity.record(row.record.span.bytes, setting: values)
     }
 
-    private func put(
+    private func write(
         _ row: LinkedRow, _ references: [(column: RelatedColumn, link: RowLink?)], _ stored: RecordKey?,
         _ old: [UInt8]?,
         in writer: StoreWriter

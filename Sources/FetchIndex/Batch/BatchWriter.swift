@@ -109,32 +109,13 @@ public final class BatchWriter {
         return key
     }
 
-    /// Inserts a record, or updates the object that has its key; returns the object's number. O(log n).
-    @discardableResult
-    package func put(_ record: RawSpan) throws -> UInt64 {
-        guard let constraint else {
-            let object = try transaction().insert(entityNumber, record)
-            counts.inserted += 1
-            return object.number
-        }
-        return note(try transaction().put(entityNumber, record, by: [constraint]))
-    }
-
-    func note(_ outcome: StoreWriter.PutOutcome) -> UInt64 {
+    func note(_ outcome: WriteOutcome) {
         switch outcome {
-        case .inserted(let object):
-            counts.inserted += 1
-            lastOutcome = .inserted
-            return object.number
-        case .updated(let object):
-            counts.updated += 1
-            lastOutcome = .updated
-            return object.number
-        case .unchanged(let object):
-            counts.unchanged += 1
-            lastOutcome = .unchanged
-            return object.number
+        case .inserted: lastOutcome = .inserted
+        case .updated: lastOutcome = .updated
+        case .unchanged: lastOutcome = .unchanged
         }
+        counts.add(lastOutcome)
     }
 
     /// The numbers of the entity's objects, in ascending order, until the body returns false. O(n).

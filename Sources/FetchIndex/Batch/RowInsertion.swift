@@ -10,7 +10,7 @@ struct RowInsertion {
     private let writer: StoreWriter
     private let number: Int
     private let entity: Entity
-    private let onUniqueConflict: UniqueConflictPolicy
+    private let rule: WriteRule
     private var builder = RecordBuilder()
     /// Not written yet.
     private var batch = RecordBatch()
@@ -21,7 +21,7 @@ struct RowInsertion {
         self.writer = writer
         self.number = number
         entity = writer.model.entities[number]
-        self.onUniqueConflict = onUniqueConflict
+        rule = onUniqueConflict == .update ? .update(by: entity.uniqueConstraints) : .insert
     }
 
     /// May throw the error of an earlier row.
@@ -37,20 +37,11 @@ struct RowInsertion {
         let written = batch
         // The next one will be like this.
         batch = RecordBatch(capacity: written.count, byteCapacity: written.byteCount)
-        let constraints = entity.uniqueConstraints
-        switch onUniqueConflict {
-        case .error:
-            try writer.insert(number, written)
-            count += written.count
-        case .update where constraints.count == 1:
-            try writer.put(number, written, by: constraints[0]) { _, outcome in note(outcome) }
-        case .update:
-            for row in 0..<written.count { note(try writer.put(number, written[row], by: constraints)) }
+        var count = count
+        try writer.write(number, written, rule) { _, outcome in
+            if case .unchanged = outcome { return }
+            count += 1
         }
-    }
-
-    private mutating func note(_ outcome: StoreWriter.PutOutcome) {
-        if case .unchanged = outcome { return }
-        count += 1
+        self.count = count
     }
 }

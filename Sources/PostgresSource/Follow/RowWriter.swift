@@ -55,7 +55,7 @@ final class RowWriter {
         return incomplete
     }
 
-    func note(_ outcome: StoreWriter.PutOutcome) {
+    func note(_ outcome: WriteOutcome) {
         switch outcome {
         case .inserted: counts.inserted += 1
         case .updated: counts.updated += 1
@@ -242,11 +242,9 @@ final class RowWriter {
         _ batch: borrowing RecordBatch, _ entity: Entity, _ merge: RecordMerge?,
         _ reader: borrowing RowReader, _ done: (UInt64) -> Void
     ) throws {
-        try writer.put(reader.entityNumber, batch, by: reader.constraint, merge: merge) { _, outcome in
+        try writer.write(reader.entityNumber, batch, .update(by: [reader.constraint], merge: merge)) { _, outcome in
             note(outcome)
-            switch outcome {
-            case .inserted(let object), .updated(let object), .unchanged(let object): done(object.number)
-            }
+            done(outcome.object.number)
         }
     }
 }

@@ -139,25 +139,6 @@ extension StoreWriter {
         }
     }
 
-    /// Adds objects whose unique keys are left out. The caller knows that their unique values are all different.
-    package func appendUnkeyed(_ entity: Int, _ batch: borrowing RecordBatch, where isWanted: (Int) -> Bool) throws {
-        try requireChangeable()
-        for start in stride(from: 0, to: batch.count, by: BatchPart.length) {
-            let first = RecordKey(entity: entity, number: try entityState(entity).nextObject)
-            let rows = start..<min(batch.count, start + BatchPart.length)
-            var next = first.number
-            for index in rows where isWanted(index) {
-                try append(batch[index], as: RecordKey(entity: entity, number: next))
-                next += 1
-            }
-            let count = next - first.number
-            if count == 0 { continue }
-            let part = try batch.part(around: start, model.entities[entity])
-            try noteInsertedRecords(first, count: count, of: part, places: count == rows.count ? 0..<rows.count : nil)
-            try noteInserted(first, count: count)
-        }
-    }
-
     /// Writes unique keys in their order, each with its object's number behind it. Returns about how many bytes LMDB holds for them until
     /// the commit. Where they are the greatest ones, it fills their pages. A key that leads to another object stays, and then the keys
     /// are not whole.

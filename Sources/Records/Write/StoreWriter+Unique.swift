@@ -4,50 +4,16 @@ internal import FetchIndexLMDB
 internal import FetchIndexValues
 
 extension StoreWriter {
-    /// What `put` did.
-    package enum PutOutcome: Equatable, Sendable {
-        case inserted(RecordKey)
-        case updated(RecordKey)
-        /// The stored record had these bytes already.
-        case unchanged(RecordKey)
-    }
-
-    /// Inserts a record, or updates the object that has its unique value; the first of several constraints decides. O(log n).
-    package func put(_ entity: Int, _ record: RawSpan, by constraints: [UniqueConstraint]) throws -> PutOutcome {
-        if let completed = try completed(entity, record) {
-            return try putCompleted(entity, completed.span.bytes, by: constraints)
-        }
-        return try putCompleted(entity, record, by: constraints)
-    }
-
-    private func putCompleted(
-        _ entity: Int, _ record: RawSpan, by constraints: [UniqueConstraint]
-    ) throws -> PutOutcome {
-        try requireUniqueKeys(of: entity)
-        for constraint in constraints {
-            if let key = try storableUniqueKey(entity, constraint, record), let object = try object(unique: key),
-                object.entity == entity
-            {
-                if hasLinks, let old = try copy(of: object),
-                    let kept = try keepingReferences(of: old.span.bytes, in: record, entity)
-                {
-                    return try update(object, kept.span.bytes, foundBy: (constraint, key))
-                        ? .updated(object) : .unchanged(object)
-                }
-                return try update(object, record, foundBy: (constraint, key)) ? .updated(object) : .unchanged(object)
-            }
-        }
-        return .inserted(try insertCompleted(entity, record))
-    }
-
     /// As `uniqueKey`. Throws when the key is longer than LMDB's may be.
     func storableUniqueKey(_ entity: Int, _ constraint: UniqueConstraint, _ record: RawSpan) throws -> [UInt8]? {
         guard let key = try uniqueKey(entity, constraint, record) else { return nil }
-        guard key.count <= Table.maximumKeyLength else {
-            let entity = model.entities[entity]
-            throw StoreError.uniqueValueTooLong(entity: entity.name, attribute: entity.name(of: constraint))
-        }
+        guard key.count <= Table.maximumKeyLength else { throw uniqueValueTooLong(entity, constraint) }
         return key
+    }
+
+    func uniqueValueTooLong(_ entity: Int, _ constraint: UniqueConstraint) -> StoreError {
+        let entity = model.entities[entity]
+        return .uniqueValueTooLong(entity: entity.name, attribute: entity.name(of: constraint))
     }
 
     /// The unique keys of a record, in the order of the entity's constraints; nil for one with a null. Throws when a key is
@@ -65,19 +31,21 @@ extension StoreWriter {
             guard let key, index >= old.count || old[index] != key,
                 let found = try self.object(unique: key), found != object
             else { continue }
-            let entity = model.entities[entity]
-            let constraint = entity.uniqueConstraints[index]
-            let view = try RecordView(record, of: entity)
-            let values = try constraint.slots.map { slot in
-                let value = try view.value(at: slot, as: entity.type(at: slot))
-                guard case .integer(let number) = value, entity.slots[slot].role == .reference else {
-                    return "\(value)"
-                }
-                return name(of: RecordKey(rawValue: UInt64(bitPattern: number)))
-            }
-            throw StoreError.notUnique(
-                entity: entity.name, attribute: entity.name(of: constraint), value: values.joined(separator: ", "))
+            throw try notUnique(entity, model.entities[entity].uniqueConstraints[index], record)
         }
+    }
+
+    /// The error for a record with the unique value of another object.
+    func notUnique(_ entity: Int, _ constraint: UniqueConstraint, _ record: RawSpan) throws -> StoreError {
+        let entity = model.entities[entity]
+        let view = try RecordView(record, of: entity)
+        let values = try constraint.slots.map { slot in
+            let value = try view.value(at: slot, as: entity.type(at: slot))
+            guard case .integer(let number) = value, entity.slots[slot].role == .reference else { return "\(value)" }
+            return name(of: RecordKey(rawValue: UInt64(bitPattern: number)))
+        }
+        return .notUnique(
+            entity: entity.name, attribute: entity.name(of: constraint), value: values.joined(separator: ", "))
     }
 
     /// The object that has a record's value of a constraint; nil for null, too. O(log n).

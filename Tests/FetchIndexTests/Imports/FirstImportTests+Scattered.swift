@@ -52,7 +52,7 @@ extension FirstImportTests {
         writer.deferUniqueKeys(atMost: most * Self.scale)
         var wasDeferred: [Bool] = []
         for part in batches(rows) {
-            try writer.put(batch(part, writer)) { _, _ in }
+            try writer.write(batch(part, writer)) { _, _ in }
             try writer.commitBatch()
             wasDeferred.append(try isDeferred)
             #expect(try container.store.snapshot().check() == [])
@@ -76,7 +76,7 @@ extension FirstImportTests {
         let rows = Array(interleavedRows(&generator)[..<(3 * Self.batchLength)])
         let writer = try writer()
         for part in batches(rows + rows.shuffled(using: &generator)) {
-            try writer.put(batch(part, writer)) { _, _ in }
+            try writer.write(batch(part, writer)) { _, _ in }
             try writer.commitBatch()
             #expect(try !isDeferred)
         }
@@ -92,7 +92,7 @@ extension FirstImportTests {
         let rows = first + (0..<40_000).map { ("id-\(1_000_000 + $0 * 7919 % end)", Int64($0)) }
         let writer = try writer()
         for part in [rows[..<first.count], rows[first.count..<first.count + 200], rows[(first.count + 200)...]] {
-            try writer.put(batch(part, writer)) { _, _ in }
+            try writer.write(batch(part, writer)) { _, _ in }
             try writer.commitBatch()
         }
         #expect(try isDeferred)
@@ -111,7 +111,7 @@ extension FirstImportTests {
         do {
             let writer = try writer()
             for part in batches(rows)[..<8] {
-                try writer.put(batch(part, writer)) { _, _ in }
+                try writer.write(batch(part, writer)) { _, _ in }
                 try writer.commitBatch()
             }
         }
@@ -122,7 +122,7 @@ extension FirstImportTests {
         try other.commit()
         try expectWhole()
         let again = try writer()
-        try again.put(batch(rows, again)) { _, _ in }
+        try again.write(batch(rows, again)) { _, _ in }
         try again.commit()
         try expectWhole()
         #expect(try storedSizes() == sizes(rows + [("z", -1)]))
@@ -135,7 +135,7 @@ extension FirstImportTests {
         let writer = try writer()
         var all: [Row] = []
         for (number, part) in batches(rows).enumerated() {
-            try writer.put(batch(part, writer)) { _, _ in }
+            try writer.write(batch(part, writer)) { _, _ in }
             try writer.commitBatch()
             all += part
             #expect(try isDeferred == (number == 4 || number == 5))
@@ -158,7 +158,7 @@ extension FirstImportTests {
         let rows = interleavedRows(&generator)
         let writer = try writer()
         for part in batches(rows) {
-            try writer.put(batch(part, writer), keepingSlots: [1]) { _, _ in }
+            try writer.write(batch(part, writer), keepingSlots: [1]) { _, _ in }
             try writer.commitBatch()
         }
         try writer.commit()
@@ -189,7 +189,7 @@ extension FirstImportTests {
                 }
             }
             try writer.prepare(&batch)
-            try writer.put(batch, refused: { _, _ in refused += number == 6 ? 0 : 1 }, done: { _, _ in })
+            try writer.write(batch, refused: { _, _ in refused += number == 6 ? 0 : 1 }, done: { _, _ in })
             if number == 6 {
                 #expect(try !container.store.snapshot().hasUniqueKeys(of: 1))
                 writer.rollback()

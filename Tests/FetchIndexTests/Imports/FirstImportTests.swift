@@ -80,7 +80,7 @@ import Testing
         let writer = try writer()
         var isDeferred = false
         for start in stride(from: 0, to: rows.count, by: 300) {
-            try writer.put(batch(rows[start..<min(start + 300, rows.count)], writer)) { _, _ in }
+            try writer.write(batch(rows[start..<min(start + 300, rows.count)], writer)) { _, _ in }
             try writer.commitBatch()
             let snapshot = try container.store.snapshot()
             isDeferred = isDeferred || !snapshot.hasUniqueKeys(of: 0)
@@ -99,7 +99,7 @@ import Testing
 
     @Test func rowsInTheOrderOfTheirKeysHaveTheirKeysAtOnce() throws {
         let writer = try writer()
-        try writer.put(batch((0..<500).map { ("id-\($0 + 1000)", 1) }, writer)) { _, _ in }
+        try writer.write(batch((0..<500).map { ("id-\($0 + 1000)", 1) }, writer)) { _, _ in }
         try writer.commitBatch()
         try expectWhole()
     }
@@ -109,9 +109,9 @@ import Testing
         let rows = (0..<900).map { (id: "id-\($0 * 7919 % 900)", size: Int64($0)) }
         do {
             let writer = try writer()
-            try writer.put(batch(rows[..<600], writer)) { _, _ in }
+            try writer.write(batch(rows[..<600], writer)) { _, _ in }
             try writer.commitBatch()
-            try writer.put(batch(rows[600...], writer)) { _, _ in }
+            try writer.write(batch(rows[600...], writer)) { _, _ in }
         }
         #expect(try !container.store.snapshot().hasUniqueKeys(of: 0))
         // A writer that changes no records leaves it so.
@@ -126,7 +126,7 @@ import Testing
         try expectWhole()
         #expect(try stored() == expected(Array(rows[..<600])))
         let again = try writer()
-        try again.put(batch(rows, again)) { _, _ in }
+        try again.write(batch(rows, again)) { _, _ in }
         try again.commit()
         #expect(again.counts.unchanged == 600 && again.counts.inserted == 300)
         try expectWhole()
@@ -137,13 +137,13 @@ import Testing
     @Test func anotherWriterMayComeBetweenBatches() throws {
         let rows = (0..<900).map { (id: "id-\($0 * 7919 % 900)", size: Int64($0)) }
         let writer = try writer()
-        try writer.put(batch(rows[..<300] + rows[..<5], writer)) { _, _ in }
+        try writer.write(batch(rows[..<300] + rows[..<5], writer)) { _, _ in }
         try writer.commitBatch()
         let other = try BatchWriter(container, entity: "Row", key: "id")
         try other.insert([.string(rows[500].id), .integer(-1)])
         try other.commit()
         try expectWhole()
-        try writer.put(batch(rows[300...], writer)) { _, _ in }
+        try writer.write(batch(rows[300...], writer)) { _, _ in }
         try writer.commit()
         try expectWhole()
         #expect(writer.counts.inserted == 899 && writer.counts.updated == 1 && writer.counts.unchanged == 5)
@@ -156,7 +156,7 @@ import Testing
         let writer = try BatchWriter(container, entity: "Row", key: "id")
         try writer.insert([.string("a"), .integer(7)])
         let rows = [(id: "a", size: Int64(1)), (id: "b", size: 2)]
-        try writer.put(batch(rows, writer), keepingSlots: [1]) { _, _ in }
+        try writer.write(batch(rows, writer), keepingSlots: [1]) { _, _ in }
         try writer.commit()
         #expect(try stored() == expected([("a", 7), ("b", 2)]))
     }
@@ -177,7 +177,7 @@ import Testing
             batch.append(record.span.bytes)
         }
         var refused: [Int] = []
-        try writer.put(batch, refused: { index, _ in refused.append(index) }, done: { _, _ in })
+        try writer.write(batch, refused: { index, _ in refused.append(index) }, done: { _, _ in })
         try writer.commit()
         #expect(refused == [1])
         #expect(writer.counts.inserted == 2 && writer.counts.unchanged == 1)
@@ -188,7 +188,7 @@ import Testing
     @Test func aRepeatedRowKeepsWhatTheFileDoesNotHave() throws {
         let rows = (0..<300).map { (id: "id-\($0 * 7919 % 900)", size: Int64($0)) }
         let writer = try writer()
-        try writer.put(batch(rows + [(rows[7].id, -1)], writer), keepingSlots: [1]) { _, _ in }
+        try writer.write(batch(rows + [(rows[7].id, -1)], writer), keepingSlots: [1]) { _, _ in }
         try writer.commitBatch()
         let other = try BatchWriter(container, entity: "Row", key: "id")
         let object = try #require(try other.object(key: .string(rows[7].id)))
@@ -204,7 +204,7 @@ import Testing
         let rows = (0..<300).map { (id: "id-\($0 * 7919 % 900 + 1000)", size: Int64($0)) }
         do {
             let writer = try writer()
-            try writer.put(batch(rows, writer)) { _, _ in }
+            try writer.write(batch(rows, writer)) { _, _ in }
             try writer.commitBatch()
         }
         let path = folder.path + "/data.mdb"
@@ -220,17 +220,17 @@ import Testing
         let row = try BatchWriter(container, entity: "Row", key: "id")
         #expect(throws: StoreError.self) { try row.insert([.string(rows[3].id), .integer(1)]) }
         row.rollback()
-        #expect(throws: StoreError.self) { try row.put(batch(rows, row)) { _, _ in } }
+        #expect(throws: StoreError.self) { try row.write(batch(rows, row)) { _, _ in } }
     }
 
     @Test func aRollBackLeavesWhatWasCommitted() throws {
         let rows = (0..<900).map { (id: "id-\($0 * 7919 % 900)", size: Int64($0)) }
         let writer = try writer()
-        try writer.put(batch(rows[..<300], writer)) { _, _ in }
+        try writer.write(batch(rows[..<300], writer)) { _, _ in }
         try writer.commitBatch()
-        try writer.put(batch(rows[300..<600], writer)) { _, _ in }
+        try writer.write(batch(rows[300..<600], writer)) { _, _ in }
         writer.rollback()
-        try writer.put(batch(rows[600...], writer)) { _, _ in }
+        try writer.write(batch(rows[600...], writer)) { _, _ in }
         try writer.commit()
         try expectWhole()
         #expect(try stored() == expected(Array(rows[..<300] + rows[600...])))

@@ -64,7 +64,7 @@ struct ImportTransaction {
             if let source = batch.source { writer.numbersOrigin = source }
             try linker.put(batch, with: writer, refused: refuse, done: note)
         } else {
-            try writer.put(batch.records, refused: refuse, done: note)
+            try writer.write(batch.records, refused: refuse, done: note)
         }
     }
 

@@ -52,7 +52,7 @@ struct RowLinker {
                 keeping: batch.records.keptSlots(at: index))
             let number: UInt64
             do {
-                let put = try writer.put(row, columns)
+                let put = try writer.write(row, columns)
                 forget(put.number, links.related)
                 if resolvesInFile, let name = links.fileNumber {
                     objects[links.giver, default: [:]][name] = put.number
@@ -180,7 +180,7 @@ struct RowLinker {
         func putLinked() throws {
             try writer.prepare(&linked)
             let start = first
-            try writer.put(
+            try writer.write(
                 linked, relating: related, refused: { try refused(start + $0, $1) },
                 done: { try done(start + $0, $1) })
             linked = RecordBatch()

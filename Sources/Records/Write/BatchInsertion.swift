@@ -1,0 +1,73 @@
+internal import FetchIndexLMDB
+internal import FetchIndexModels
+
+/// What a batch has inserted so far. Counters and the log learn of it at the end: telling them of each object would cost more
+/// than writing it.
+struct BatchInsertion {
+    var keys: BatchKeys
+    let entity: Int
+    /// The part of the batch that is inserted; nil before the first record.
+    private var part: (number: Int, part: BatchPart)?
+    /// The number of the next object, and of the first that is not noted yet.
+    private var next: UInt64
+    private var first: UInt64
+    /// The rows of the objects that are not noted yet; nil when they do not follow each other.
+    private var rows: Range<Int>?
+    private var hasNoted = false
+
+    init(_ keys: BatchKeys, of entity: Int, in writer: StoreWriter) throws {
+        self.keys = keys
+        self.entity = entity
+        next = try writer.entityState(entity).nextObject
+        first = next
+    }
+
+    /// Inserts a record, but not its unique key.
+    mutating func insert(_ row: Int, of batch: borrowing RecordBatch, in writer: StoreWriter) throws -> RecordKey {
+        if writer.hasLinks { try writer.checkLinks(of: entity, batch[row]) }
+        let number = row / BatchPart.length
+        if part?.number != number {
+            try noteInserted(in: writer)
+            part = (number, try batch.part(around: row, writer.model.entities[entity]))
+        }
+        let object = RecordKey(entity: entity, number: next)
+        try writer.append(batch[row], as: object)
+        if next == first { rows = row..<row }
+        rows = rows.flatMap { $0.upperBound == row ? $0.lowerBound..<row + 1 : nil }
+        next += 1
+        keys.note(object, insertedFor: row)
+        // From the first on, updates of these objects are not logged.
+        if !hasNoted { try noteInserted(in: writer) }
+        return object
+    }
+
+    /// An object that was inserted is noted before it changes.
+    mutating func noteInserted(through object: RecordKey, in writer: StoreWriter) throws {
+        if object.number >= first { try noteInserted(in: writer) }
+    }
+
+    private mutating func noteInserted(in writer: StoreWriter) throws {
+        guard next > first, let (number, part) = part else { return }
+        let object = RecordKey(entity: entity, number: first)
+        let start = number * BatchPart.length
+        let places = rows.map { $0.lowerBound - start..<$0.upperBound - start }
+        try writer.noteInsertedRecords(object, count: next - first, of: part, places: places)
+        try writer.noteInserted(object, count: next - first)
+        first = next
+        hasNoted = true
+    }
+
+    /// Writes the unique keys of what was inserted.
+    mutating func end(in writer: StoreWriter) throws {
+        try noteInserted(in: writer)
+        try keys.write(in: writer)
+    }
+
+    /// Ends after an error, and returns the one to throw: of a transaction that the first one ended, the end says nothing new.
+    mutating func end(in writer: StoreWriter, after error: any Error) -> any Error {
+        do { try end(in: writer) } catch let later {
+            return later as? LMDBError == .badTransaction ? error : later
+        }
+        return error
+    }
+}
