@@ -156,11 +156,7 @@ extension ManagedObjectContext {
                     entity: request.entityName, predicate: request.predicate,
                     includesSubentities: request.includesSubentities)
                 let members = try members(of: definition, in: writer)
-                var deleted: [StoreWriter.DeletedObject] = []
-                for object in members {
-                    if let record = try writer.remove(object) { deleted.append((object, record)) }
-                }
-                _ = try writer.applyDeleteRules(of: deleted)
+                try writer.delete(members)
                 return members.count
             }
         }

@@ -2,37 +2,10 @@ internal import FetchIndexModels
 package import FetchIndexRecords
 internal import Synchronization
 
-// Many records at once. The unique keys of a first import are written at its end, in their order.
+// Many records at once.
 extension BatchWriter {
-    enum DeferralRule {
-        case never
-        /// The first batch decides: the entity has no objects, and the batch is not in the order of its keys.
-        case inFirstBatch
-        /// From the next batch on, if new keys of the last one went to many pages.
-        case whenScattered(wasScattered: Bool)
-    }
-
     enum Preparation: UInt8, AtomicRepresentable {
         case nothing, sortedKeys, hashes, both
-    }
-
-    struct Deferral {
-        var seen: SeenKeys
-        /// Records whose unique values, or their hashes, were seen before: they are written when the keys are.
-        var repeated = RecordBatch()
-        /// The slots whose stored values these keep.
-        var kept: Set<Int> = []
-        /// The number of the next object.
-        var next: UInt64
-        /// Whether there are objects with unique keys, which are looked up.
-        let hasKeyed: Bool
-
-        private static let mostRepeated = 50_000
-        private static let mostBytes = 32 << 20
-
-        var isFull: Bool {
-            seen.isFull || repeated.count >= Self.mostRepeated || repeated.byteCount >= Self.mostBytes
-        }
     }
 
     /// Prepares a batch for `write`, on any thread.
@@ -44,7 +17,7 @@ extension BatchWriter {
         if preparation == .sortedKeys || preparation == .both { try batch.sortKeys(entityNumber, entity, constraint) }
     }
 
-    /// Inserts records, in their order, or updates the objects that have their keys. `done` gets each record's object number, or `refused` the
+    /// Inserts records, in their order, or updates the objects that have their keys. `done` gets what became of each record, or `refused` the
     /// error that its values cause; what these two throw ends the batch, and the records before are written. While unique keys are left
     /// out, `done` is not called, and errors of repeated values come with `commit`. `kept` are slots of which stored objects keep their
     /// values, beside those that each record leaves to them. `related` are the slots of
@@ -52,13 +25,15 @@ extension BatchWriter {
     package func write(
         _ batch: borrowing RecordBatch, keepingSlots kept: Set<Int> = [], relating related: Set<Int> = [],
         refused: (_ index: Int, StoreError) throws -> Void = { throw $1 },
-        done: (_ index: Int, _ number: UInt64) throws -> Void
+        done: (_ index: Int, WriteOutcome) throws -> Void
     ) throws {
         // A record that can only update an object is refused in its place.
         if batch.hasIncomplete { try stopDeferring() }
-        if deferral == nil { try beginDeferral(batch) }
-        deferral?.kept = kept
-        if try writeDeferred(batch, refused) { return }
+        try decideDeferral(batch)
+        if case .deferring(let keys) = deferral {
+            keys.kept = kept
+            if try write(batch, deferring: keys, refused) { return }
+        }
         // The batch says which objects are related by these slots, and nothing of others.
         let isPlain = related.isEmpty && kept.isEmpty && !batch.hasKeptSlots
         let kept = kept.union(isPlain ? [] : entity.relationshipSlots).subtracting(related)
@@ -68,71 +43,69 @@ extension BatchWriter {
         }
         let rule = constraint.map { WriteRule.update(by: [$0], merge: isPlain ? nil : merge) } ?? .insert
         let traits = try transaction().write(entityNumber, batch, rule, refused: refused) { index, outcome in
-            note(outcome)
-            try done(index, outcome.object.number)
+            counts.add(outcome)
+            try done(index, outcome)
         }
         preparation.store(traits.areMostUnchanged ? .nothing : .sortedKeys, ordering: .relaxed)
-        if case .whenScattered = deferralRule {
-            deferralRule = .whenScattered(wasScattered: traits.areKeysScattered)
+        switch deferral {
+        case .inOrder, .scattered: deferral = traits.areKeysScattered ? .scattered : .inOrder
+        case .never, .undecided, .deferring: break
         }
     }
 
-    /// Leaves out unique keys, where the entity has no objects yet and records do not come in the order of their keys, from the first
-    /// batch on or from a later one. Keys that come in order fill their pages one after the other anyway. Those left out are written by
-    /// `commit`, and when there are `atMost` of them, since each takes 11 to 22 bytes of memory. Batches may be committed meanwhile.
+    /// Lets the writer defer unique keys, where the entity has no objects yet, from the first batch on or from a later one. They are
+    /// written by `commit`, and when there are `atMost` of them, since each takes 11 to 22 bytes of memory. Batches may be committed
+    /// meanwhile.
     package func deferUniqueKeys(atMost most: Int = 12_000_000) {
-        deferralRule = .inFirstBatch
+        deferral = .undecided
         mostDeferred = most
     }
 
-    private func beginDeferral(_ batch: borrowing RecordBatch) throws {
-        if case .never = deferralRule { return }
+    /// Whether unique keys are deferred for now.
+    package var isDeferring: Bool { if case .deferring = deferral { true } else { false } }
+
+    private func decideDeferral(_ batch: borrowing RecordBatch) throws {
+        switch deferral {
+        case .never, .deferring: return
+        case .undecided, .inOrder, .scattered: break
+        }
         if batch.count == 0 { return }
         let state = try transaction().entityState(entityNumber)
         guard let constraint, try transaction().canDeferUniqueKeys(of: entityNumber, constraint) else {
-            deferralRule = .never
-            return
+            return deferral = .never
         }
-        let rule = deferralRule
-        deferralRule = .whenScattered(wasScattered: false)
-        switch rule {
-        case .never, .whenScattered(wasScattered: false): return
-        case .whenScattered(wasScattered: true): break
-        case .inFirstBatch:
-            if state.count > 0 { deferralRule = .never }
-            guard state.count == 0, batch.keys?.areInOrder == false else { return }
+        switch deferral {
+        case .undecided where state.count > 0: deferral = .never
+        case .undecided where batch.keys?.areInOrder == false, .scattered:
+            try transaction().beginUnkeyed(entityNumber)
+            deferral = .deferring(DeferredKeys(after: state, atMost: mostDeferred))
+            preparation.store(state.count > 0 ? .both : .hashes, ordering: .relaxed)
+        default: deferral = .inOrder
         }
-        try transaction().beginUnkeyed(entityNumber)
-        deferral = Deferral(
-            seen: SeenKeys(most: mostDeferred), next: state.nextObject, hasKeyed: state.count > 0)
-        preparation.store(state.count > 0 ? .both : .hashes, ordering: .relaxed)
     }
 
-    /// Writes a batch without unique keys; false when they are not left out, or not any more.
-    private func writeDeferred(
-        _ batch: borrowing RecordBatch, _ refused: (Int, StoreError) throws -> Void
+    /// Writes a batch without unique keys; false when they cannot be deferred any more.
+    private func write(
+        _ batch: borrowing RecordBatch, deferring keys: DeferredKeys, _ refused: (Int, StoreError) throws -> Void
     ) throws -> Bool {
-        guard deferral != nil, let constraint else { return false }
+        guard let constraint else { return false }
         let writer = try transaction()
-        guard !writer.hasUniqueKeys(of: entityNumber),
-            try writer.entityState(entityNumber).nextObject == deferral?.next
+        guard !writer.hasUniqueKeys(of: entityNumber), try writer.entityState(entityNumber).nextObject == keys.next
         else {
             // Another writer came between two batches, and has written the keys; it may come again.
-            deferralRule = .never
-            try endDeferral()
+            try stopDeferring()
             return false
         }
         let hashes = try batch.keyHashes(entityNumber, entity, constraint)
-        let isStored =
-            deferral?.hasKeyed == true ? try writer.findStored(entityNumber, batch, by: constraint) : nil
+        let isStored = keys.hasKeyed ? try writer.findStored(entityNumber, batch, by: constraint) : nil
         var isNew = [Bool](repeating: false, count: hashes.count)
         var failure: (any Error)?
         for (index, hash) in hashes.enumerated() {
             switch hash {
             case .noKey: isNew[index] = true
             case .hash(let hash):
-                isNew[index] = isStored?[index] != true && deferral?.seen.insert(hash) == true
-                if !isNew[index] { deferral?.repeated.append(batch[index], keeping: batch.keptSlots(at: index)) }
+                isNew[index] = isStored?[index] != true && keys.seen.insert(hash)
+                if !isNew[index] { keys.repeated.append(batch[index], keeping: batch.keptSlots(at: index)) }
             case .tooLong:
                 let name = entity.name(of: constraint)
                 let error = StoreError.uniqueValueTooLong(entity: entity.name, attribute: name)
@@ -142,35 +115,39 @@ extension BatchWriter {
         }
         try writer.appendUnkeyed(entityNumber, batch) { isNew[$0] }
         let added = isNew.count { $0 }
-        deferral?.next += UInt64(added)
+        keys.next += UInt64(added)
         counts.inserted += added
         if let failure { throw failure }
-        // No copy of the hashes: their memory is needed for sorting the keys.
-        let isFull = deferral?.isFull == true
-        // Many repeated records would end it again and again.
-        if isFull && deferral?.seen.isFull == false { deferralRule = .never }
-        if isFull { try endDeferral() }
+        if keys.seen.isFull {
+            try endDeferral()
+        } else if keys.hasManyRepeated {
+            // They would end it again and again.
+            try stopDeferring()
+        }
         return true
     }
 
     /// Writes the unique keys, and then the records that were put aside. The transaction stays open.
     func endDeferral() throws {
-        // Not the hashes: their memory is needed for sorting the keys.
-        guard let (repeated, kept) = deferral.map({ ($0.repeated, $0.kept) }) else { return }
+        guard case .deferring(let keys) = deferral else { return }
         leaveDeferral()
         _ = try commitTransaction()
+        // The memory of the hashes is needed for sorting the keys.
+        keys.seen = SeenKeys(most: 0)
         // Beginning it writes the keys.
-        try write(repeated, keepingSlots: kept) { _, _ in }
+        try write(keys.repeated, keepingSlots: keys.kept) { _, _ in }
     }
 
-    /// Writes the unique keys that were left out, and leaves out no more.
+    /// Writes the unique keys that were deferred, and defers no more.
     package func stopDeferring() throws {
-        deferralRule = .never
         try endDeferral()
+        deferral = .never
     }
 
+    /// Forgets which keys are deferred: the next writer of records writes them.
     func leaveDeferral() {
-        deferral = nil
+        guard case .deferring = deferral else { return }
+        deferral = .inOrder
         preparation.store(.sortedKeys, ordering: .relaxed)
     }
 }

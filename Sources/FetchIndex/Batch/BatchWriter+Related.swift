@@ -42,11 +42,11 @@ package struct LinkedRow {
 
 // Rows with related objects, one by one.
 extension BatchWriter {
-    /// Inserts a row's object, or updates that which has its number or unique value. Returns the object's number, and the links that
+    /// Inserts a row's object, or updates that which has its number or unique value. Returns what became of it, and the links that
     /// cannot be made yet. O(log n) for each link.
     package func write(
         _ row: LinkedRow, _ columns: [RelatedColumn]
-    ) throws -> (number: UInt64, missing: [MissingLink], isUnchanged: Bool) {
+    ) throws -> (outcome: WriteOutcome, missing: [MissingLink]) {
         if !hasOpenTransaction { for column in columns { column.forget() } }
         let writer = try transaction()
         try requireDestinations(row, columns, in: writer)
@@ -79,8 +79,8 @@ extension BatchWriter {
             }
             references.append((column, link))
         }
-        let outcome = try write(row, references, stored, old, in: writer)
-        var isChanged = false
+        var outcome = try write(row, references, stored, old, in: writer)
+        counts.add(outcome)
         for (column, related) in zip(columns, row.related) where column.kind == .list {
             let links: [RowLink]
             switch related {
@@ -91,14 +91,14 @@ extension BatchWriter {
             }
             let set = try setLinks(links, of: outcome.object, column, in: writer)
             missing += set.missing.map { ($0, column) }
-            if set.isChanged { isChanged = true }
+            if set.isChanged && outcome.isUnchanged {
+                noteLinked()
+                outcome = .updated(outcome.object)
+            }
         }
-        let isUnchanged = outcome.isUnchanged && !isChanged
-        if outcome.isUnchanged && isChanged { noteLinked() }
-        lastOutcome = stored == nil ? .inserted : isUnchanged ? .unchanged : .updated
         return (
-            outcome.object.number,
-            missing.map { MissingLink(outcome.object, $0.link, $0.column, ofUnchanged: isUnchanged) }, isUnchanged
+            outcome,
+            missing.map { MissingLink(outcome.object, $0.link, $0.column, ofUnchanged: outcome.isUnchanged) }
         )
     }
 
@@ -132,7 +132,7 @@ extension BatchWriter {
         _ row: LinkedRow, _ references: [(column: RelatedColumn, link: RowLink?)], _ stored: RecordKey?,
         _ old: [UInt8]?,
         in writer: StoreWriter
-    ) throws -> (object: RecordKey, isUnchanged: Bool) {
+    ) throws -> WriteOutcome {
         var values: [Int: Value] = [:]
         for (column, link) in references {
             values[column.reference.slot] = link?.object.reference ?? .null
@@ -144,19 +144,13 @@ extension BatchWriter {
                 throw StoreError.invalidValue(
                     entity: entity.name, attribute: entity.attribute(at: slot).name, "is required in a new object")
             }
-            let inserted =
-                try (constraint == nil ? row.number : nil).map {
-                    try writer.insert(entityNumber, record.span.bytes, as: $0)
-                }
-                ?? writer.insert(entityNumber, record.span.bytes)
-            counts.inserted += 1
-            return (inserted, false)
+            let number = constraint == nil ? row.number : nil
+            return .inserted(try writer.insert(entityNumber, record.span.bytes, as: number))
         }
         let kept = (row.kept?.slots ?? []).union(entity.relationshipSlots.filter { values[$0] == nil })
         let merged = try entity.record(from: record.span.bytes, keeping: kept, of: old.span.bytes)
         let isChanged = try writer.update(stored, merged.span.bytes)
-        if isChanged { counts.updated += 1 } else { counts.unchanged += 1 }
-        return (stored, !isChanged)
+        return isChanged ? .updated(stored) : .unchanged(stored)
     }
 
     /// The links of an object changed that was counted as unchanged.

@@ -1,6 +1,6 @@
 internal import Synchronization
 internal import FetchIndexOrderCaches
-internal import FetchIndexRecords
+package import FetchIndexRecords
 package import FetchIndexPlatform
 public import FetchIndexModels
 /// Writes many objects of an entity without making managed objects: in transactions, by unique keys, logged like every
@@ -19,7 +19,7 @@ public final class BatchWriter {
 
         package init() {}
 
-        package mutating func add(_ outcome: RowOutcome) {
+        package mutating func add(_ outcome: WriteOutcome) {
             switch outcome {
             case .inserted: inserted += 1
             case .updated: updated += 1
@@ -27,9 +27,6 @@ public final class BatchWriter {
             }
         }
     }
-
-    /// What became of a row.
-    package enum RowOutcome { case inserted, updated, unchanged }
 
     /// Kept, because a temporary store is removed with its container.
     let container: PersistentContainer
@@ -46,11 +43,9 @@ public final class BatchWriter {
     var told: CacheReading?
     /// The store whose numbers the objects get; noted with each commit. Nil: this one.
     package var numbersOrigin: UUID?
-    /// When the unique keys of an import may be left out, and at most how many of them.
-    var deferralRule = DeferralRule.never
+    /// Whether unique keys are left out until the end of a first import, and at most how many of them.
+    var deferral = KeyDeferral.never
     var mostDeferred = 0
-    /// Not nil while they are left out.
-    var deferral: Deferral?
     /// What the writer needs of the next batch, as the last ones were.
     let preparation = Atomic(Preparation.sortedKeys)
     public internal(set) var counts = Counts()
@@ -60,8 +55,6 @@ public final class BatchWriter {
     var updatedRows = UpdatedRows()
     /// Objects whose rows are counted as updated because of links that were made later.
     var linkedLater: Set<UInt64> = []
-    /// What became of the last row that was put.
-    package internal(set) var lastOutcome = RowOutcome.unchanged
 
     /// `key` names the unique attribute by which rows update objects; without a key every row is a new object. Throws
     /// `StoreError.unknownEntity`, and `RequestError` when the key is not unique.
@@ -87,7 +80,7 @@ public final class BatchWriter {
     /// The open transaction; begun at the first change.
     func transaction() throws -> StoreWriter {
         if let writer { return writer }
-        let begun = try store.beginWrite(author: author, limit: writeTimeout, changesRecords: deferral == nil)
+        let begun = try store.beginWrite(author: author, limit: writeTimeout, changesRecords: !isDeferring)
         let stored = begun.model.entities[entityNumber]
         guard stored.hasSameRules(as: entity), entity.isReadable(with: stored), stored.slots.count == entity.slots.count
         else {
@@ -107,15 +100,6 @@ public final class BatchWriter {
             throw RequestError.wrongType("the writer writes \(entity.name), and \(object) is a \(object.entityName)")
         }
         return key
-    }
-
-    func note(_ outcome: WriteOutcome) {
-        switch outcome {
-        case .inserted: lastOutcome = .inserted
-        case .updated: lastOutcome = .updated
-        case .unchanged: lastOutcome = .unchanged
-        }
-        counts.add(lastOutcome)
     }
 
     /// The numbers of the entity's objects, in ascending order, until the body returns false. O(n).
@@ -160,7 +144,7 @@ public final class BatchWriter {
         try withPublicErrors {
             let record = try entity.record(values)
             let object = try transaction().insert(entityNumber, record.span.bytes)
-            counts.inserted += 1
+            counts.add(.inserted(object))
             return id(of: object)
         }
     }
@@ -171,12 +155,9 @@ public final class BatchWriter {
     public func update(_ object: ObjectID, _ values: [Value]) throws {
         try withPublicErrors {
             let record = try entity.record(values)
-            if try transaction().updateAttributes(of: key(of: object), record.span.bytes) {
-                counts.updated += 1
-                updatedRows.note(object.number)
-            } else {
-                counts.unchanged += 1
-            }
+            let outcome = try transaction().update(key(of: object), from: record.span.bytes)
+            counts.add(outcome)
+            if !outcome.isUnchanged { updatedRows.note(object.number) }
         }
     }
 
@@ -253,9 +234,6 @@ public final class BatchWriter {
 
     /// Counts rows that changed nothing, because a later one has their key.
     package func countUnchanged(_ count: Int) { counts.unchanged += count }
-
-    /// Whether unique keys are left out for now.
-    package var isDeferring: Bool { deferral != nil }
 
     /// Drops what was written since the last commit.
     public func rollback() {

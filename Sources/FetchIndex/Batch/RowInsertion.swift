@@ -39,8 +39,7 @@ struct RowInsertion {
         batch = RecordBatch(capacity: written.count, byteCapacity: written.byteCount)
         var count = count
         try writer.write(number, written, rule) { _, outcome in
-            if case .unchanged = outcome { return }
-            count += 1
+            if !outcome.isUnchanged { count += 1 }
         }
         self.count = count
     }

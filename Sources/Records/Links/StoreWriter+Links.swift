@@ -101,15 +101,6 @@ extension StoreWriter {
         }
     }
 
-    /// As `update`, of a record that was made of an object's attributes: its references stay. O(log n).
-    @discardableResult
-    package func updateAttributes(of object: RecordKey, _ record: RawSpan) throws -> Bool {
-        guard hasLinks, let old = try copy(of: object),
-            let kept = try keepingReferences(of: old.span.bytes, in: record, object.entity)
-        else { return try update(object, record) }
-        return try update(object, kept.span.bytes)
-    }
-
     /// A record that was made of an object's attributes, with the references of its stored record where it has none.
     func keepingReferences(of old: RawSpan, in new: RawSpan, _ entity: Int) throws -> [UInt8]? {
         let references = references(of: entity)

@@ -36,9 +36,9 @@ extension StoreWriter {
                 let outcome: WriteOutcome
                 do {
                     outcome =
-                        isSorted
-                        ? try write(row, of: batch, rule, &insertion)
-                        : try write(batch[row], of: entity, batch.keptSlots(at: row), rule)
+                        try isSorted
+                        ? write(row, of: batch, rule, &insertion)
+                        : write(batch[row], of: entity, batch.keptSlots(at: row), rule)
                 } catch let error as StoreError where error.isOfValues {
                     try refused(row, error)
                     continue
@@ -127,10 +127,12 @@ extension StoreWriter {
             entity: entity.name, attribute: entity.attribute(at: slot).name, "is required in a new object")
     }
 
-    private func update(
-        _ object: RecordKey, from record: RawSpan, _ kept: KeptSlots?, _ merge: RecordMerge?,
+    /// Updates an object with a record that was made of its attributes: the object keeps its references, or what `merge` says. O(log n).
+    package func update(
+        _ object: RecordKey, from record: RawSpan, _ kept: KeptSlots? = nil, _ merge: RecordMerge? = nil,
         foundBy constraint: UniqueConstraint? = nil
     ) throws -> WriteOutcome {
+        try requireChangeable()
         if merge == nil, try isStored(record, as: object) { return .unchanged(object) }
         var merged: [UInt8]?
         if merge != nil || hasLinks {
@@ -141,7 +143,11 @@ extension StoreWriter {
             merged =
                 try merge.map { try $0(old.span.bytes, record, kept) }
                 ?? keepingReferences(of: old.span.bytes, in: record, object.entity)
-            if let made = merged { merged = try completed(object.entity, made.span.bytes) ?? made }
+        }
+        if let made = merged {
+            merged = try completed(object.entity, made.span.bytes) ?? made
+        } else {
+            merged = try completed(object.entity, record)
         }
         let key = try constraint.flatMap { constraint in
             try storableUniqueKey(object.entity, constraint, record).map { (constraint, $0) }

@@ -15,10 +15,8 @@ extension StoreWriter {
             objects.append(object)
             return true
         }
-        var deleted: [DeletedObject] = []
-        for object in objects { if let record = try remove(object) { deleted.append((object, record)) } }
         // Relationships to a superentity may lead to them.
-        if hasLinks { _ = try applyDeleteRules(of: deleted) }
+        try delete(objects)
         var model = model
         let own = model.entities[entity].storedRelationships
         model.entities[entity] = .dropped

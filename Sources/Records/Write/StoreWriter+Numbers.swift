@@ -1,11 +1,8 @@
-package import FetchIndexModels
+internal import FetchIndexModels
 
 extension StoreWriter {
-    /// As `insert`, of an object with a given number, as a file has it that was made of a store. Throws `invalidValue` for one that
-    /// was given out before, or is too great. O(log n).
-    @discardableResult
-    package func insert(_ entity: Int, _ record: RawSpan, as number: UInt64) throws -> RecordKey {
-        try requireChangeable()
+    /// Throws `invalidValue` for a number that was given out before, or is too great for the next object.
+    func requireFree(_ number: UInt64, in entity: Int) throws {
         let state = try entityState(entity)
         guard number >= state.nextObject else {
             throw invalid(
@@ -17,10 +14,6 @@ extension StoreWriter {
                 "is \(number), and the next object of the entity has a number from \(state.nextObject) to \(state.greatestNext)"
             )
         }
-        if let completed = try completed(entity, record) {
-            return try insertCompleted(entity, completed.span.bytes, as: number)
-        }
-        return try insertCompleted(entity, record, as: number)
     }
 
     private func invalid(_ entity: Int, _ reason: String) -> StoreError {

@@ -1,5 +1,5 @@
 internal import FetchIndexPlatform
-package import FetchIndexModels
+internal import FetchIndexModels
 internal import FetchIndexLMDB
 
 /// The one write transaction of a store. Released without `commit()`, it is rolled back; release it after an error.
@@ -8,12 +8,14 @@ internal import FetchIndexLMDB
 package final class StoreWriter: StoreReader {
     private var transaction: WriteTransaction?
     private var lock: FolderLock?
-    private var log: LogWriter
-    private var entities: [Int: EntityState] = [:]
+    var log: LogWriter
+    /// The counters of entities whose objects changed.
+    var entities: [Int: EntityState] = [:]
     /// Where the numbers of the objects inserted by this transaction begin.
-    private var firstInserted: [Int: UInt64] = [:]
+    var firstInserted: [Int: UInt64] = [:]
     let zones = OpenZones()
-    private var canAppend = true
+    /// Whether the keys of new records have been the greatest of their table so far.
+    var canAppend = true
     var canAppendUniqueKeys = true
     private var isCounted = false
     /// Whether an entity has derived attributes. Asking one entity for each record would copy it.
@@ -62,153 +64,11 @@ package final class StoreWriter: StoreReader {
         try checkThread()
     }
 
-    // MARK: Records
-
-    /// Adds an object. Throws when a unique value is taken; nothing is changed then. O(log n).
-    @discardableResult
-    package func insert(_ entity: Int, _ record: RawSpan) throws -> RecordKey {
-        try requireChangeable()
-        if let completed = try completed(entity, record) { return try insertCompleted(entity, completed.span.bytes) }
-        return try insertCompleted(entity, record)
-    }
-
-    /// The record with its derived values; nil when it has them, or there are none.
-    func completed(_ entity: Int, _ record: RawSpan) throws -> [UInt8]? {
-        guard hasDerivations, model.entities.indices.contains(entity) else { return nil }
-        return try model.entities[entity].completed(record)
-    }
-
-    /// With a number, those before it are given to no object any more: it must not be less than the next one, nor much greater.
-    func insertCompleted(_ entity: Int, _ record: RawSpan, as number: UInt64? = nil) throws -> RecordKey {
-        if firstInserted[entity] == nil, model.entities[entity].isAbstract {
-            throw StoreError.abstractEntity(model.entities[entity].name)
-        }
-        let keys = try uniqueKeys(entity, record)
-        try checkUnique(keys, of: entity, record)
-        if hasLinks { try checkLinks(of: entity, record) }
-        if let number { entities[entity] = try entityState(entity).skipping(to: number) }
-        let object = RecordKey(entity: entity, number: try entityState(entity).nextObject)
-        try putUniqueKeys(keys, of: object)
-        return try append(record, of: entity)
-    }
-
-    /// Adds an object, but not its unique keys.
-    func append(_ record: RawSpan, of entity: Int) throws -> RecordKey {
-        let object = RecordKey(entity: entity, number: try entityState(entity).nextObject)
-        try append(record, as: object)
-        try noteInsertedRecord(object, record)
-        try noteInserted(object, count: 1)
-        return object
-    }
-
-    /// Notes that the next objects of an entity were appended, the first of which is given.
-    func noteInserted(_ first: RecordKey, count: UInt64) throws {
-        var entityState = try entityState(first.entity)
-        if firstInserted[first.entity] == nil { firstInserted[first.entity] = first.number }
-        log.insert(first, count: count)
-        entityState.nextObject += count
-        entityState.count += count
-        entities[first.entity] = entityState
-    }
-
-    /// Replaces an object's record. False when it has these bytes already: then nothing is changed or logged. O(log n).
-    @discardableResult
-    package func update(_ object: RecordKey, _ record: RawSpan) throws -> Bool {
-        if let completed = try completed(object.entity, record) {
-            return try update(object, completed.span.bytes, foundBy: nil)
-        }
-        return try update(object, record, foundBy: nil)
-    }
-
-    func update(
-        _ object: RecordKey, _ record: RawSpan, foundBy unique: (constraint: UniqueConstraint, key: [UInt8])?
-    ) throws -> Bool {
-        try requireChangeable()
-        return try view.withCursor(on: tables.records) { cursor in
-            guard try cursor.seek(toKeyFrom: object.rawValue), cursor.integerKey == object.rawValue else {
-                if let unique { throw wrongUniqueKey(unique.constraint, to: object) }
-                throw StoreError.unknownObject("\(object.number)")
-            }
-            try verify(cursor.value, of: object)
-            // The same values have the same unique keys.
-            if cursor.value.isEqual(to: record) { return false }
-            if let unique { try requireUniqueKey(unique.key, unique.constraint, of: object, cursor.value) }
-            let old = [UInt8](copying: cursor.value)
-            if hasLinks { try checkLinks(of: object.entity, record, replacing: old.span.bytes) }
-            let keys = try uniqueKeys(object.entity, record)
-            let oldKeys = try uniqueKeys(object.entity, old.span.bytes)
-            try checkUnique(keys, of: object.entity, record, except: object, old: oldKeys)
-            try putUniqueKeys(keys, of: object, replacing: oldKeys)
-            if hasLinks { try putLinks(of: object, record, replacing: old.span.bytes) }
-            // The cursor still stands there.
-            try cursor.put(record, for: object.rawValue)
-            try noteUpdatedRecord(object, record, replacing: old.span.bytes)
-            try log(.updated, object, old)
-            return true
-        }
-    }
-
-    /// Deletes an object, and does with those that are linked to it what the delete rules say. False when there is none.
-    /// O(log n), and O(log n) for each of them. Throws as `applyDeleteRules`.
-    @discardableResult
-    package func delete(_ object: RecordKey) throws -> Bool {
-        guard let record = try remove(object) else { return false }
-        if hasLinks { _ = try applyDeleteRules(of: [(object, record)]) }
-        return true
-    }
-
-    /// Deletes an object alone, and returns its record: the caller applies the delete rules, when all is written.
-    @discardableResult
-    package func remove(_ object: RecordKey) throws -> [UInt8]? {
-        try requireChangeable()
-        guard let old = try copy(of: object) else { return nil }
-        // None of the objects that lack their keys is deleted: they are counted by their numbers.
-        if !mustHaveUniqueKeys(object) { try requireUniqueKeys(of: object.entity) }
-        try deleteUniqueKeys(of: object, old.span.bytes)
-        if hasLinks { try deleteLinks(of: object, old.span.bytes) }
-        try view.delete(object.rawValue, in: tables.records)
-        try noteRemovedRecord(object)
-        var entityState = try entityState(object.entity)
-        entityState.count -= min(1, entityState.count)
-        entities[object.entity] = entityState
-        try log(.deleted, object, old)
-        return old
-    }
-
-    /// How many objects this transaction has inserted, updated or deleted so far; one that was changed several times counts once.
-    package var changeCount: Int { log.changeCount }
-
-    /// Logs the first change of an object that was there before this transaction.
-    private func log(_ kind: LogEntryKind, _ object: RecordKey, _ old: [UInt8]) throws {
-        if let first = firstInserted[object.entity], object.number >= first { return }
-        try log.change(kind, object, old.span.bytes, in: self)
-    }
-
     override var hasOpenZones: Bool { zones.haveChanged }
 
     package override func entityState(_ entity: Int) throws -> EntityState {
         if let state = entities[entity] { return state }
         return try super.entityState(entity)
-    }
-
-    /// LMDB fills its pages when it is told that a key is the greatest. Never replaces a record: the counter from which
-    /// the number came may be damaged.
-    /// Its zone is told by the caller.
-    func append(_ record: RawSpan, as object: RecordKey) throws {
-        if hasLinks { try putLinks(of: object, record) }
-        if canAppend {
-            do {
-                try view.put(record, for: object.rawValue, in: tables.records, appending: true)
-                return
-            } catch let error as LMDBError where error == .keyExists {
-                canAppend = false
-            }
-        }
-        do {
-            try view.put(record, for: object.rawValue, in: tables.records, replacing: false)
-        } catch let error as LMDBError where error == .keyExists {
-            throw StoreError.corrupted("object \(object.number) is to be inserted, but already exists")
-        }
     }
 
     // MARK: Commit

@@ -41,6 +41,8 @@ package enum WriteOutcome: Equatable, Sendable {
         case .inserted(let object), .updated(let object), .unchanged(let object): object
         }
     }
+
+    package var isUnchanged: Bool { if case .unchanged = self { true } else { false } }
 }
 
 /// What the next batch of an import will probably be like.

@@ -27,7 +27,7 @@ struct ChangedRows {
         return objects.contains(number)
     }
 
-    mutating func append(_ index: Int, of batch: RowBatch, _ number: UInt64, _ outcome: BatchWriter.RowOutcome) {
+    mutating func append(_ index: Int, of batch: RowBatch, _ outcome: WriteOutcome) {
         counts.add(outcome)
         guard isComplete else { return }
         if numbers.count >= Self.mostRows || rows.records.byteCount >= Self.mostBytes {
@@ -35,6 +35,7 @@ struct ChangedRows {
             isComplete = false
             return
         }
+        let number = outcome.object.number
         if has(number) { hasDoubles = true }
         rows.append(index, of: batch)
         numbers.append(number)

@@ -53,11 +53,9 @@ struct ImportTransaction {
         var changed = changed
         self.changed = ChangedRows()
         defer { self.changed = changed }
-        let writer = writer
-        func note(_ index: Int, _ number: UInt64) {
-            done(number)
-            let outcome = writer.lastOutcome
-            if outcome != .unchanged || changed.has(number) { changed.append(index, of: batch, number, outcome) }
+        func note(_ index: Int, _ outcome: WriteOutcome) {
+            done(outcome.object.number)
+            if !outcome.isUnchanged || changed.has(outcome.object.number) { changed.append(index, of: batch, outcome) }
         }
         if batch.hasLinks {
             try writer.stopDeferring()

@@ -34,10 +34,10 @@ struct RowLinker {
         resolvesInFile = related.resolvesInFile && !related.columns.isEmpty
     }
 
-    /// `done` gets each row's object number, or `refused` the error that its values cause; what they throw ends the batch.
+    /// `done` gets what became of each row, or `refused` the error that its values cause; what they throw ends the batch.
     mutating func put(
         _ batch: borrowing RowBatch, with writer: BatchWriter, refused: (Int, StoreError) throws -> Void,
-        done: (Int, UInt64) throws -> Void
+        done: (Int, WriteOutcome) throws -> Void
     ) throws {
         let used = batch.usedColumns
         if !batch.hasNumbers && !hasLater && used.allSatisfy({ columns[$0].isPlain }) {
@@ -50,26 +50,27 @@ struct RowLinker {
             let row = LinkedRow(
                 batch.records.copy(at: index), number: links.number, related,
                 keeping: batch.records.keptSlots(at: index))
-            let number: UInt64
+            let outcome: WriteOutcome
             do {
-                let put = try writer.write(row, columns)
-                forget(put.number, links.related)
+                let written = try writer.write(row, columns)
+                outcome = written.outcome
+                let number = outcome.object.number
+                forget(number, links.related)
                 if resolvesInFile, let name = links.fileNumber {
-                    objects[links.giver, default: [:]][name] = put.number
+                    objects[links.giver, default: [:]][name] = number
                 }
                 for column in delayed {
                     let waiting = LaterLinks(
                         column: column, related: links.related[column], giver: links.giver,
-                        isOfUnchanged: put.isUnchanged)
-                    later.append(waiting, of: put.number, line: batch.lines[index])
+                        isOfUnchanged: outcome.isUnchanged)
+                    later.append(waiting, of: number, line: batch.lines[index])
                 }
-                for link in put.missing { missing.append(link, of: put.number, line: batch.lines[index]) }
-                number = put.number
+                for link in written.missing { missing.append(link, of: number, line: batch.lines[index]) }
             } catch let error as StoreError where error.isOfValues {
                 try refused(index, error)
                 continue
             }
-            try done(index, number)
+            try done(index, outcome)
         }
     }
 
@@ -171,7 +172,7 @@ struct RowLinker {
     private func putPlain(
         _ batch: borrowing RowBatch, _ used: [RelatedColumn], with writer: BatchWriter,
         refused: (Int, StoreError) throws -> Void,
-        done: (Int, UInt64) throws -> Void
+        done: (Int, WriteOutcome) throws -> Void
     ) throws {
         let related = used.reduce(into: Set<Int>()) { $0.formUnion($1.slots) }
         var linked = RecordBatch()

@@ -1,0 +1,149 @@
+internal import FetchIndexPlatform
+package import FetchIndexModels
+internal import FetchIndexLMDB
+
+// One object at a time. All that follows from a record changes with it: unique keys, links, its zone, counters and the log.
+extension StoreWriter {
+    /// Adds an object, with the next number or a given one, as a file has it that was made of a store. Throws when a unique value is
+    /// taken, and for a number that was given out before, or is too great; nothing is changed then. O(log n).
+    @discardableResult
+    package func insert(_ entity: Int, _ record: RawSpan, as number: UInt64? = nil) throws -> RecordKey {
+        try requireChangeable()
+        if let number { try requireFree(number, in: entity) }
+        if let completed = try completed(entity, record) {
+            return try insertCompleted(entity, completed.span.bytes, as: number)
+        }
+        return try insertCompleted(entity, record, as: number)
+    }
+
+    /// The record with its derived values; nil when it has them, or there are none.
+    func completed(_ entity: Int, _ record: RawSpan) throws -> [UInt8]? {
+        guard hasDerivations, model.entities.indices.contains(entity) else { return nil }
+        return try model.entities[entity].completed(record)
+    }
+
+    /// With a number, those before it are given to no object any more: it must not be less than the next one, nor much greater.
+    private func insertCompleted(_ entity: Int, _ record: RawSpan, as number: UInt64?) throws -> RecordKey {
+        if firstInserted[entity] == nil, model.entities[entity].isAbstract {
+            throw StoreError.abstractEntity(model.entities[entity].name)
+        }
+        let keys = try uniqueKeys(entity, record)
+        try checkUnique(keys, of: entity, record)
+        if hasLinks { try checkLinks(of: entity, record) }
+        if let number { entities[entity] = try entityState(entity).skipping(to: number) }
+        let object = RecordKey(entity: entity, number: try entityState(entity).nextObject)
+        try putUniqueKeys(keys, of: object)
+        try append(record, as: object)
+        try noteInsertedRecord(object, record)
+        try noteInserted(object, count: 1)
+        return object
+    }
+
+    /// Notes that the next objects of an entity were appended, the first of which is given.
+    func noteInserted(_ first: RecordKey, count: UInt64) throws {
+        var entityState = try entityState(first.entity)
+        if firstInserted[first.entity] == nil { firstInserted[first.entity] = first.number }
+        log.insert(first, count: count)
+        entityState.nextObject += count
+        entityState.count += count
+        entities[first.entity] = entityState
+    }
+
+    /// Replaces an object's record. False when it has these bytes already: then nothing is changed or logged. O(log n).
+    @discardableResult
+    package func update(_ object: RecordKey, _ record: RawSpan) throws -> Bool {
+        if let completed = try completed(object.entity, record) {
+            return try update(object, completed.span.bytes, foundBy: nil)
+        }
+        return try update(object, record, foundBy: nil)
+    }
+
+    func update(
+        _ object: RecordKey, _ record: RawSpan, foundBy unique: (constraint: UniqueConstraint, key: [UInt8])?
+    ) throws -> Bool {
+        try requireChangeable()
+        return try view.withCursor(on: tables.records) { cursor in
+            guard try cursor.seek(toKeyFrom: object.rawValue), cursor.integerKey == object.rawValue else {
+                if let unique { throw wrongUniqueKey(unique.constraint, to: object) }
+                throw StoreError.unknownObject("\(object.number)")
+            }
+            try verify(cursor.value, of: object)
+            // The same values have the same unique keys.
+            if cursor.value.isEqual(to: record) { return false }
+            if let unique { try requireUniqueKey(unique.key, unique.constraint, of: object, cursor.value) }
+            let old = [UInt8](copying: cursor.value)
+            if hasLinks { try checkLinks(of: object.entity, record, replacing: old.span.bytes) }
+            let keys = try uniqueKeys(object.entity, record)
+            let oldKeys = try uniqueKeys(object.entity, old.span.bytes)
+            try checkUnique(keys, of: object.entity, record, except: object, old: oldKeys)
+            try putUniqueKeys(keys, of: object, replacing: oldKeys)
+            if hasLinks { try putLinks(of: object, record, replacing: old.span.bytes) }
+            // The cursor still stands there.
+            try cursor.put(record, for: object.rawValue)
+            try noteUpdatedRecord(object, record, replacing: old.span.bytes)
+            try log(.updated, object, old)
+            return true
+        }
+    }
+
+    /// Deletes objects that exist, and does with those that are linked to them what the delete rules say. Returns how many existed.
+    /// O(log n) for each of them. Throws as `applyDeleteRules`.
+    @discardableResult
+    package func delete(_ objects: [RecordKey]) throws -> Int {
+        var deleted: [DeletedObject] = []
+        for object in objects { if let record = try remove(object) { deleted.append((object, record)) } }
+        if hasLinks && !deleted.isEmpty { _ = try applyDeleteRules(of: deleted) }
+        return deleted.count
+    }
+
+    /// Deletes one object. False when it doesn't exist.
+    @discardableResult
+    package func delete(_ object: RecordKey) throws -> Bool { try delete([object]) > 0 }
+
+    /// Deletes an object alone, and returns its record: the caller applies the delete rules, when all is written.
+    @discardableResult
+    package func remove(_ object: RecordKey) throws -> [UInt8]? {
+        try requireChangeable()
+        guard let old = try copy(of: object) else { return nil }
+        // None of the objects that lack their keys is deleted: they are counted by their numbers.
+        if !mustHaveUniqueKeys(object) { try requireUniqueKeys(of: object.entity) }
+        try deleteUniqueKeys(of: object, old.span.bytes)
+        if hasLinks { try deleteLinks(of: object, old.span.bytes) }
+        try view.delete(object.rawValue, in: tables.records)
+        try noteRemovedRecord(object)
+        var entityState = try entityState(object.entity)
+        entityState.count -= min(1, entityState.count)
+        entities[object.entity] = entityState
+        try log(.deleted, object, old)
+        return old
+    }
+
+    /// How many objects this transaction has inserted, updated or deleted so far; one that was changed several times counts once.
+    package var changeCount: Int { log.changeCount }
+
+    /// Logs the first change of an object that was there before this transaction.
+    private func log(_ kind: LogEntryKind, _ object: RecordKey, _ old: [UInt8]) throws {
+        if let first = firstInserted[object.entity], object.number >= first { return }
+        try log.change(kind, object, old.span.bytes, in: self)
+    }
+
+    /// LMDB fills its pages when it is told that a key is the greatest. Never replaces a record: the counter from which
+    /// the number came may be damaged.
+    /// Its zone is told by the caller.
+    func append(_ record: RawSpan, as object: RecordKey) throws {
+        if hasLinks { try putLinks(of: object, record) }
+        if canAppend {
+            do {
+                try view.put(record, for: object.rawValue, in: tables.records, appending: true)
+                return
+            } catch let error as LMDBError where error == .keyExists {
+                canAppend = false
+            }
+        }
+        do {
+            try view.put(record, for: object.rawValue, in: tables.records, replacing: false)
+        } catch let error as LMDBError where error == .keyExists {
+            throw StoreError.corrupted("object \(object.number) is to be inserted, but already exists")
+        }
+    }
+}
