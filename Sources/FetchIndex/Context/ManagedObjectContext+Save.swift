@@ -3,6 +3,11 @@ internal import FetchIndexModels
 internal import FetchIndexRecords
 internal import FetchIndexPlatform
 
+// The phases of a save, with what its threads do in each. A save of few edits has one thread.
+//
+//                    write(plan)                        commit                                       advance
+//     first thread   records and their links         |  caches take their orders; log; snapshot   |  objects, controllers
+//     second thread  orders of live caches, in forks |  changes of these orders                   |
 extension ManagedObjectContext {
     /// Writes all unsaved edits in one transaction, which also catches up the caches of live controllers. Then advances to the
     /// new state, which may include commits of other contexts. Controllers get one batch each, without what they were told
