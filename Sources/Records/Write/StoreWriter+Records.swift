@@ -3,6 +3,7 @@ package import FetchIndexModels
 internal import FetchIndexLMDB
 
 // One object at a time. All that follows from a record changes with it: unique keys, links, its zone, counters and the log.
+// These are not batches of one: a batch sorts its keys, and finds the bounds and columns of its parts, before it writes.
 extension StoreWriter {
     /// Adds an object, with the next number or a given one, as a file has it that was made of a store. Throws when a unique value is
     /// taken, and for a number that was given out before, or is too great; nothing is changed then. O(log n).
