@@ -69,6 +69,57 @@ import Testing
         }
     }
 
+    /// LMDB keeps the run of overflow pages of a value that the same transaction makes shorter.
+    @Test(arguments: [5000, 4081, 3000], [false, true])
+    func aLongValueThatWasLongerIsDeleted(length: Int, isCommitted: Bool) throws {
+        let (environment, _, numbers) = try open()
+        var writer = try environment.beginWrite()
+        for value in [20_000, length].map({ [UInt8](repeating: 7, count: $0) }) {
+            for key in 1...3 as ClosedRange<UInt64> { try writer.view.put(value.span.bytes, for: key, in: numbers) }
+        }
+        if isCommitted {
+            try writer.commit()
+            writer = try environment.beginWrite()
+        }
+        try writer.view.withCursor(on: numbers) { cursor in
+            #expect(try cursor.seekToFirst())
+            try cursor.deleteCurrent()
+        }
+        #expect(try writer.view.statistics(of: numbers).entries == 2)
+        try writer.commit()
+    }
+
+    /// A run that is one page too long would take the next value's first page with it.
+    @Test func aLongValueThatCountsAPageOfAnotherIsNotDeleted() throws {
+        let value = [UInt8](repeating: 7, count: 5000)
+        do {
+            let (environment, _, numbers) = try open()
+            let transaction = try environment.beginWrite()
+            for key in 1...3 as ClosedRange<UInt64> {
+                try transaction.view.put(value.span.bytes, for: key, in: numbers)
+            }
+            try transaction.commit()
+        }
+        let file = URL(fileURLWithPath: folder.path + "/data.mdb")
+        var data = try Data(contentsOf: file)
+        for page in stride(from: 2 * 4096, to: data.count, by: 4096) where data[page + 10] == 4 && data[page + 16] == 7
+        {
+            data[page + 12] += 1
+        }
+        try data.write(to: file)
+        let (environment, _, numbers) = try open()
+        let transaction = try environment.beginWrite()
+        try transaction.view.withCursor(on: numbers) { cursor in
+            #expect(try cursor.seekToFirst())
+            do {
+                try cursor.deleteCurrent()
+                Issue.record("the value was deleted")
+            } catch let error as LMDBError {
+                #expect(error == .corrupted)
+            }
+        }
+    }
+
     /// A transaction that met the end of the map does nothing more, and its file is whole.
     @Test func aTransactionThatFailedIsNoDamage() throws {
         var options = Environment.Options()

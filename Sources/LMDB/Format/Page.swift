@@ -30,6 +30,8 @@ struct Page {
 
     var number: PageNumber { number(at: 0, as: UInt64.self) }
     var flags: UInt16 { number(at: 10, as: UInt16.self) }
+    /// Whether the page is a copy in memory that a transaction has changed (P_DIRTY). Pages on disk never are.
+    var isDirty: Bool { flags & 0x10 != 0 }
     var lower: Int { Int(number(at: 12, as: UInt16.self)) }
     var upper: Int { Int(number(at: 14, as: UInt16.self)) }
     var overflowCount: UInt32 { number(at: 12, as: UInt32.self) }

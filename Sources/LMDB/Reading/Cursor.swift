@@ -179,10 +179,15 @@ package struct Cursor: ~Copyable {
     /// mdb_cursor_del: deletes the entry at the cursor; the next `seekToNext` moves to its successor. Throws
     /// `corrupted` if the value's overflow pages have a wrong count: LMDB would free as many pages as it says.
     package mutating func deleteCurrent() throws {
+        let environment = mdb_txn_env(mdb_cursor_txn(handle))
         var statistics = MDB_stat()
-        mdb_env_stat(mdb_txn_env(mdb_cursor_txn(handle)), &statistics)
+        mdb_env_stat(environment, &statistics)
+        var information = MDB_envinfo()
+        mdb_env_info(environment, &information)
         guard
-            PageBounds.hasRightPages(currentValue, keyLength: currentKey.mv_size, pageLength: Int(statistics.ms_psize))
+            PageBounds.hasRightPages(
+                currentValue, keyLength: currentKey.mv_size, pageLength: Int(statistics.ms_psize),
+                pageCount: UInt64(information.me_last_pgno) + 1)
         else { throw LMDBError.corrupted }
         passKey()
         hasDeleted = true

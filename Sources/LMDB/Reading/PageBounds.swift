@@ -18,27 +18,38 @@ struct PageBounds {
         return offset &+ bytes.mv_size <= pageLength || isOverflow(bytes, offset)
     }
 
-    /// Whether a value that is too long to share a page with other entries has exactly as many overflow pages as it
-    /// needs.
-    static func hasRightPages(_ value: MDB_val, keyLength: Int, pageLength: Int) -> Bool {
+    /// Whether a value that is too long to share a page with other entries has the overflow pages that it needs.
+    ///
+    /// A run keeps its length when one transaction overwrites its value with a shorter one. The pages that it no longer
+    /// needs then hold bytes of the longer value, and don't begin with their own number as pages of others do.
+    /// `pageCount` is the number of pages of the newest commit.
+    static func hasRightPages(_ value: MDB_val, keyLength: Int, pageLength: Int, pageCount: UInt64) -> Bool {
         let length = Page.Node.headerLength + keyLength + value.mv_size
         guard length > Page.longestNode(pageLength: pageLength), let bytes = value.mv_data else { return true }
-        let pages = overflowPages(of: bytes)
-        return pages == Page.overflowCount(of: value.mv_size, pageLength: pageLength)
+        guard let page = overflowPage(of: bytes) else { return false }
+        let count = UInt64(page.overflowCount)
+        let needed = UInt64(Page.overflowCount(of: value.mv_size, pageLength: pageLength))
+        // LMDB has allocated a dirty run itself.
+        if count <= needed || page.isDirty { return count >= needed }
+        guard page.number < pageCount, pageCount - page.number >= count, let header = page.bytes.baseAddress else {
+            return false
+        }
+        let following = (header + Int(needed) * pageLength).loadUnaligned(as: PageNumber.self)
+        return following != page.number + needed
     }
 
     @inline(never)
     private func isOverflow(_ bytes: MDB_val, _ offset: Int) -> Bool {
-        guard offset == Page.headerLength, let value = bytes.mv_data, let pages = Self.overflowPages(of: value) else {
+        guard offset == Page.headerLength, let value = bytes.mv_data, let page = Self.overflowPage(of: value) else {
             return false
         }
-        return Page.headerLength + bytes.mv_size <= pages * pageLength
+        return Page.headerLength + bytes.mv_size <= Int(page.overflowCount) * pageLength
     }
 
-    /// The number of overflow pages of a value that follows their header; nil if it doesn't.
-    private static func overflowPages(of value: UnsafeMutableRawPointer) -> Int? {
+    /// The header of the overflow pages that a value follows; nil if it doesn't follow one.
+    private static func overflowPage(of value: UnsafeMutableRawPointer) -> Page? {
         let header = UnsafeRawPointer(value) - Page.headerLength
         let page = Page(bytes: UnsafeRawBufferPointer(start: header, count: Page.headerLength))
-        return page.flags & Page.Kind.overflow.rawValue != 0 ? Int(page.overflowCount) : nil
+        return page.flags & Page.Kind.overflow.rawValue != 0 ? page : nil
     }
 }
