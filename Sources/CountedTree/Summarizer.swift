@@ -4,12 +4,15 @@ internal import FetchIndexPlatform
 ///
 /// A summary is bytes that only the summarizer understands: of one entry, or of all entries of a part. Summaries form a
 /// monoid: neither the grouping nor the order of the parts changes their sum (Hinze and Paterson, Finger trees, 2006).
+///
+/// A protocol, because the tree knows no values; tests have summarizers of their own.
 package protocol Summarizer: Sendable {
     /// The maximum length of a summary in bytes.
     var maximumLength: Int { get }
     func begin() -> any RunningSummary
 }
 
+/// A sum that a summarizer has begun.
 package protocol RunningSummary: AnyObject {
     /// Adds the summary of an entry or a part. Throws if it's damaged.
     func add(_ summary: RawSpan) throws

@@ -284,7 +284,7 @@ private final class UncheckedContext: @unchecked Sendable {
     }
 }
 
-/// A view of a context's objects that advances with the context.
+/// A view of a context's objects that advances with the context: a controller, whatever the class of its objects.
 protocol ContextFollower: AnyObject {
     /// Whether it has fetched.
     var isLive: Bool { get }

@@ -75,16 +75,12 @@ public struct Attribute<Wrapped: AttributeValue> {
     }
 }
 
-/// What a model is made of: the declarations that a class has, in order.
-protocol DeclaredAttribute {
-    var declaration: AttributeDescription { get }
-    var isIndexed: Bool { get }
-    /// Makes what a new object begins with; nil: without a value.
-    var initialValue: (() -> Value)? { get }
-}
+extension Attribute: DeclaredProperty {
+    var declared: PropertyDeclaration {
+        .attribute(declaration, isIndexed: isIndexed, initialValue: initial.map { make in { make().attributeValue } })
+    }
 
-extension Attribute: DeclaredAttribute {
-    var declaration: AttributeDescription {
+    private var declaration: AttributeDescription {
         // A value that differs at each evaluation, like `UUID()`, cannot be that of older objects.
         let values = (initial?().attributeValue ?? .null, initial?().attributeValue ?? .null)
         return AttributeDescription(
@@ -92,8 +88,6 @@ extension Attribute: DeclaredAttribute {
             defaultValue: values.0 == values.1 ? values.0 : .null, renamedFrom: extras?.renamedFrom,
             derivation: extras?.derivation)
     }
-
-    var initialValue: (() -> Value)? { initial.map { make in { make().attributeValue } } }
 }
 
 /// Why a value cannot be read as a type.

@@ -29,36 +29,45 @@ extension ManagedObject {
     /// The entity that the class declares, its attributes in the order of their declaration.
     static func declaredEntity(among classes: Set<ObjectIdentifier> = []) -> Entity {
         let attributes = declaredAttributes
+        let relationships = declarations.compactMap { declaration -> RelationshipDescription? in
+            if case .relationship(let description) = declaration { description } else { nil }
+        }
         let above = superclass(among: classes)
         // An index of a base class has the objects of the class already.
         let inherited = above?.declaredEntity(among: classes).indexes ?? []
-        let indexes = attributes.filter(\.isIndexed).map { Index(keys: [Index.Key($0.declaration.name)]) } + indexes
+        let indexes = attributes.filter(\.isIndexed).map { Index(keys: [Index.Key($0.description.name)]) } + indexes
         return Entity(
-            entityName, attributes.map(\.declaration), relationships: declaredRelationships, unique: uniqueAttributes,
+            entityName, attributes.map(\.description), relationships: relationships, unique: uniqueAttributes,
             indexes: indexes.filter { !inherited.contains($0) }, removed: removedAttributes,
             removedIndexes: removedIndexes, superentity: above?.entityName, isAbstract: isAbstract)
     }
 
     /// Makes what new objects of the class begin with, by the attributes' names.
     static var initialValues: [String: () -> Value] {
-        let attributes = declaredAttributes.map { ($0.declaration.name, $0.initialValue) }
+        let attributes = declaredAttributes.map { ($0.description.name, $0.initialValue) }
         return Dictionary(attributes) { first, _ in first }.compactMapValues { $0 }
     }
 
-    private static var declaredAttributes: [any DeclaredAttribute] {
-        declarations.compactMap { $0 as? any DeclaredAttribute }
+    private typealias DeclaredAttribute = (
+        description: AttributeDescription, isIndexed: Bool, initialValue: (() -> Value)?
+    )
+
+    private static var declaredAttributes: [DeclaredAttribute] {
+        declarations.compactMap {
+            if case .attribute(let description, let isIndexed, let initialValue) = $0 {
+                (description, isIndexed, initialValue)
+            } else {
+                nil
+            }
+        }
     }
 
-    private static var declaredRelationships: [RelationshipDescription] {
-        declarations.compactMap { ($0 as? any DeclaredRelationship)?.description }
-    }
-
-    /// The class's stored properties; those of base classes come first.
-    private static var declarations: [Any] {
-        var declarations: [Any] = []
+    /// What the class's stored properties declare; those of base classes come first.
+    private static var declarations: [PropertyDeclaration] {
+        var declarations: [PropertyDeclaration] = []
         var mirror: Mirror? = Mirror(reflecting: self.init(.prototype(AttributeProbe())))
         while let current = mirror {
-            declarations = current.children.map(\.value) + declarations
+            declarations = current.children.compactMap { ($0.value as? any DeclaredProperty)?.declared } + declarations
             mirror = current.superclassMirror
         }
         return declarations

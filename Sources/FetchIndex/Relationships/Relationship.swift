@@ -104,13 +104,10 @@ extension Optional: RelationshipValue where Wrapped: ManagedObject {
     public func set(asRelationship name: String, of object: ManagedObject) { object.setRelatedObject(self, name) }
 }
 
-/// What a model is made of: the relationships that a class has, in order.
-protocol DeclaredRelationship {
-    var description: RelationshipDescription { get }
-}
+extension Relationship: DeclaredProperty {
+    var declared: PropertyDeclaration { .relationship(description) }
 
-extension Relationship: DeclaredRelationship {
-    var description: RelationshipDescription {
+    private var description: RelationshipDescription {
         let destination = Wrapped.Destination.entityName
         if Wrapped.isToMany {
             return RelationshipDescription(

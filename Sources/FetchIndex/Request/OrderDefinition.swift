@@ -68,7 +68,7 @@ public struct OrderDefinition: Hashable, Sendable {
         let headings = try ObjectHeadings(self, compiled.entity, in: model)
         var builder = OrderBuilder(
             entity: compiled.entity, subentities: compiled.subentities, shape: compiled.shape, paths: compiled.paths,
-            dependencies: compiled.dependencies, headings: headings
+            dependencies: compiled.dependencies, headings: headings?.ofSections
         ) { number in
             let definition = number == compiled.entity ? self : self.current(model.entities[compiled.entity])
             return try RecordPlacer(definition, number, in: model)

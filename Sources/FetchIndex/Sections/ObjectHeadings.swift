@@ -4,7 +4,7 @@ internal import FetchIndexRecords
 
 /// The headings of sections that are of related objects: the name, then the leading sort keys that are attributes of the same object,
 /// so that its rows need not have them.
-final class ObjectHeadings: SectionHeadings {
+final class ObjectHeadings {
     let entities: Set<Int>
     /// How many sort keys, the first ones, stand in headings.
     let sortKeyCount: Int
@@ -53,7 +53,9 @@ final class ObjectHeadings: SectionHeadings {
     /// The versions of ICU's data that headings depend on.
     var versions: [String] { columns.compactMap { $0.collator?.version } }
 
-    func heading(of object: RecordKey, _ record: RawSpan?) throws -> [UInt8] {
+    var ofSections: SectionHeadings { SectionHeadings(of: entities, make: heading) }
+
+    private func heading(of object: RecordKey, _ record: RawSpan?) throws -> [UInt8] {
         var heading: [UInt8] = []
         guard let record, let slots = slots[object.entity] else {
             OrderKey.appendNull(to: &heading)

@@ -17,7 +17,7 @@ package struct OrderBuilder {
     package let subentities: [Int]
     private let placers: RowPlacers
     /// Nil unless sections are of objects.
-    package let headings: (any SectionHeadings)?
+    package let headings: SectionHeadings?
     /// Bytes that keys being sorted may take; more are sorted on disk, in the store's folder.
     package var memoryBudget = OrderBuilder.defaultMemoryBudget
     /// Whether the mapped pages of the file are released while records are placed: memory that a build of a large cache does
@@ -42,7 +42,7 @@ package struct OrderBuilder {
     /// `paths` are those of all placers, which are made when they are asked for: to read an order that is built takes none.
     package init(
         entity: Int, subentities: [Int] = [], shape: OrderShape, paths: [RelatedPath] = [], dependencies: [Int],
-        headings: (any SectionHeadings)? = nil, makePlacer: @escaping (_ entity: Int) throws -> any RowPlacer
+        headings: SectionHeadings? = nil, makePlacer: @escaping (_ entity: Int) throws -> any RowPlacer
     ) {
         self.entity = entity
         self.subentities = subentities

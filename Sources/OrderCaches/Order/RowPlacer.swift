@@ -3,6 +3,8 @@ package import FetchIndexModels
 package import FetchIndexRecords
 
 /// Places an object in an order. A pure function of the record, and of those that key paths lead to: no clock, no current locale.
+///
+/// A protocol, because orders know no predicates; tests have placers of their own.
 package protocol RowPlacer: AnyObject {
     /// Writes the object's key into `placement`. False when the object is not a member.
     func place(_ record: RawSpan, _ placement: inout RowPlacement) throws -> Bool

@@ -7,11 +7,16 @@ internal import FetchIndexValues
 /// the object stands once in its heading. So a rename of the object changes one section, and no row.
 ///
 ///     heading    the name as ascending OrderKey | the sort keys that are the object's, as they would stand in its rows' keys
-package protocol SectionHeadings: AnyObject {
+package struct SectionHeadings {
     /// The entities whose objects sections are of.
-    var entities: Set<Int> { get }
-    /// The heading of an object's section; of that of no object where there is no record. O(length of the values).
-    func heading(of object: RecordKey, _ record: RawSpan?) throws -> [UInt8]
+    package let entities: Set<Int>
+    private let make: (_ object: RecordKey, _ record: RawSpan?) throws -> [UInt8]
+
+    /// `make` gives the heading of an object's section from its record, or that of the section of no object without one. O(length of
+    /// the values).
+    package init(of entities: Set<Int>, make: @escaping (_ object: RecordKey, _ record: RawSpan?) throws -> [UInt8]) {
+        (self.entities, self.make) = (entities, make)
+    }
 }
 
 /// Changes of rows, and of what sections show of their objects.
@@ -56,11 +61,11 @@ extension SectionHeadings {
     /// The heading of a section, by its value, in a state of the records.
     func heading(of section: [UInt8], in state: any RecordState) throws -> [UInt8] {
         guard let object = OrderSection.object(ofValue: section) else {
-            return try heading(of: .init(rawValue: 0), nil)
+            return try make(RecordKey(rawValue: 0), nil)
         }
         var found: [UInt8]?
-        _ = try state.record(object) { found = try heading(of: object, $0) }
-        return try found ?? heading(of: object, nil)
+        _ = try state.record(object) { found = try make(object, $0) }
+        return try found ?? make(object, nil)
     }
 
     /// Adds to the changes of rows those of headings. O(changes), and a record for each section that rows come to.
@@ -81,8 +86,8 @@ extension SectionHeadings {
     }
 
     private func heading(of object: RecordKey, _ record: [UInt8]?) throws -> [UInt8] {
-        guard let record else { return try heading(of: object, RawSpan?.none) }
-        return try heading(of: object, record.span.bytes)
+        guard let record else { return try make(object, nil) }
+        return try make(object, record.span.bytes)
     }
 }
 
