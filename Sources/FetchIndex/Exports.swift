@@ -6,3 +6,4 @@
 @_exported public import enum FetchIndexOrderCaches.RebuildReason
 @_exported public import struct FetchIndexOrderCaches.RowPath
 @_exported public import enum FetchIndexRecords.StoreCopyError
+@_exported public import enum FetchIndexRecords.StoreError

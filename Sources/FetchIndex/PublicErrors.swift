@@ -15,6 +15,7 @@ package func withPublicErrors<Result: ~Copyable>(_ body: () throws -> Result) th
 package func publicError(_ error: any Error) -> any Error {
     switch error {
     case is StoreError, is StoreCopyError: error
+    case let error as ModelError: StoreError(error)
     case let error as CommittedWithoutSnapshot: publicError(error.reason)
     case _ where error.isDamage: StoreError.corrupted(LMDBError(error)?.reason ?? "\(error)")
     default: Store.publicError(error)

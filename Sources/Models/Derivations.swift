@@ -42,7 +42,7 @@ package final class Derivations: Sendable {
                     slot: slot, name: attribute.name, type: attribute.type, isOptional: attribute.isOptional,
                     expression: expression, inputs: inputs)
             } catch let error as FetchPredicateError {
-                throw StoreError.invalidModel(
+                throw ModelError.invalid(
                     "\(entity.name).\(attribute.name) cannot be derived by \"\(derivation)\": \(error)")
             }
         }
@@ -50,7 +50,7 @@ package final class Derivations: Sendable {
 }
 
 extension Entity {
-    /// Throws `StoreError.invalidModel` for an expression that cannot give the values of its attribute.
+    /// Throws `ModelError.invalid` for an expression that cannot give the values of its attribute.
     package func requireDerivations() throws { if hasDerivations { _ = try Derivations.compile(self) } }
 
     /// The attribute that a key path begins with, and how many of its names that takes: a name may contain dots.

@@ -24,14 +24,14 @@ extension Entity {
         Set(attributes) == Set(other.attributes) && uniqueConstraints == other.uniqueConstraints
     }
 
-    /// Throws `StoreError.modelMismatch` when this stored entity lacks what a program declares. Where the store has followed
+    /// Throws `ModelError.mismatch` when this stored entity lacks what a program declares. Where the store has followed
     /// the declaration, each attribute must still be the one that it was then.
     package func requireAttributes(of declared: Entity) throws {
         let checksum = declared.declaration
         let known = declarations.first { $0.checksum == checksum }
         for (index, attribute) in declared.attributes.sorted(by: { $0.name < $1.name }).enumerated() {
-            func mismatch(_ reason: String) -> StoreError {
-                .modelMismatch(entity: name, "its attribute \(attribute.name) " + reason)
+            func mismatch(_ reason: String) -> ModelError {
+                .mismatch(entity: name, "its attribute \(attribute.name) " + reason)
             }
             guard let slot = slot(of: attribute.name) else { throw mismatch("was removed by a newer model") }
             let stored = self.attribute(at: slot)
@@ -47,8 +47,8 @@ extension Entity {
             }
         }
         for relationship in declared.relationships {
-            func mismatch(_ reason: String) -> StoreError {
-                .modelMismatch(entity: name, "its relationship \(relationship.name) " + reason)
+            func mismatch(_ reason: String) -> ModelError {
+                .mismatch(entity: name, "its relationship \(relationship.name) " + reason)
             }
             guard let stored = self.relationship(named: relationship.name)?.description else {
                 throw mismatch("was removed by a newer model")

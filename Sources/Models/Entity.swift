@@ -249,7 +249,7 @@ public struct Entity: Sendable {
     }
 
     /// The error for a name that no attribute has, nor a relationship.
-    package func unknownAttribute(_ attribute: String) -> StoreError {
+    package func unknownAttribute(_ attribute: String) -> ModelError {
         .unknownAttribute(entity: name, attribute: attribute, near: nearName(to: attribute))
     }
 

@@ -82,27 +82,27 @@ extension Model {
     func validateHierarchy(of entity: Entity) throws {
         guard let name = entity.superentity else { return }
         guard let parent = self.entity(named: name) else {
-            throw StoreError.invalidModel("\(entity.name) is a subentity of \(name), which is not in the model")
+            throw ModelError.invalid("\(entity.name) is a subentity of \(name), which is not in the model")
         }
         let number = try number(of: entity.name)
         let top = superentities(of: number).last ?? number
         guard entities[top].superentity == nil || self.entity(named: entities[top].superentity ?? "") == nil else {
-            throw StoreError.invalidModel("\(entity.name) is a subentity of itself")
+            throw ModelError.invalid("\(entity.name) is a subentity of itself")
         }
         let inherited = Set(parent.attributes.map(\.name))
         if let taken = entity.attributes.first(where: {
             !inherited.contains($0.name) && parent.slot(of: $0.name) != nil
         }) {
-            throw StoreError.invalidModel(
+            throw ModelError.invalid(
                 "\(entity.name).\(taken.name) has a name that an attribute of \(name) had, which requests may still use"
             )
         }
         for attribute in parent.attributes {
             guard let own = entity.attributes.first(where: { $0.name == attribute.name }) else {
-                throw StoreError.invalidModel("\(entity.name) lacks the attribute \(attribute.name) of \(name)")
+                throw ModelError.invalid("\(entity.name) lacks the attribute \(attribute.name) of \(name)")
             }
             guard own == attribute else {
-                throw StoreError.invalidModel("\(entity.name).\(own.name) is declared otherwise than that of \(name)")
+                throw ModelError.invalid("\(entity.name).\(own.name) is declared otherwise than that of \(name)")
             }
         }
     }

@@ -16,7 +16,7 @@ public struct Model: Hashable, Sendable {
     public func entity(named name: String) -> Entity? { entities.first { $0.name == name && !$0.isDropped } }
 
     /// The error for a name that no entity has.
-    package func unknownEntity(_ name: String) -> StoreError {
+    package func unknownEntity(_ name: String) -> ModelError {
         let names = entities.filter { !$0.isDropped && !$0.isJoin }.map(\.name)
         return .unknownEntity(name, near: NearName(names.nearest(to: name)))
     }
@@ -31,25 +31,25 @@ public struct Model: Hashable, Sendable {
     /// Throws unless names are there, differ, and fit the format.
     package func validate() throws {
         let entities = entities.filter { !$0.isDropped }
-        guard entities.count <= 1 << 15 else { throw StoreError.invalidModel("it has more than 32,768 entities") }
+        guard entities.count <= 1 << 15 else { throw ModelError.invalid("it has more than 32,768 entities") }
         guard Set(entities.map(\.name)).count == entities.count else {
-            throw StoreError.invalidModel("two entities have the same name")
+            throw ModelError.invalid("two entities have the same name")
         }
         for entity in entities {
             let names = entity.attributes.map(\.name)
             for attribute in entity.attributes { try validate(attribute, of: entity) }
-            guard !entity.name.isEmpty else { throw StoreError.invalidModel("an entity has no name") }
+            guard !entity.name.isEmpty else { throw ModelError.invalid("an entity has no name") }
             guard !names.contains("") else {
-                throw StoreError.invalidModel("an attribute of \(entity.name) has no name")
+                throw ModelError.invalid("an attribute of \(entity.name) has no name")
             }
             guard entity.slots.count <= 1 << 15 else {
-                throw StoreError.invalidModel("\(entity.name) has more than 32,768 attributes")
+                throw ModelError.invalid("\(entity.name) has more than 32,768 attributes")
             }
             guard Set(names).count == names.count else {
-                throw StoreError.invalidModel("two attributes of \(entity.name) have the same name")
+                throw ModelError.invalid("two attributes of \(entity.name) have the same name")
             }
             if let name = entity.removedAttributes.first(where: names.contains) {
-                throw StoreError.invalidModel("\(entity.name).\(name) is both declared and removed")
+                throw ModelError.invalid("\(entity.name).\(name) is both declared and removed")
             }
             try validateUniqueAttributes(of: entity)
             try validateIndexes(of: entity)
@@ -62,7 +62,7 @@ public struct Model: Hashable, Sendable {
         for index in entity.indexes {
             let names = index.keys.map(\.attribute)
             guard !names.isEmpty, Set(names).count == names.count else {
-                throw StoreError.invalidModel(
+                throw ModelError.invalid(
                     "an index of \(entity.name) needs one attribute, or several different ones")
             }
             for name in names { try requireKey(name, of: entity, "for the index \(index)") }
@@ -71,10 +71,10 @@ public struct Model: Hashable, Sendable {
                 return length + max(permanent.utf8.count, name.utf8.count) + 8
             }
             guard length <= 400 else {
-                throw StoreError.invalidModel("the names of the index \(index) of \(entity.name) are too long")
+                throw ModelError.invalid("the names of the index \(index) of \(entity.name) are too long")
             }
             if entity.removedIndexes.contains(index) {
-                throw StoreError.invalidModel("the index \(index) of \(entity.name) is both declared and removed")
+                throw ModelError.invalid("the index \(index) of \(entity.name) is both declared and removed")
             }
         }
     }
@@ -83,14 +83,14 @@ public struct Model: Hashable, Sendable {
     private func requireKey(_ name: String, of entity: Entity, _ purpose: String) throws {
         if entity.slot(of: name) != nil { return }
         guard let relationship = entity.relationship(named: name)?.description else {
-            throw StoreError.invalidModel(
+            throw ModelError.invalid(
                 "\(entity.name) has no attribute or to-one relationship \"\(name)\" \(purpose)")
         }
         if relationship.isToMany {
-            throw StoreError.invalidModel("\(entity.name).\(name) leads to many objects, and has no value \(purpose)")
+            throw ModelError.invalid("\(entity.name).\(name) leads to many objects, and has no value \(purpose)")
         }
         guard case .reference = kind(of: relationship, in: entity) else {
-            throw StoreError.invalidModel(
+            throw ModelError.invalid(
                 "\(entity.name).\(name) is one-to-one, and its links belong to "
                     + "\(relationship.destination).\(relationship.inverse ?? ""): it has no value \(purpose)")
         }
@@ -98,25 +98,25 @@ public struct Model: Hashable, Sendable {
 
     private func validate(_ attribute: AttributeDescription, of entity: Entity) throws {
         if attribute.derivation != nil && !attribute.defaultValue.isNull {
-            throw StoreError.invalidModel("\(entity.name).\(attribute.name) is derived, and has a default value")
+            throw ModelError.invalid("\(entity.name).\(attribute.name) is derived, and has a default value")
         }
         if attribute.defaultValue.isUnstorable {
-            throw StoreError.invalidModel("the default value of \(entity.name).\(attribute.name) is not a number")
+            throw ModelError.invalid("the default value of \(entity.name).\(attribute.name) is not a number")
         }
         guard let type = attribute.defaultValue.type, type != attribute.type else { return }
-        throw StoreError.invalidModel(
+        throw ModelError.invalid(
             "the default value of \(entity.name).\(attribute.name) is \(type.nameWithArticle), not "
                 + attribute.type.nameWithArticle)
     }
 
     private func validateUniqueAttributes(of entity: Entity) throws {
         guard entity.uniqueAttributes.count < 1 << 15 else {
-            throw StoreError.invalidModel("\(entity.name) has more than 32,767 lists of unique attributes")
+            throw ModelError.invalid("\(entity.name) has more than 32,767 lists of unique attributes")
         }
         for names in entity.uniqueAttributes {
             let list = names.joined(separator: ", ")
             guard !names.isEmpty, Set(names).count == names.count else {
-                throw StoreError.invalidModel(
+                throw ModelError.invalid(
                     "attributes of \(entity.name) that are unique together must be different ones: \(list)")
             }
             for name in names { try requireKey(name, of: entity, "that could be unique") }

@@ -94,7 +94,7 @@ import FetchIndexValues
         #expect(throws: StoreError.self) {
             try Store(at: test.path, model: book([AttributeDescription("id", .integer)]))
         }
-        #expect(throws: StoreError.self) {
+        #expect(throws: ModelError.self) {
             try Store(
                 at: test.path,
                 model: Model(entities: [
@@ -185,8 +185,8 @@ import FetchIndexValues
         try test.write { dropped = try $0.dropEntity(0) }
         #expect(dropped == 1)
         let model = try test.store.snapshot().model
-        #expect(throws: StoreError.unknownEntity("Book")) { try model.number(of: "Book") }
-        #expect(throws: StoreError.unknownEntity("")) { try model.number(of: "") }
+        #expect(throws: ModelError.unknownEntity("Book")) { try model.number(of: "Book") }
+        #expect(throws: ModelError.unknownEntity("")) { try model.number(of: "") }
         let again = try Store(at: test.path, model: TestStore.books)
         #expect(try again.snapshot().model.number(of: "Book") == 2)
         #expect(try again.snapshot().model.number(of: "Shop") == 1)

@@ -260,6 +260,8 @@ extension PersistentContainer {
             } catch is RequestError, is UnknownTimeZone, is UnusableTimeZone, is UnusableCalendar, is UnknownLocale {
                 // A computed section key: only its program can make the rows again. Or this machine lacks data of its own.
                 return try cacheEngine.verify(name, nil, in: reader, sharedNumbers: shared)
+            } catch is ModelError {
+                return []
             } catch let error as FetchPredicateError {
                 return ["its request cannot be read: \(error)"]
             } catch let error as StoreError {

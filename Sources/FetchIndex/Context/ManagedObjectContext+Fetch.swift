@@ -207,6 +207,6 @@ extension ManagedObjectContext {
 
     /// The id of an entity's object by its number. Throws `StoreError.unknownEntity`.
     public func objectID(of entityName: String, number: UInt64) throws -> ObjectID {
-        id(of: RecordKey(entity: try model.number(of: entityName), number: number))
+        try withPublicErrors { id(of: RecordKey(entity: try model.number(of: entityName), number: number)) }
     }
 }

@@ -5,7 +5,7 @@ internal import FetchIndexRecords
 extension ManagedObjectContext {
     /// Inserts an object of an entity. Throws `StoreError.unknownEntity`.
     public func insert(_ entityName: String) throws -> ManagedObject {
-        insertObject(ofEntity: try model.number(of: entityName))
+        try withPublicErrors { insertObject(ofEntity: try model.number(of: entityName)) }
     }
 
     func registrationOfNew(_ type: ManagedObject.Type) -> ObjectRegistration {

@@ -88,9 +88,7 @@ final class PathTable {
     private func path(_ names: [String]) throws -> RelatedPath? {
         do {
             return try RelatedPath.following(names, from: number, in: model)
-        } catch StoreError.unknownAttribute(
-            let entity, let attribute, let near)
-        {
+        } catch ModelError.unknownAttribute(let entity, let attribute, let near) {
             throw FetchPredicateError.unknownAttribute(attribute, entity: entity, near: near)
         }
     }

@@ -114,7 +114,7 @@ package struct FetchedColumn {
         for number in entities {
             guard let path = try RelatedPath.following(names, from: number, in: model), !path.steps.isEmpty,
                 path.nameCount == names.count
-            else { throw entity.unknownAttribute(name) }
+            else { throw StoreError(entity.unknownAttribute(name)) }
             guard !path.isToMany else {
                 throw RequestError.wrongType("\(entity.name).\(name) leads to many objects, and has no single value")
             }

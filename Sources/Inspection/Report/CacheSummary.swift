@@ -18,8 +18,8 @@ package struct CacheSummary: Hashable, Sendable {
     package static func all(of container: PersistentContainer) throws -> [CacheSummary] {
         let snapshot = try container.store.snapshot()
         return try CacheDirectory.names(in: snapshot).map { name in
-            do { return CacheSummary(try container.caches.state(of: name, in: snapshot)) } catch let error as StoreError
-            {
+            do { return CacheSummary(try container.caches.state(of: name, in: snapshot)) } catch {
+                guard let error = publicError(error) as? StoreError else { throw error }
                 return CacheSummary(
                     name: name, shownName: name.visible, state: "cannot be read", style: "bad",
                     version: "\(error)".visible)

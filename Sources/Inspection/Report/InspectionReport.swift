@@ -54,7 +54,8 @@ package struct InspectionReport {
     package func cardHTML(ofCache name: String) throws -> String { try Templates.render(try card(name, 0), .card) }
 
     private func card(_ name: String, _ number: Int) throws -> Card {
-        do { return try CacheCard(name, number, container, snapshot, options).card() } catch let error as StoreError {
+        do { return try CacheCard(name, number, container, snapshot, options).card() } catch {
+            guard let error = publicError(error) as? StoreError else { throw error }
             return Card(name: name.visible, anchor: "cache\(number)", defect: "\(error)".visible)
         }
     }

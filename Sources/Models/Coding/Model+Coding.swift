@@ -186,7 +186,7 @@ extension Model {
     }
 
     package init(decoding bytes: RawSpan) throws {
-        var reader = try ByteReader(checked: bytes, "the model")
+        var reader = try ByteReader(checked: bytes, subject: { "the model" }, damage: ModelError.corrupted)
         var parts: [StoredEntity] = []
         for _ in 0..<(try reader.count()) { parts.append(try StoredEntity(&reader)) }
         if !reader.isAtEnd {
@@ -197,7 +197,7 @@ extension Model {
         }
         if !reader.isAtEnd {
             guard try reader.count() == parts.count else {
-                throw StoreError.corrupted("the model has histories of other entities")
+                throw ModelError.corrupted("the model has histories of other entities")
             }
             for number in parts.indices { try parts[number].readHistory(&reader) }
         }
@@ -216,7 +216,7 @@ extension Model {
                 let number = try Self.entityNumber(&reader, of: parts.count)
                 let parent = Int(clamping: try reader.varint()) - 1
                 guard parent < parts.count, parent != number else {
-                    throw StoreError.corrupted("the model refers to an unknown entity")
+                    throw ModelError.corrupted("the model refers to an unknown entity")
                 }
                 parts[number].superentity = parent < 0 ? nil : parts[parent].name
                 parts[number].isAbstract = try reader.uint8() != 0
@@ -231,13 +231,13 @@ extension Model {
                 parts[try Self.entityNumber(&reader, of: parts.count)].isJoin = true
             }
         }
-        guard reader.isAtEnd else { throw StoreError.corrupted("the model has more than this version knows") }
+        guard reader.isAtEnd else { throw ModelError.corrupted("the model has more than this version knows") }
         self.init(entities: parts.map(\.entity))
     }
 
     static func entityNumber(_ reader: inout ByteReader, of count: Int) throws -> Int {
         let number = Int(clamping: try reader.varint())
-        guard number < count else { throw StoreError.corrupted("the model refers to an unknown entity") }
+        guard number < count else { throw ModelError.corrupted("the model refers to an unknown entity") }
         return number
     }
 }

@@ -19,7 +19,7 @@ struct StoredEntity {
         for _ in 0..<(try reader.count()) {
             let attribute = try reader.text()
             guard let type = ValueType(rawValue: try reader.uint8()) else {
-                throw StoreError.corrupted("the model has an unknown type")
+                throw ModelError.corrupted("the model has an unknown type")
             }
             let flags = try reader.uint8()
             var slot = SlotDescription(
@@ -33,7 +33,7 @@ struct StoredEntity {
     private func readSlot(_ reader: inout ByteReader) throws -> Int {
         let slot = Int(clamping: try reader.varint())
         guard slots.indices.contains(slot) else {
-            throw StoreError.corrupted("the model refers to an unknown attribute of \(name)")
+            throw ModelError.corrupted("the model refers to an unknown attribute of \(name)")
         }
         return slot
     }
@@ -52,7 +52,7 @@ struct StoredEntity {
         }
         guard !keys.isEmpty, !keys.contains(where: { slots[$0.slot].isRemoved }),
             Set(keys.map(\.slot)).count == keys.count, !indexKeys.contains(keys)
-        else { throw StoreError.corrupted("an index of \(name) has wrong attributes") }
+        else { throw ModelError.corrupted("an index of \(name) has wrong attributes") }
         indexKeys.append(keys)
     }
 
@@ -60,7 +60,7 @@ struct StoredEntity {
         let slot = try readSlot(&reader)
         let attribute = slots[slot].attribute
         guard !slots[slot].isRemoved, attribute.derivation == nil, attribute.defaultValue.isNull else {
-            throw StoreError.corrupted("the attribute \(name).\(attribute.name) cannot be derived")
+            throw ModelError.corrupted("the attribute \(name).\(attribute.name) cannot be derived")
         }
         slots[slot].attribute = attribute.derived(by: try reader.text())
     }
@@ -69,7 +69,7 @@ struct StoredEntity {
         let (name, destination, inverse) = (try reader.text(), try reader.text(), try reader.text())
         let flags = try reader.uint8()
         guard let rule = DeleteRule(rawValue: try reader.uint8()) else {
-            throw StoreError.corrupted("the model has an unknown delete rule")
+            throw ModelError.corrupted("the model has an unknown delete rule")
         }
         let (least, greatest) = (Int(clamping: try reader.varint()), Int(clamping: try reader.varint()))
         let description =
@@ -88,14 +88,14 @@ struct StoredEntity {
         case 0:
             let (slot, position) = (try readSlot(&reader), try readSlot(&reader))
             guard slots[slot].role == .reference, slots[position].role == .position else {
-                throw StoreError.corrupted("the relationship \(self.name).\(name) has no slots of its own")
+                throw ModelError.corrupted("the relationship \(self.name).\(name) has no slots of its own")
             }
             storage = .reference(slot: slot, position: position)
         case 1: storage = .inverse
         case 2:
             let number = try Model.entityNumber(&reader, of: entities)
             storage = .join(entity: number, side: try reader.varint() == 0 ? 0 : 1)
-        default: throw StoreError.corrupted("the model has a relationship of no known kind")
+        default: throw ModelError.corrupted("the model has a relationship of no known kind")
         }
         var relationship = StoredRelationship(description, permanentName: permanentName, storage)
         relationship.formerNames = formerNames
@@ -120,7 +120,7 @@ struct StoredEntity {
             let attribute = slots[slot].attribute
             guard let (value, length) = OrderKey.first(in: reader.bytes.extracting(range)), length == range.count,
                 value.type == attribute.type
-            else { throw StoreError.corrupted("the default value of \(name).\(attribute.name) cannot be read") }
+            else { throw ModelError.corrupted("the default value of \(name).\(attribute.name) cannot be read") }
             slots[slot].attribute = attribute.with(defaultValue: value)
         }
     }

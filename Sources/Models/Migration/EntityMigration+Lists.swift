@@ -28,7 +28,7 @@ extension EntityMigration {
 
     private func requireKeySlot(_ name: String) throws -> Int {
         if let slot = keySlot(name) { return slot }
-        throw StoreError.invalidModel(
+        throw ModelError.invalid(
             "\(given.name).\(name) cannot be unique or have an index: its links belong to the other side in this store")
     }
 

@@ -62,7 +62,7 @@ package struct EntityMigration: Sendable {
     }
 
     /// Of a stored entity. Unless it is demanded, nothing changes when the store has followed the declaration before: then an
-    /// older program, or one of several, opens the store. Throws `StoreError.modelMismatch` when what that program needs is gone.
+    /// older program, or one of several, opens the store. Throws `ModelError.mismatch` when what that program needs is gone.
     ///
     /// `hasClosure`: whether a closure gives values. An attribute whose values a pass changes gets a new slot, so that caches,
     /// unique keys and older records of it are not mistaken for those of the new values.
@@ -130,7 +130,7 @@ package struct EntityMigration: Sendable {
         ModelDifference.Step(entity: given.name, change: change, verdict: verdict, reason: reason)
     }
 
-    func mismatch(_ reason: String) -> StoreError { .modelMismatch(entity: given.name, reason) }
+    func mismatch(_ reason: String) -> ModelError { .mismatch(entity: given.name, reason) }
 
     // MARK: Attributes
 

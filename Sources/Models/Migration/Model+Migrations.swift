@@ -15,7 +15,7 @@ extension Entity {
 
 extension Model {
     /// What leads from this stored model to a given one, entity by entity; entities without a change are left out. Throws
-    /// `StoreError.modelMismatch` when something that the given model needs is gone.
+    /// `ModelError.mismatch` when something that the given model needs is gone.
     package func migrations(
         to given: Model, isDemanded: Bool, hasClosure: Bool
     ) throws -> [EntityMigration] {
@@ -85,7 +85,7 @@ extension Model {
         guard changesAttributes,
             let left = hierarchy(of: number).first(where: { given.entity(named: entities[$0].name) == nil })
         else { return }
-        throw StoreError.modelMismatch(
+        throw ModelError.mismatch(
             entity: entities[number].name,
             "\(entities[left].name) is a subentity of it in the store: a model that changes it must declare both")
     }

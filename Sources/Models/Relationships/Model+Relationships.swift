@@ -30,20 +30,20 @@ extension Model {
     func validateRelationships(of entity: Entity) throws {
         let names = entity.relationships.map(\.name)
         guard !names.contains("") else {
-            throw StoreError.invalidModel("a relationship of \(entity.name) has no name")
+            throw ModelError.invalid("a relationship of \(entity.name) has no name")
         }
         guard Set(names).count == names.count else {
-            throw StoreError.invalidModel("two relationships of \(entity.name) have the same name")
+            throw ModelError.invalid("two relationships of \(entity.name) have the same name")
         }
         if let name = names.first(where: { name in entity.attributes.contains { $0.name == name } }) {
-            throw StoreError.invalidModel("\(entity.name).\(name) is both an attribute and a relationship")
+            throw ModelError.invalid("\(entity.name).\(name) is both an attribute and a relationship")
         }
         if let name = entity.removedAttributes.first(where: names.contains) {
-            throw StoreError.invalidModel("\(entity.name).\(name) is both declared and removed")
+            throw ModelError.invalid("\(entity.name).\(name) is both declared and removed")
         }
         if let superentity = entity.superentity, let parent = self.entity(named: superentity) {
             for inherited in parent.relationships where !entity.relationships.contains(inherited) {
-                throw StoreError.invalidModel(
+                throw ModelError.invalid(
                     "\(entity.name).\(inherited.name) is declared otherwise than that of \(superentity), or is missing")
             }
         }
@@ -54,37 +54,37 @@ extension Model {
     private func validate(_ relationship: RelationshipDescription, of entity: Entity) throws {
         let name = "\(entity.name).\(relationship.name)"
         guard let destination = self.entity(named: relationship.destination), !destination.isJoin else {
-            throw StoreError.invalidModel("\(name) leads to \(relationship.destination), which is not in the model")
+            throw ModelError.invalid("\(name) leads to \(relationship.destination), which is not in the model")
         }
         guard relationship.minCount >= 0, relationship.maxCount >= 0,
             relationship.maxCount == 0 || relationship.minCount <= relationship.maxCount
         else {
-            throw StoreError.invalidModel(
+            throw ModelError.invalid(
                 "\(name) may have \(relationship.minCount) to \(relationship.maxCount) objects, which is no range")
         }
         guard let inverseName = relationship.inverse else { return }
         if inverseName.isEmpty {
-            throw StoreError.invalidModel(
+            throw ModelError.invalid(
                 "\(name) needs its other side: declare a relationship of \(destination.name) that leads to \(entity.name), "
                     + "and name each as the inverse of the other")
         }
         guard let inverse = destination.relationship(named: inverseName)?.description else {
-            throw StoreError.invalidModel(
+            throw ModelError.invalid(
                 "\(name) has the inverse \(destination.name).\(inverseName), which is not in the model: declare it, with "
                     + "the inverse \(relationship.name)")
         }
         guard inverse.inverse == relationship.name else {
-            throw StoreError.invalidModel(
+            throw ModelError.invalid(
                 "\(name) has the inverse \(destination.name).\(inverseName), whose inverse is "
                     + (inverse.inverse.map { "\(inverse.destination).\($0)" } ?? "not declared"))
         }
         let chain = [entity.name] + superentities(of: try number(of: entity.name)).map { entities[$0].name }
         guard chain.contains(inverse.destination) else {
-            throw StoreError.invalidModel(
+            throw ModelError.invalid(
                 "\(name) has the inverse \(destination.name).\(inverseName), which leads to \(inverse.destination)")
         }
         if inverse.destination == relationship.destination, inverseName == relationship.name {
-            throw StoreError.invalidModel("\(name) is its own inverse: declare two relationships")
+            throw ModelError.invalid("\(name) is its own inverse: declare two relationships")
         }
     }
 }

@@ -1,5 +1,5 @@
 package import FetchIndexCountedTree
-package import FetchIndexModels
+internal import FetchIndexModels
 internal import FetchIndexLMDB
 package import FetchIndexRecords
 internal import FetchIndexValues

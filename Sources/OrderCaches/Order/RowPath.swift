@@ -1,5 +1,5 @@
 /// The path of a row: its section's index and its index in the section, from 0.
-public struct RowPath: Hashable, Comparable, Sendable {
+public struct RowPath: Hashable, Comparable, Sendable, CustomStringConvertible {
     public var section: Int
     public var row: Int
 
@@ -11,9 +11,7 @@ public struct RowPath: Hashable, Comparable, Sendable {
     public static func < (left: RowPath, right: RowPath) -> Bool {
         (left.section, left.row) < (right.section, right.row)
     }
-}
 
-extension RowPath: CustomStringConvertible {
     /// section:row
     public var description: String { "\(section):\(row)" }
 }

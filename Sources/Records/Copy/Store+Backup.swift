@@ -45,7 +45,7 @@ extension Store {
     /// Throws when pages of a store's file are damaged: LMDB would copy them, or end the process.
     static func requireWholePages(at path: String) throws {
         if let defect = try checkPages(at: path).first {
-            throw StoreError.corrupted("\(defect); nothing was copied; run `fetchindex check` for all defects")
+            throw StoreError.corrupted("\(defect); nothing was copied")
         }
     }
 

@@ -23,7 +23,7 @@ extension Store {
             throw StoreCopyError.inUse(process: error.process, program: programName(ofProcess: error.process))
         } catch let error as LMDBError where error == .leaked {
             throw StoreCopyError.failed(
-                path: path, "some of its pages are neither used nor free; `backup` makes a copy with them")
+                path: path, "some of its pages are neither used nor free; a backup has them too")
         } catch let error as LMDBError {
             throw StoreCopyError.failed(path: path, error == .busy ? "another process is compacting it" : error.reason)
         }

@@ -1,14 +1,12 @@
 /// Why a store was not copied.
-public enum StoreCopyError: Error, Equatable, Sendable {
+public enum StoreCopyError: Error, Equatable, Sendable, CustomStringConvertible {
     /// There is something at the path already.
     case destinationExists(path: String)
     /// The text says why.
     case failed(path: String, String)
     /// A process has the store open.
     case inUse(process: Int, program: String?)
-}
 
-extension StoreCopyError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .destinationExists(let path): "\(path) already exists; choose a new or empty folder"

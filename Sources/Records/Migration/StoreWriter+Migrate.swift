@@ -79,7 +79,7 @@ extension StoreWriter {
         case .pass:
             throw StoreError.modelMismatch(
                 entity: step.entity,
-                "to \(step.change), \(step.reason): that needs `migration: .automatic`, or `fetchindex model migrate`")
+                "to \(step.change), \(step.reason): that needs `migration: .automatic`")
         case .decision where migration.convert != nil: break
         case .decision:
             throw StoreError.modelMismatch(entity: step.entity, "to \(step.change): \(step.reason)")

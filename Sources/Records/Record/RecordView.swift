@@ -1,5 +1,5 @@
 internal import FetchIndexPlatform
-public import FetchIndexModels
+package import FetchIndexModels
 package import FetchIndexValues
 
 /// A record's bytes, read in place: a value costs O(its length), whatever else is in the record. Every offset is

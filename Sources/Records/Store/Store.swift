@@ -232,7 +232,9 @@ package final class Store: Sendable {
         try cachedModel.withLock { cached in
             if let cached, cached.version == version { return cached.model }
             var stored: Model?
-            _ = try view.get(StoreLayout.modelKey, in: tables.meta) { stored = try Model(decoding: $0) }
+            do {
+                _ = try view.get(StoreLayout.modelKey, in: tables.meta) { stored = try Model(decoding: $0) }
+            } catch let error as ModelError { throw StoreError(error) }
             guard let stored else { throw StoreError.corrupted("the model is missing") }
             let model = stored.prepared
             cached = ModelVersion(version: version, model: model)

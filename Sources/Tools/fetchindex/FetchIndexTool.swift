@@ -69,7 +69,7 @@ enum Main {
             return 2
         }
         if isUsageError(error) {
-            Output.error("\(error)")
+            Output.error("\(error)\(advice(on: error))")
             return 2
         }
         switch FetchIndexTool.exitCode(for: error) {
@@ -81,14 +81,24 @@ enum Main {
             Output.errorLines("fetchindex: " + FetchIndexTool.message(for: error))
             return 2
         default:
-            Output.error("\(error)")
+            Output.error("\(error)\(advice(on: error))")
             return 1
+        }
+    }
+
+    /// What to type then; empty if nothing helps.
+    private static func advice(on error: any Error) -> String {
+        switch publicError(error) {
+        case StoreError.invalidCacheName(let name) where name.hasPrefix(CacheDirectory.indexPrefix):
+            ": `fetchindex model index` adds and drops these"
+        case StoreError.modelMismatch: "; `fetchindex model migrate` changes the model of a store"
+        default: ""
         }
     }
 
     /// Whether the usage is wrong, not the data.
     private static func isUsageError(_ error: any Error) -> Bool {
-        switch error {
+        switch publicError(error) {
         case StoreError.unknownEntity, StoreError.unknownAttribute, StoreError.invalidCacheName,
             StoreError.unknownCache, StoreError.cacheLocked:
             true

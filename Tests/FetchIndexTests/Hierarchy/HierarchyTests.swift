@@ -178,7 +178,7 @@ import Testing
 
     @Test func wrongHierarchiesAreRefused() {
         func refused(_ entities: Entity...) -> Bool {
-            do { try Model(entities: entities).validate() } catch StoreError.invalidModel { return true } catch {}
+            do { try Model(entities: entities).validate() } catch ModelError.invalid { return true } catch {}
             return false
         }
         let name = AttributeDescription("name", .string)

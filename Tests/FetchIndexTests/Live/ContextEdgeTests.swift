@@ -227,7 +227,7 @@ import Testing
         let owner = AttributeDescription("owner", .string), balance = AttributeDescription("balance", .integer)
         let name = AttributeDescription("name", .string, isOptional: false, isUnique: true)
         let differs = "the stored entity Account differs from the model's: "
-        let needs = ": that needs `migration: .automatic`, or `fetchindex model migrate`"
+        let needs = ": that needs `migration: .automatic`"
         #expect(
             message([AttributeDescription("name", .string, isOptional: false), owner])
                 == differs + "to make name not unique, its unique keys are deleted" + needs)

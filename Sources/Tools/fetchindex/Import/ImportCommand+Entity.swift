@@ -244,7 +244,7 @@ extension ImportCommand {
     }
 
     /// The error for a name that no column of the file has.
-    func unknownColumn(_ name: String, _ columns: [String]) -> StoreError {
+    func unknownColumn(_ name: String, _ columns: [String]) -> ModelError {
         .unknownAttribute(entity: file, attribute: name, near: NearName(columns.nearest(to: name)))
     }
 

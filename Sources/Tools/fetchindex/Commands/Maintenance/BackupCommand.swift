@@ -36,17 +36,19 @@ struct BackupCommand: ParsableCommand {
             let bar = ProgressBar("checking the copy")
             defer { bar.finish() }
             let isCopied = Atomic(false)
-            backup = try CopyProgress.show(
-                "copying", "\(destination)/data.mdb.partial", of: expected.fileBytes - expected.freeBytes,
-                until: { isCopied.load(ordering: .relaxed) }
-            ) {
-                try container.checkedBackup(to: destination) {
-                    isCopied.store(true, ordering: .relaxed)
-                } progress: {
-                    bar.show(rows: $0, of: $1)
+            backup = try advisingCheck {
+                try CopyProgress.show(
+                    "copying", "\(destination)/data.mdb.partial", of: expected.fileBytes - expected.freeBytes,
+                    until: { isCopied.load(ordering: .relaxed) }
+                ) {
+                    try container.checkedBackup(to: destination) {
+                        isCopied.store(true, ordering: .relaxed)
+                    } progress: {
+                        bar.show(rows: $0, of: $1)
+                    }
                 }
             }
-        } catch let error as DamagedBackup { throw Failure("\(error)") }
+        }
         let milliseconds = (ContinuousClock.now - start) / .milliseconds(1)
         let report = Report(
             commit: backup.commit, bytes: backup.byteCount, compact: backup.isCompact, milliseconds: milliseconds)
@@ -77,9 +79,11 @@ struct CompactCommand: ParsableCommand {
         let start = ContinuousClock.now
         let path = store.store
         let expected = try store.open().information()
-        let compaction = try CopyProgress.show(
-            "compacting", "\(path)/data.mdb.partial", of: expected.fileBytes - expected.freeBytes
-        ) { try Store.compact(at: path) }
+        let compaction = try advisingCheck {
+            try CopyProgress.show(
+                "compacting", "\(path)/data.mdb.partial", of: expected.fileBytes - expected.freeBytes
+            ) { try Store.compact(at: path) }
+        }
         let milliseconds = (ContinuousClock.now - start) / .milliseconds(1)
         if output.isJSON {
             return try Output.jsonLine(
@@ -89,5 +93,14 @@ struct CompactCommand: ParsableCommand {
         Output.line(
             "\(Numbers.bytes(compaction.bytesBefore)) before, \(Numbers.bytes(compaction.bytesAfter)) after, in "
                 + Numbers.duration(milliseconds: milliseconds))
+    }
+}
+
+/// Says which command lists the defects of a damaged store.
+private func advisingCheck<Result>(_ body: () throws -> Result) throws -> Result {
+    do { return try body() } catch let error as DamagedBackup {
+        throw Failure("\(error); `fetchindex check` lists them")
+    } catch let error as StoreError where error.isDamage {
+        throw Failure("\(error); run `fetchindex check` for all defects")
     }
 }

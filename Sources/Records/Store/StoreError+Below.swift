@@ -1,8 +1,20 @@
 internal import FetchIndexLMDB
-internal import FetchIndexModels
+package import FetchIndexModels
 internal import FetchIndexSorting
 
 extension StoreError {
+    package init(_ error: ModelError) {
+        self =
+            switch error {
+            case .unknownEntity(let name, let near): .unknownEntity(name, near: near)
+            case .unknownAttribute(let entity, let attribute, let near):
+                .unknownAttribute(entity: entity, attribute: attribute, near: near)
+            case .mismatch(let entity, let reason): .modelMismatch(entity: entity, reason)
+            case .invalid(let reason): .invalidModel(reason)
+            case .corrupted(let what): .corrupted(what)
+            }
+    }
+
     /// What an error of LMDB's means for a writer.
     init?(failedWrite error: LMDBError) {
         if error == .panic {
@@ -16,9 +28,10 @@ extension StoreError {
 }
 
 extension Store {
-    /// An error of an open store's files as a `StoreError`; any other error as it is.
+    /// An error of the model, of the files or of sorting as a `StoreError`; any other error as it is.
     package static func publicError(_ error: any Error) -> any Error {
         switch error {
+        case let error as ModelError: return StoreError(error)
         case let error as EnvironmentMoved: return StoreError.moved(path: error.path)
         case let error as MapFull: return StoreError.notSaved(error.reason)
         case let error as SortingError: return StoreError.notSaved("\(error)")

@@ -1,8 +1,9 @@
-internal import FetchIndexPlatform
+package import FetchIndexPlatform
+public import FetchIndexModels
 public import FetchIndexValues
 
 /// What is wrong with a store, or with what is asked of it.
-public enum StoreError: Error, Equatable, Sendable {
+public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     /// There is no store at the path.
     case missing(path: String)
     /// What is at the path is not a store; the text says why.
@@ -52,7 +53,7 @@ public enum StoreError: Error, Equatable, Sendable {
     case wrongThread
     /// The thread has a write transaction of the store open already: waiting for it would be a deadlock.
     case wouldWaitForItself
-    /// A cache's name has 1 to 511 bytes of UTF-8.
+    /// A cache's name has 1 to 511 bytes of UTF-8, and is not that of an index.
     case invalidCacheName(String)
     /// No cache has the name.
     case unknownCache(String, near: NearName = NearName())
@@ -60,9 +61,7 @@ public enum StoreError: Error, Equatable, Sendable {
     case cacheLocked(String)
     /// The store can neither be read nor written now, for example because LMDB's reader table is full; the text says why.
     case unavailable(String)
-}
 
-extension StoreError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .missing(let path): "there is no store at \(path)"
@@ -74,14 +73,14 @@ extension StoreError: CustomStringConvertible {
             "the store has format version \(found), and this FetchIndex reads version \(supported): create the store again from its source data"
         case .corrupted(let what): "the store is damaged: \(what)"
         case .readOnly: "the store is open for reading only"
-        case .unknownEntity(let name, let near): "the store has no entity \"\(name)\"\(near.hint)"
+        case .unknownEntity(let name, let near): "\(ModelError.unknownEntity(name, near: near))"
         case .unknownAttribute(let entity, let attribute, let near):
-            "\(entity) has no attribute \"\(attribute)\"\(near.hint)"
-        case .modelMismatch(let entity, let reason): "the stored entity \(entity) differs from the model's: \(reason)"
+            "\(ModelError.unknownAttribute(entity: entity, attribute: attribute, near: near))"
+        case .modelMismatch(let entity, let reason): "\(ModelError.mismatch(entity: entity, reason))"
         case .cannotMigrate(let entity, let attribute, let reason, let objects):
             "\(entity) cannot be migrated: \(attribute) of "
                 + objects.map { "\($0)" }.joined(separator: ", ") + " \(reason); nothing was changed"
-        case .invalidModel(let reason): "the model is invalid: \(reason)"
+        case .invalidModel(let reason): "\(ModelError.invalid(reason))"
         case .abstractEntity(let name): "\(name) is abstract: only objects of its subentities can be inserted"
         case .invalidValue(let entity, let attribute, let reason): "\(entity).\(attribute) \(reason)"
         case .notUnique(let entity, let attribute, let value):
@@ -106,8 +105,8 @@ extension StoreError: CustomStringConvertible {
             "the cache \"\(name)\" is not to be replaced by another request, nor deleted; unlock it, or use another name"
         case .unknownCache(let name, let near): "there is no cache \"\(name)\" in the store\(near.hint)"
         case .invalidCacheName(let name):
-            name.hasPrefix("index:")
-                ? "\"\(name)\" is the name of an index: `fetchindex model index` adds and drops these"
+            (1...511).contains(name.utf8.count)
+                ? "\"\(name)\" is the name of an index"
                 : "a cache's name has 1 to 511 bytes of UTF-8; \"\(name)\" has \(name.utf8.count)"
         case .unavailable(let reason): "the store can neither be read nor written now: \(reason)"
         case .logTooShort(let commit): "the change log no longer holds what came after commit \(commit)"
