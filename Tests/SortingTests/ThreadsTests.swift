@@ -24,12 +24,11 @@ import Testing
     /// The first thread is often done before others have begun; then it does their work, and late ones find none.
     @Test func lateThreadsFindNoWork() throws {
         var called: [Int] = []
-        let work = Threads.Work(3) { called.append($0) }
-        #expect(work.run(0))
-        #expect(work.run(1))
-        #expect(!work.run(1))
-        work.forgetBody()
-        #expect(!work.run(2))
+        let work = SharedWork(3) { called.append($1) }
+        #expect(work.runNext())
+        #expect(work.runNext())
+        try work.end()
+        #expect(!work.runNext())
         #expect(called == [0, 1])
         for _ in 0..<1000 {
             let count = Atomic(0)

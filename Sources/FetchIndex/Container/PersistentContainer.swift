@@ -19,7 +19,7 @@ public final class PersistentContainer: Sendable {
     private let checkedVersion = Mutex<UInt32?>(nil)
     /// The classes that the given model names, by entity.
     let objectClasses: [String: ManagedObject.Type]
-    /// For work that may wait for a writer.
+    /// For work that may wait for a writer. `Threads` doesn't fit here: the caller is suspended, and no thread waits for the work.
     private let work = DispatchQueue(label: "FetchIndex.perform", attributes: .concurrent)
     /// Removed with the container, which closes the store first.
     private let folder: TemporaryStoreFolder?

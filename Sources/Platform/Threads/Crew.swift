@@ -1,22 +1,11 @@
-internal import Synchronization
-
-/// Two threads: a leader divides its work into parts, and a helper takes some of them when it has done its own work.
+/// Two threads: a leader divides its work into parts, and a helper takes some of them when it has done its own work. `Threads.run`
+/// doesn't fit here: the helper is a thread that exists already and is busy until then, so a share must not wait for it.
 ///
 ///     leader    lead { ... share(parts) ... share(parts) ... }
 ///     helper    its own work, then help, until the leader ends
 package final class Crew: @unchecked Sendable {
-    private struct Job {
-        let body: (_ thread: Int, _ part: Int) throws -> Void
-        let count: Int
-        var begun = 0
-        var ended = 0
-        var failure: (part: Int, error: any Error)?
-
-        var hasParts: Bool { begun < count && failure == nil }
-    }
-
     private let monitor = Monitor()
-    private var job: Job?
+    private var work: SharedWork?
     private var isLed = false
 
     package init() {}
@@ -33,47 +22,27 @@ package final class Crew: @unchecked Sendable {
     package func share(_ count: Int, _ body: (_ thread: Int, _ part: Int) throws -> Void) throws {
         // All calls have ended before the body does.
         try withoutActuallyEscaping(body) { body in
-            monitor.locked { job = Job(body: body, count: count) }
-            work(as: 0)
-            let failure = monitor.locked {
-                while let job, job.ended < job.begun { monitor.wait() }
-                defer { job = nil }
-                return job?.failure?.error
-            }
-            if let failure { throw failure }
+            let work = SharedWork(count, body)
+            monitor.locked { self.work = work }
+            while work.runNext() {}
+            monitor.locked { self.work = nil }
+            try work.end()
         }
     }
 
     /// Takes parts until the leader ends. Returns at once when it has not begun: it may never do.
     package func help() {
-        var isOver = false
-        while !isOver {
-            work(as: 1)
-            isOver = monitor.locked {
-                while isLed && !(job?.hasParts ?? false) { monitor.wait() }
-                return !isLed
-            }
-        }
+        while let work = nextWork() { while work.runNext(as: 1) {} }
     }
 
-    private func work(as thread: Int) {
-        while let (part, failure) = runNext(as: thread) {
-            monitor.locked {
-                job?.ended += 1
-                if let failure, part < job?.failure?.part ?? .max { job?.failure = (part, failure) }
+    /// Waits for work that has parts. Nil when the leader has ended.
+    private func nextWork() -> SharedWork? {
+        monitor.locked {
+            while isLed {
+                if let work, work.hasParts { return work }
+                monitor.wait()
             }
+            return nil
         }
-    }
-
-    /// Nothing holds the body any more when it returns.
-    private func runNext(as thread: Int) -> (part: Int, failure: (any Error)?)? {
-        let next = monitor.locked { () -> Job? in
-            guard let job, job.hasParts else { return nil }
-            self.job?.begun += 1
-            return job
-        }
-        guard let next else { return nil }
-        do { try next.body(thread, next.begun) } catch { return (next.begun, error) }
-        return (next.begun, nil)
     }
 }

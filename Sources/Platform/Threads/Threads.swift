@@ -1,81 +1,36 @@
 /// Work on several threads.
+///
+///     run        one call for each of some numbers: `SharedWork`, on threads that begin now
+///     Crew       the same, on this thread and one that helps when it has done its own work
+///     pipe       items of one producer, in order     } `OrderedPipe`
+///     inOrder    results of parts, in their order    }
 package enum Threads {
     /// The most that work is divided among: each has a reader of the store, files and memory of its own.
     package static let most = 8
     /// How many threads work is divided among unless it is said. Asked once: the system reads files for it.
     package static let available = min(ProcessInfo.processInfo.activeProcessorCount, most)
 
-    /// Calls the body with 0 to count - 1, each on a thread of its own, 0 on this one, and returns when all calls have. Of
-    /// several errors throws that of the least number. Where the system gives no more threads, or one has not begun yet when this one
-    /// is done, this one does their work: then calls must not wait for those with a greater number.
+    /// Calls the body with 0 to count - 1, each on a thread of its own, 0 on this one, and returns when all calls have. After an
+    /// error no more calls begin; of several errors throws that of the least number. Where the system gives no more threads, or
+    /// one has not begun yet when this one is done, this one does their work: then calls must not wait for those with a greater
+    /// number.
     package static func run(_ count: Int, _ body: (Int) throws -> Void) throws {
         if count == 1 { return try body(0) }
         // All calls have returned before the body does.
         try withoutActuallyEscaping(body) { body in
-            let work = Work(count, body)
-            let threads = (1..<count).map { number in (number, start(work, number)) }
-            work.run(0)
-            for (number, thread) in threads {
-                // A processor that sleeps begins a thread only after milliseconds.
-                let isMine = work.run(number)
-                guard let thread else { continue }
-                if isMine { pthread_detach(thread) } else { pthread_join(thread, nil) }
-            }
-            work.forgetBody()
-            if let failure = work.failure { throw failure }
+            let work = SharedWork(count) { _, number in try body(number) }
+            let first = work.begin()
+            for _ in 1..<count { _ = start { work.runNext() } }
+            if let first { work.run(first) }
+            // A processor that sleeps begins a thread only after milliseconds.
+            while work.runNext() {}
+            try work.end()
         }
     }
 
-    /// The body, and the first of its errors.
-    final class Work: @unchecked Sendable {
-        private let monitor = Monitor()
-        /// Nil once all calls have returned: threads that begin later must not keep it.
-        private var body: ((Int) throws -> Void)?
-        private var hasBegun: [Bool]
-        private var first: (number: Int, error: any Error)?
-
-        init(_ count: Int, _ body: @escaping (Int) throws -> Void) {
-            self.body = body
-            hasBegun = Array(repeating: false, count: count)
-        }
-
-        var failure: (any Error)? { monitor.locked { first?.error } }
-
-        /// Calls the body with a number, unless another thread does. Returns whether it did.
-        @discardableResult
-        func run(_ number: Int) -> Bool {
-            guard let body = begin(number) else { return false }
-            do { try body(number) } catch {
-                monitor.locked {
-                    if first.map({ number < $0.number }) ?? true { first = (number, error) }
-                }
-            }
-            return true
-        }
-
-        private func begin(_ number: Int) -> ((Int) throws -> Void)? {
-            monitor.locked {
-                if hasBegun[number] { return nil }
-                hasBegun[number] = true
-                return body
-            }
-        }
-
-        func forgetBody() { monitor.locked { body = nil } }
-    }
-
-    fileprivate final class Start: Sendable {
-        let work: Work
-        let number: Int
-
-        init(_ work: Work, _ number: Int) {
-            self.work = work
-            self.number = number
-        }
-    }
-
-    static func start(_ work: Work, _ number: Int) -> pthread_t? {
-        let argument = Unmanaged.passRetained(Start(work, number)).toOpaque()
+    /// Begins a thread. False when the system gives none.
+    static func start(_ body: @escaping () -> Void) -> Bool {
+        let argument = Unmanaged.passRetained(Start(body)).toOpaque()
         #if canImport(Glibc)
             var thread = pthread_t()
             let code = pthread_create(&thread, nil, threadMain, argument)
@@ -83,15 +38,28 @@ package enum Threads {
             var thread: pthread_t?
             let code = pthread_create(&thread, nil, threadMain, argument)
         #endif
-        if code == 0 { return thread }
-        Unmanaged<Start>.fromOpaque(argument).release()
-        return nil
+        guard code == 0 else {
+            Unmanaged<Start>.fromOpaque(argument).release()
+            return false
+        }
+        // Whoever waits for the work learns from the work that it has ended.
+        #if canImport(Glibc)
+            pthread_detach(thread)
+        #else
+            if let thread { pthread_detach(thread) }
+        #endif
+        return true
+    }
+
+    fileprivate final class Start {
+        let body: () -> Void
+
+        init(_ body: @escaping () -> Void) { self.body = body }
     }
 }
 
 private func threadMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     guard let argument else { return nil }
-    let start = Unmanaged<Threads.Start>.fromOpaque(argument).takeRetainedValue()
-    start.work.run(start.number)
+    Unmanaged<Threads.Start>.fromOpaque(argument).takeRetainedValue().body()
     return nil
 }
