@@ -161,7 +161,9 @@ import FetchIndexValues
         func copy() -> any RowPlacer { self }
         func keepRecords(of block: inout RecordBlock, within bound: [UInt8]) {}
 
-        func place(_ record: RawSpan, _ placement: inout RowPlacement) throws -> Bool { throw Failed() }
+        func place(
+            _ object: RecordKey, _ record: RawSpan, in state: (any RecordState)?, _ placement: inout RowPlacement
+        ) throws -> Bool { throw Failed() }
         func keepMembers(of block: inout RecordBlock) throws { throw Failed() }
         func placeMember(_ record: RawSpan, _ placement: inout RowPlacement) throws { throw Failed() }
     }

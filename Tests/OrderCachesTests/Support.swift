@@ -74,7 +74,9 @@ final class TestPlacer: RowPlacer {
         return try record.boolean(member)
     }
 
-    func place(_ bytes: RawSpan, _ placement: inout RowPlacement) throws -> Bool {
+    func place(
+        _ object: RecordKey, _ bytes: RawSpan, in state: (any RecordState)?, _ placement: inout RowPlacement
+    ) throws -> Bool {
         guard try isMember(RecordView(bytes)) else { return false }
         try placeMember(bytes, &placement)
         return true

@@ -101,9 +101,11 @@ import FetchIndexValues
             if try RecordView(bytes).integer(at: 3) == 99 { throw Fault() }
         }
 
-        func place(_ bytes: RawSpan, _ placement: inout RowPlacement) throws -> Bool {
+        func place(
+            _ object: RecordKey, _ bytes: RawSpan, in state: (any RecordState)?, _ placement: inout RowPlacement
+        ) throws -> Bool {
             try check(bytes)
-            return try placer.place(bytes, &placement)
+            return try placer.place(object, bytes, in: state, &placement)
         }
 
         func keepMembers(of block: inout RecordBlock) throws {

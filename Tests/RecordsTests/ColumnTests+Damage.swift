@@ -98,7 +98,9 @@ extension ColumnTests {
         }
         #expect(try columns() == [] && zones()[0]!.coded == CodedPlaces())
         let filter = try #require(Self.filter(Self.kind, "none"))
-        #expect(throws: StoreError.self) { try snapshot.scan(0, numbers: [0..<9000], where: filter) { _ in true } }
+        #expect(throws: StoreError.self) {
+            _ = try snapshot.readBlocks(of: 0, numbers: [0..<9000], where: filter) { _ in true }
+        }
         try put(right)
         let record = try Self.record(1, kind: "new", section: nil)
         try test.write { try $0.update(RecordKey(entity: 0, number: 1), record.span.bytes) }
@@ -112,7 +114,7 @@ extension ColumnTests {
         try transaction.view.delete(RecordKey(entity: 0, number: 5000).rawValue, in: test.store.tables.records)
         try transaction.commit()
         let filters = [Self.filter(Self.kind, "rare"), Self.filter(Self.kind, "absent")]
-        let scan = ParallelScan(of: try snapshot, objects: 1)
+        let scan = try Scan(of: snapshot, entities: [0], fewestOfThread: .max)
         #expect(throws: StoreError.self) { try scan.forEachBlock(of: 0, where: [filters[0]]) { _, _ in } }
         try test.write { _ = try $0.repair { _ in } }
         try scan.forEachBlock(of: 0, where: [filters[1]]) { _, _ in }

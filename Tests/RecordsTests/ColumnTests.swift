@@ -77,13 +77,13 @@ import FetchIndexValues
         }
         var read: [UInt64] = []
         let all = [0..<(try reader.entityState(0).nextObject)]
-        let scanned = try reader.scan(0, numbers: all, where: Self.filter(slot, text)) { block in
+        let scanned = try reader.readBlocks(of: 0, numbers: all, where: Self.filter(slot, text)) { block in
             block.forEachOfAll { object, _ in read.append(object.number) }
             return true
         }
         #expect(read == read.sorted() && wanted.isSubset(of: read), "\(comment)")
         #expect(scanned.met == read.count && scanned.met + scanned.skipped == count, "\(comment)")
-        let scan = ParallelScan(of: reader, objects: .max)
+        let scan = try Scan(of: reader, entities: [0], fewestOfThread: 1)
         let filters = (0..<scan.threadCount).map { _ in Self.filter(slot, text) }
         #expect(scan.threadCount == 4)
         var selected: [UInt64] = []
@@ -148,7 +148,7 @@ import FetchIndexValues
                 // What is not written yet is read.
                 let filter = try #require(Self.filter(Self.kind, "none"))
                 let own = [object.number..<object.number + 1]
-                #expect(try writer.scan(0, numbers: own, where: filter) { _ in true }.met == 1)
+                #expect(try writer.readBlocks(of: 0, numbers: own, where: filter) { _ in true }.met == 1)
                 try writer.delete(object)
             }
             try writer.commit()
@@ -251,25 +251,13 @@ import FetchIndexValues
         }
         var read: [UInt64] = []
         let filter = try #require(ScanFilter([failing]))
-        let scanned = try snapshot.scan(0, numbers: [0..<9000], where: filter) { block in
+        let scanned = try snapshot.readBlocks(of: 0, numbers: [0..<9000, 5..<5], where: filter) { block in
             block.forEachOfAll { object, _ in read.append(object.number) }
             return true
         }
         // Where the test fails, all are read.
         #expect(read.count == 8191 && scanned.skipped == 0 && calls == 1)
         #expect(ScanFilter([]) == nil)
-    }
-
-    @Test func objectsThatAreToBeReadAreRead() throws {
-        try insert(8191) { $0 == 5000 ? "rare" : "common" }
-        let test = ColumnTest(slot: Self.kind, holdsForNull: false) { $0.byteCount == 4 }
-        var read: [UInt64] = []
-        let filter = try #require(ScanFilter([test], alsoReading: [8000, 7, 90_000, 7990]))
-        let scanned = try snapshot.scan(0, numbers: [0..<9000, 5..<5], where: filter) { block in
-            block.forEachOfAll { object, _ in read.append(object.number) }
-            return true
-        }
-        #expect(read == [7, 5000] + Array(7990...8000) && scanned.skipped == 8191 - 13)
     }
 
     /// A zone that has no objects any more has no columns; a repair of a whole store finds nothing to do.

@@ -258,7 +258,8 @@ import FetchIndexValues
             let reader = try snapshot
             let numbers = try reader.numbers(of: 0) { $0[1]!.mayHave(.integer(wanted)) }
             #expect(numbers.skippedCount >= 2 * Zone.length - 1)
-            try ParallelScan(of: reader, objects: 100).forEachSelected(of: 0, in: numbers) { _, _ in
+            let scan = try Scan(of: reader, .numbers([0: numbers]), entities: [0], fewestOfThread: .max)
+            try scan.forEachSelected(of: 0) { _, _ in
             } _: { _ in
                 true
             }

@@ -12,7 +12,7 @@ extension PersistentContainer {
     ) throws -> [RecordKey] {
         try withPublicErrors {
             let snapshot = try snapshot ?? store.snapshot()
-            var (request, source) = try definition.plan(in: snapshot)
+            var (request, selection) = try definition.plan(in: snapshot)
             let entities = request.builder.entities
             let damaged = try entities.flatMap { try snapshot.damagedRecords(of: $0) }
             if let first = damaged.first {
@@ -29,11 +29,11 @@ extension PersistentContainer {
                         return true
                     }
                 }
-                source = .objects(objects)
+                selection = .objects(objects)
             }
-            let isSorted = !definition.sortKeys.isEmpty
+            let order = definition.sortKeys.isEmpty ? WalkOrder.byNumber : .byRow(most: .max)
             let stored = snapshot.model.entities
-            try request.builder.walkMembers(of: snapshot, from: source, isSorted: isSorted) { object in
+            try request.builder.walkMembers(of: snapshot, from: selection, order) { object in
                 let entity = stored[object.entity]
                 _ = try snapshot.record(object) { try body(object, RecordView($0, of: entity)) }
                 return true

@@ -55,9 +55,9 @@ extension PersistentContainer {
     ) throws -> Result {
         let snapshot = try store.snapshot()
         let endsEarly = definition.sortKeys.isEmpty && options.wantedRows.most < .max
-        let (request, source) = try definition.plan(in: snapshot, endsEarly: endsEarly)
+        let (request, selection) = try definition.plan(in: snapshot, endsEarly: endsEarly)
         let computed = try CacheEngine.compute(
-            options.applied(to: request), in: snapshot, from: source, wanted: options.wantedRows)
+            options.applied(to: request), in: snapshot, from: selection, wanted: options.wantedRows)
         return try body(FetchedOrder(computed, of: request.builder, snapshot, in: self))
     }
 

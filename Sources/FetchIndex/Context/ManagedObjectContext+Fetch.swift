@@ -156,16 +156,16 @@ extension ManagedObjectContext {
         _ definition: OrderDefinition, includesPending: Bool, atMost most: Int = .max,
         _ body: (RecordKey) throws -> Bool
     ) throws {
-        let (request, source) = try plan(definition, endsEarly: most < .max && definition.sortKeys.isEmpty)
+        let (request, selection) = try plan(definition, endsEarly: most < .max && definition.sortKeys.isEmpty)
         try request.builder.walkMembers(
-            of: try snapshot(), from: source, replacing: includesPending ? core.edits.reported : [:],
-            isSorted: !definition.sortKeys.isEmpty, atMost: most, body)
+            of: try snapshot(), from: selection, replacing: includesPending ? core.edits.reported : [:],
+            definition.sortKeys.isEmpty ? .byNumber : .byRow(most: most), body)
     }
 
     /// A definition's request, and the records of the context's state among which its members are.
     func plan(
         _ definition: OrderDefinition, endsEarly: Bool = false
-    ) throws -> (request: OrderRequest, source: RecordSource) {
+    ) throws -> (request: OrderRequest, selection: RecordSelection) {
         let snapshot = try snapshot()
         let entity = try snapshot.model.number(of: definition.entity)
         let entities = try definition.entities(in: snapshot.model)

@@ -6,7 +6,7 @@ internal import FetchIndexValues
 /// Scans leave out zones of objects where no value can be one that the predicate demands.
 extension FetchPlanner {
     /// What a scan reads: of the entity itself, the zones that may have members; of subentities, all objects. O(zones).
-    func zonesToScan() throws -> RecordSource {
+    func zonesToScan() throws -> RecordSelection {
         let demands = constraints.filter { hasBounds($0.slot) }.map { ($0.slot, $0.demand.ofZones) }
         if demands.isEmpty { return .all }
         let numbers = try reader.numbers(of: entityNumber) { bounds in
@@ -16,9 +16,9 @@ extension FetchPlanner {
     }
 
     /// How many objects of the entity itself a scan leaves out because of their texts. O(numbers) where the predicate has tests of texts.
-    func skippedByColumns(_ source: RecordSource) throws -> UInt64 {
+    func skippedByColumns(_ selection: RecordSelection) throws -> UInt64 {
         guard let filter = ScanFilter(compiled.columnTests(of: entity)) else { return 0 }
-        return try reader.skippedCount(of: entityNumber, in: source.numbers(of: entityNumber), where: filter)
+        return try reader.skippedCount(of: entityNumber, in: selection.numbers(of: entityNumber), where: filter)
     }
 
     /// Whether zones know values of a slot: not those of key paths and relationships, and no decimals.

@@ -93,19 +93,19 @@ struct FetchPlanner {
             return FetchPlan(
                 source: best.source, rowsRead: best.found.count, rowCount: rowCount, isExact: best.isExact,
                 lookUpCount: best.lookUpCount)
-        case .scan(let source):
-            let skipped = try source.skippedCount &+ skippedByColumns(source)
+        case .scan(let selection):
+            let skipped = try selection.skippedCount &+ skippedByColumns(selection)
             let rowsRead = max(0, rowCount - Int(clamping: skipped))
             return FetchPlan(source: .scan, rowsRead: rowsRead, rowCount: rowCount, isExact: false, lookUpCount: 0)
         }
     }
 
     /// The records to evaluate. All of the entity when a cache, a unique key or a zone is damaged.
-    func source() throws -> RecordSource {
+    func selection() throws -> RecordSelection {
         do {
             switch try choice() {
             case .candidates(let best): return .objects(try objects(of: best))
-            case .scan(let source): return source
+            case .scan(let selection): return selection
             }
         } catch  where error.isDamage { return .all }
     }
@@ -139,16 +139,16 @@ struct FetchPlanner {
 
     private enum Choice {
         case candidates(Candidates)
-        case scan(RecordSource)
+        case scan(RecordSelection)
     }
 
     /// Candidates are read one by one, where there are few enough. The zones are read only where they may decide.
     private func choice() throws -> Choice {
         let best = try candidates()
         if let best, best.found.count <= Self.fewLookUps { return .candidates(best) }
-        let source = try zonesToScan()
-        if let best, try best.found.count <= limit(skipping: source.skippedCount) { return .candidates(best) }
-        return .scan(source)
+        let selection = try zonesToScan()
+        if let best, try best.found.count <= limit(skipping: selection.skippedCount) { return .candidates(best) }
+        return .scan(selection)
     }
 
     /// The fewest candidates, if there are few enough to look them up one by one rather than to read all records.

@@ -45,14 +45,14 @@ public struct OrderDefinition: Hashable, Sendable {
     /// a scan.
     package func plan(
         in reader: StoreReader, endsEarly: Bool = false
-    ) throws -> (request: OrderRequest, source: RecordSource) {
+    ) throws -> (request: OrderRequest, selection: RecordSelection) {
         try plan(in: reader, leadingOrders: nil, endsEarly: endsEarly)
     }
 
     /// As above, with the leading orders of the reader's state.
     func plan(
         in reader: StoreReader, leadingOrders: [LeadingOrder]?, endsEarly: Bool
-    ) throws -> (request: OrderRequest, source: RecordSource) {
+    ) throws -> (request: OrderRequest, selection: RecordSelection) {
         let number = try reader.model.number(of: entity)
         let placer = try RecordPlacer(self, number, in: reader.model)
         let request = try request(compiled(number, in: reader.model, placer), in: reader.model)
@@ -60,7 +60,7 @@ public struct OrderDefinition: Hashable, Sendable {
         let planner = try FetchPlanner(
             predicate, placer.predicate, placer.table, entity: number, among: request.builder.entities, in: reader,
             leadingOrders, endsEarly: endsEarly)
-        return (request, try planner.source())
+        return (request, try planner.selection())
     }
 
     /// What an order of compiled parts is, and how its rows are placed.

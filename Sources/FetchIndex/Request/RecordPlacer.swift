@@ -83,14 +83,6 @@ final class RecordPlacer: RowPlacer {
     /// Whether the names of sections are numbers.
     var hasNumberedSections: Bool { headings.map(\.nameType.isNumber) ?? section?.isOfNumbers ?? false }
 
-    func place(_ bytes: RawSpan, _ placement: inout RowPlacement) throws -> Bool {
-        let missing = missingValues
-        let record = try RecordView(bytes, missing: missing.span.bytes)
-        if try hasPredicate && !predicate.evaluate(record) { return false }
-        try placeMember(record, &placement)
-        return true
-    }
-
     var columnTests: [ColumnTest] { hasPredicate ? predicate.columnTests(of: model.entities[number]) : [] }
 
     func keepMembers(of block: inout RecordBlock) throws {
@@ -115,11 +107,15 @@ final class RecordPlacer: RowPlacer {
     }
 
     func place(
-        _ object: RecordKey, _ bytes: RawSpan, in state: any RecordState, _ placement: inout RowPlacement
+        _ object: RecordKey, _ bytes: RawSpan, in state: (any RecordState)?, _ placement: inout RowPlacement
     ) throws -> Bool {
-        if paths.isEmpty { return try place(bytes, &placement) }
         let missing = missingValues
         let record = try RecordView(bytes, missing: missing.span.bytes)
+        guard !paths.isEmpty, let state else {
+            if try hasPredicate && !predicate.evaluate(record) { return false }
+            try placeMember(record, &placement)
+            return true
+        }
         let related = RelatedRecord(object: object, record: record, bytes: bytes, state: state)
         if try hasPredicate && !predicate.evaluate(row(related)) { return false }
         if let section {

@@ -112,8 +112,8 @@ extension FetchedResultsController {
                 try context.advanceIfNeeded(to: newest)
             }
         } else {
-            let (request, source) = try context.plan(definition)
-            opened = try CacheEngine.compute(request, in: try context.snapshot(), from: source)
+            let (request, selection) = try context.plan(definition)
+            opened = try CacheEngine.compute(request, in: try context.snapshot(), from: selection)
         }
         return (try live(request, opened), opened.outcome)
     }

@@ -141,6 +141,13 @@ package struct Cursor: ~Copyable {
         }
     }
 
+    /// Appends the entry of a key to a block that has room, in a table of integer keys. False if the key is missing.
+    package mutating func read(_ key: UInt64, into block: inout EntryBlock) throws -> Bool {
+        guard try seek(toKeyFrom: key), integerKey == key else { return false }
+        block.append(key, UnsafeRawBufferPointer(start: currentValue.mv_data, count: currentValue.mv_size))
+        return true
+    }
+
     /// Appends the entry at the cursor and the entries behind it on its page, up to one whose value has overflow pages.
     /// Appends none if the page is damaged: LMDB then reports it.
     private func readPage(into block: inout EntryBlock, through last: UInt64) throws(LMDBError) {

@@ -193,7 +193,7 @@ package final class LiveOrder {
         guard let record, let placer = try request.builder.placer(of: object.entity) else { return false }
         if request.builder.readsRelated { return true }
         var placement = RowPlacement()
-        return try placer.place(record.span.bytes, &placement)
+        return try placer.place(object, record.span.bytes, in: nil, &placement)
     }
 
     private var isWhole: Bool { offset == 0 && limit == nil }

@@ -124,9 +124,7 @@ package struct OrderWindow {
     package func position(
         of object: RecordKey, _ record: [UInt8], _ placer: any RowPlacer, in state: any RecordState
     ) throws -> RowPath? {
-        guard let path = try order.position(of: object, record, placer, in: placer.paths.isEmpty ? nil : state) else {
-            return nil
-        }
+        guard let path = try order.position(of: object, record, placer, in: state) else { return nil }
         if rows.count == order.rowCount { return path }
         let row = try order.section(at: path.section).rowsBefore + path.row
         return rows.contains(row) ? inWindow(path) : nil

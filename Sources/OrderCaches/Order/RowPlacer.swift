@@ -2,46 +2,41 @@ internal import FetchIndexPlatform
 package import FetchIndexModels
 package import FetchIndexRecords
 
-/// Places an object in an order. A pure function of the record, and of those that key paths lead to: no clock, no current locale.
-///
-/// A protocol, because orders know no predicates; tests have placers of their own.
+/// Places the objects of an entity in an order. A pure function of the record, and of those that key paths lead to: no clock, no current
+/// locale. `FetchIndex` places by a compiled definition, which this room must not see; tests place by rules of their own.
 package protocol RowPlacer: AnyObject {
-    /// Writes the object's key into `placement`. False when the object is not a member.
-    func place(_ record: RawSpan, _ placement: inout RowPlacement) throws -> Bool
-    /// Keeps, of the selected records of a block, those of members.
-    func keepMembers(of block: inout RecordBlock) throws
+    /// Writes an object's key into `placement`. False when the object is not a member. Records that key paths lead to are read in
+    /// the state; without one, there are no such paths.
+    func place(
+        _ object: RecordKey, _ record: RawSpan, in state: (any RecordState)?, _ placement: inout RowPlacement
+    ) throws -> Bool
+    /// Another one that does the same, for another thread.
+    func copy() throws -> any RowPlacer
+
+    // Without key paths, many records are placed in three steps.
+
     /// Keeps, of the selected records of a block, at least those whose key is not greater than a bound, whether they are members
     /// or not: before `keepMembers` or after it. An empty bound keeps all.
     func keepRecords(of block: inout RecordBlock, within bound: [UInt8]) throws
+    /// Keeps, of the selected records of a block, those of members.
+    func keepMembers(of block: inout RecordBlock) throws
+    /// As `place`, for the record of a member.
+    func placeMember(_ record: RawSpan, _ placement: inout RowPlacement) throws
+
+    // What a scan may leave out.
+
+    /// Tests of one text each that all members pass.
+    var columnTests: [ColumnTest] { get }
     /// Whether `mayHaveRecords` is ever false.
     var hasBounds: Bool { get }
     /// Whether a record whose values lie within bounds may have a key that is not greater than one.
     func mayHaveRecords(within bound: [UInt8], _ values: RecordBounds) -> Bool
-    /// As `place`, for the record of a member.
-    func placeMember(_ record: RawSpan, _ placement: inout RowPlacement) throws
-    /// One that does the same, for another thread.
-    func copy() throws -> any RowPlacer
-    /// Tests of one text each that all members pass: a scan may leave out the others.
-    var columnTests: [ColumnTest] { get }
-    /// The key paths through relationships that placements read.
-    var paths: [RelatedPath] { get }
-    /// As `place`, where key paths lead to other records, which are read in a state.
-    func place(
-        _ object: RecordKey, _ record: RawSpan, in state: any RecordState, _ placement: inout RowPlacement
-    ) throws -> Bool
 }
 
 extension RowPlacer {
     package var columnTests: [ColumnTest] { [] }
     package var hasBounds: Bool { false }
     package func mayHaveRecords(within bound: [UInt8], _ values: RecordBounds) -> Bool { true }
-    package var paths: [RelatedPath] { [] }
-
-    package func place(
-        _ object: RecordKey, _ record: RawSpan, in state: any RecordState, _ placement: inout RowPlacement
-    ) throws -> Bool {
-        try place(record, &placement)
-    }
 }
 
 /// The placement of a row: the key of the rows tree under construction.
@@ -165,13 +160,7 @@ extension RowPlacer {
     ) throws -> RowKey? {
         guard let record else { return nil }
         placement.begin()
-        let isMember: Bool
-        if let state {
-            isMember = try place(object, record.span.bytes, in: state, &placement)
-        } else {
-            isMember = try place(record.span.bytes, &placement)
-        }
-        guard isMember else { return nil }
+        guard try place(object, record.span.bytes, in: state, &placement) else { return nil }
         placement.finish(row ?? object)
         return RowKey(bytes: placement.key, sectionLength: placement.sectionLength, summary: placement.summary)
     }

@@ -34,6 +34,14 @@ package struct RecordBlock: ~Copyable {
         return failure
     }
 
+    /// Appends the record of an object behind those that it has. False when the object has none.
+    mutating func read(_ object: RecordKey, from cursor: inout Cursor) throws -> Bool {
+        guard try cursor.read(object.rawValue, into: &entries) else { return false }
+        selected[selectedCount] = UInt8(truncatingIfNeeded: count - 1)
+        selectedCount += 1
+        return true
+    }
+
     var isFull: Bool { entries.isFull }
 
     /// At first there is room for one record, then for more: a scan that ends at its first record does not read many.

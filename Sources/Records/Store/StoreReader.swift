@@ -87,26 +87,35 @@ package class StoreReader {
     /// Calls the body with an entity's records in place, by number from the given one on, until it returns false. Throws
     /// `corrupted` for a record that does not match its checksum, and at the end of a whole scan that did not meet as many
     /// objects as the entity counts. Records of a snapshot are verified in its first whole scan.
+    ///
+    /// One record comes after the other, so the body of a writer may write. `Scan` reads blocks, on several threads.
     package func scan(_ entity: Int, from number: UInt64 = 0, _ body: (RecordKey, RawSpan) throws -> Bool) throws {
         var isWhole = true
         var scanned: UInt64 = 0
         let isVerified = verifiedEntities.contains(entity)
         try withScanErrors(of: entity) {
-            try view.withCursor(on: tables.records) { cursor in
-                let last = RecordKey(entity: entity, number: RecordKey.maximumNumber).rawValue
-                try cursor.walk(fromKey: RecordKey(entity: entity, number: number).rawValue) { key, record in
-                    guard key <= last else { return false }
-                    let object = RecordKey(rawValue: key)
-                    if !isVerified { try verify(record, of: object) }
-                    scanned &+= 1
-                    isWhole = try body(object, record)
-                    return isWhole
-                }
+            try scanStored(entity, from: number) { object, record in
+                if !isVerified { try verify(record, of: object) }
+                scanned &+= 1
+                isWhole = try body(object, record)
+                return isWhole
             }
         }
         guard isWhole, number == 0 else { return }
         try requireCount(of: entity, scanned)
         noteVerified(entity)
+    }
+
+    /// Like `scan`, for checks: records may be damaged or missing.
+    func scanStored(
+        _ entity: Int, from number: UInt64 = 0, _ body: (RecordKey, RawSpan) throws -> Bool
+    ) throws {
+        try view.withCursor(on: tables.records) { cursor in
+            try cursor.walk(fromKey: RecordKey(entity: entity, number: number).rawValue) { key, record in
+                let object = RecordKey(rawValue: key)
+                return try object.entity == entity && body(object, record)
+            }
+        }
     }
 
     /// The least number that an object of an entity has; 0 when there are none. O(log n).
@@ -131,17 +140,6 @@ package class StoreReader {
         let counted = try count(of: entity, from: number)
         guard scanned == counted else {
             throw StoreError.corrupted("\(model.entities[entity].name) counts \(counted) objects and has \(scanned)")
-        }
-    }
-
-    /// Like `scan`, for checks: records may be damaged or missing.
-    func scanStored(_ entity: Int, _ body: (RecordKey, RawSpan) throws -> Bool) throws {
-        try view.withCursor(on: tables.records) { cursor in
-            let first = RecordKey(entity: entity, number: 0).rawValue
-            try cursor.walk(fromKey: first) { key, record in
-                let object = RecordKey(rawValue: key)
-                return try object.entity == entity && body(object, record)
-            }
         }
     }
 

@@ -47,13 +47,13 @@ extension Store {
     private func sortedUniqueKeys(of unkeyed: StoreState.UnkeyedObjects) throws -> [KeySorter] {
         let snapshot = try snapshot()
         let (number, first) = (unkeyed.entity, unkeyed.first)
-        let scan = try ParallelScan(of: snapshot, objects: snapshot.count(of: number, from: first))
+        let scan = try Scan(of: snapshot, .numbers([number: NumberRanges(from: first)]), entities: [number])
         let sorters = (0..<scan.threadCount).map { _ in
             KeySorter(memoryBudget: Self.memoryBudget / scan.threadCount, folder: path)
         }
         let entity = snapshot.model.entities[number]
         let constraints = entity.uniqueConstraints
-        try scan.forEachBlock(of: number, from: first) { thread, block in
+        try scan.forEachBlock(of: number) { thread, block in
             var key: [UInt8] = []
             try block.forEach { object, record in
                 for constraint in constraints {

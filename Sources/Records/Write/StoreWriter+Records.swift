@@ -35,7 +35,7 @@ extension StoreWriter {
         let object = RecordKey(entity: entity, number: try entityState(entity).nextObject)
         try putUniqueKeys(keys, of: object)
         try append(record, as: object)
-        try noteInsertedRecord(object, record)
+        try noteRecord(object, old: nil, new: record)
         try noteInserted(object, count: 1)
         return object
     }
@@ -81,7 +81,7 @@ extension StoreWriter {
             if hasLinks { try putLinks(of: object, record, replacing: old.span.bytes) }
             // The cursor still stands there.
             try cursor.put(record, for: object.rawValue)
-            try noteUpdatedRecord(object, record, replacing: old.span.bytes)
+            try noteRecord(object, old: old.span.bytes, new: record)
             try log(.updated, object, old)
             return true
         }
@@ -111,7 +111,7 @@ extension StoreWriter {
         try deleteUniqueKeys(of: object, old.span.bytes)
         if hasLinks { try deleteLinks(of: object, old.span.bytes) }
         try view.delete(object.rawValue, in: tables.records)
-        try noteRemovedRecord(object)
+        try noteRecord(object, old: old.span.bytes, new: nil)
         var entityState = try entityState(object.entity)
         entityState.count -= min(1, entityState.count)
         entities[object.entity] = entityState

@@ -179,8 +179,8 @@ import FetchIndexValues
         try container.withOrder(bySize, .init(cacheName: "by size")) { _ in }
         func found(_ format: String, endsEarly: Bool = false) throws -> Int? {
             let definition = OrderDefinition(entity: "Item", predicate: try FetchPredicate(format))
-            let source = try definition.plan(in: container.store.snapshot(), endsEarly: endsEarly).source
-            return if case .objects(let objects) = source { objects.count } else { nil }
+            let selection = try definition.plan(in: container.store.snapshot(), endsEarly: endsEarly).selection
+            return if case .objects(let objects) = selection { objects.count } else { nil }
         }
         #expect(try found("weight < 312") == 312)
         #expect(try found("weight < 313") == nil)

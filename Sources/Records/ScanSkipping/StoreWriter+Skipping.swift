@@ -1,14 +1,18 @@
 internal import FetchIndexLMDB
 internal import FetchIndexModels
 
-/// Zones are told of every record that was inserted, updated or removed. O(slots), and O(log n) for the first record of a zone in a
-/// transaction.
+/// Scan skipping, as a transaction maintains it: zones, and through them their columns, learn of every record that is inserted, updated
+/// or removed, and are written once, at its end.
 extension StoreWriter {
-    func noteInsertedRecord(_ object: RecordKey, _ record: RawSpan) throws {
-        try zone(ofInserted: object, count: 1).noteInserted(object.number, record)
+    /// Notes the change of an object's record; nil: it has none. O(slots), and O(log n) for the first record of a zone in a
+    /// transaction.
+    func noteRecord(_ object: RecordKey, old: RawSpan?, new: RawSpan?) throws {
+        guard let new else { return try openZone(ZoneKey(object)).noteRemoved(object.number) }
+        guard let old else { return try zone(ofInserted: object, count: 1).noteInserted(object.number, new) }
+        try openZone(ZoneKey(object)).noteUpdated(object.number, new, replacing: old)
     }
 
-    /// The same for objects with numbers one after the other, the first of which is given, whose records are among those of a part of a
+    /// Notes new objects with numbers one after the other, the first of which is given, whose records are among those of a part of a
     /// batch. The places say which ones, where they follow each other there.
     func noteInsertedRecords(_ first: RecordKey, count: UInt64, of part: BatchPart, places: Range<Int>?) throws {
         try (first.number..<first.number + count).forEachZone(of: first.entity) { _, numbers in
@@ -20,14 +24,6 @@ extension StoreWriter {
             try zone(ofInserted: RecordKey(entity: first.entity, number: numbers.lowerBound), count: count)
                 .noteInserted(numbers, within: part.bounds, rows)
         }
-    }
-
-    func noteUpdatedRecord(_ object: RecordKey, _ record: RawSpan, replacing old: RawSpan) throws {
-        try openZone(ZoneKey(object)).noteUpdated(object.number, record, replacing: old)
-    }
-
-    func noteRemovedRecord(_ object: RecordKey) throws {
-        try openZone(ZoneKey(object)).noteRemoved(object.number)
     }
 
     /// The zone of objects with numbers one after the other, which are written and not noted.

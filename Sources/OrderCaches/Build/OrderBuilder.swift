@@ -67,16 +67,16 @@ package struct OrderBuilder {
 
     /// Places every record, sorts the placements, and loads both trees from the sorted stream. O(n log n).
     package func build(
-        from reader: StoreReader, _ source: RecordSource = .all, in nodes: any NodeStore
+        from reader: StoreReader, _ selection: RecordSelection = .all, in nodes: any NodeStore
     ) throws -> SectionedOrder {
-        try build(in: nodes, reader) { try forEachSortedKey(from: reader, source, $0) }
+        try build(in: nodes, reader) { try forEachSortedKey(from: reader, selection, $0) }
     }
 
     /// Builds the first rows alone, of an order without sections and aggregates; with the number of all rows, where it is wanted.
     /// O(n log k) for k of n rows. By number it ends soon behind the last row wanted, unless there is a predicate and the number of all
     /// is wanted.
     func buildFirst(
-        _ wanted: WantedRows, from reader: StoreReader, _ source: RecordSource, in nodes: any NodeStore
+        _ wanted: WantedRows, from reader: StoreReader, _ selection: RecordSelection, in nodes: any NodeStore
     ) throws -> (order: SectionedOrder, memberCount: Int?) {
         let count = wanted.countsAll && hasAll ? try Int(clamping: reader.count(of: entities)) : nil
         // What is known need not be counted.
@@ -84,23 +84,23 @@ package struct OrderBuilder {
         var sortedCount = 0
         let order = try build(in: nodes, reader) { body in
             if isByNumber && !wanted.countsAll {
-                return try forEachFirst(wanted.most, reader, source, body)
+                return try forEachFirst(wanted.most, reader, selection, body)
             }
-            sortedCount = try forEachSortedKey(from: reader, source, wanted: wanted) { key in try body(key) }
+            sortedCount = try forEachSortedKey(from: reader, selection, wanted: wanted) { key in try body(key) }
         }
         return (order, wanted.countsAll ? sortedCount : count)
     }
 
     /// Hands out the keys of the first members by number.
     private func forEachFirst(
-        _ most: Int, _ reader: StoreReader, _ source: RecordSource, _ body: (RawSpan) throws -> Void
+        _ most: Int, _ reader: StoreReader, _ selection: RecordSelection, _ body: (RawSpan) throws -> Void
     ) throws {
         var placement = placement
         // The closure would copy the builder for each row.
         let shape = shape
         var rest = most
         if rest == 0 { return }
-        try walkMembers(of: reader, from: source) { object in
+        try walkMembers(of: reader, from: selection) { object in
             placement.begin()
             placement.finishEntry(object, in: shape)
             try body(placement.key.span.bytes)
@@ -229,53 +229,5 @@ enum SortedEntry {
         let end = entry.byteCount - 2
         let length = Int(UInt16(bigEndian: entry.unsafeLoadUnaligned(fromByteOffset: end, as: UInt16.self)))
         try body(entry.extracting(first: end - length), entry.extracting(end - length..<end))
-    }
-}
-
-/// The records among which the members of an order are.
-package enum RecordSource {
-    /// All of the entity.
-    case all
-    /// Those of some objects, by number.
-    case objects([RecordKey])
-    /// Of each of these entities, those with some numbers.
-    case numbers([Int: NumberRanges])
-
-    var objects: [RecordKey]? { if case .objects(let objects) = self { objects } else { nil } }
-
-    /// The numbers of an entity that a scan reads.
-    package func numbers(of entity: Int) -> NumberRanges {
-        if case .numbers(let numbers) = self { numbers[entity] ?? .all } else { .all }
-    }
-
-    /// Scans these objects, too.
-    func including(_ objects: some Sequence<RecordKey>) -> RecordSource {
-        guard case .numbers(var numbers) = self else { return self }
-        let stored = Dictionary(grouping: objects.filter { !$0.isTemporary }, by: \.entity)
-        for (entity, objects) in stored { numbers[entity] = numbers[entity]?.including(objects.map(\.number)) }
-        return .numbers(numbers)
-    }
-
-    /// How many objects a scan skips.
-    package var skippedCount: UInt64 {
-        if case .numbers(let numbers) = self { numbers.values.reduce(0) { $0 &+ $1.skippedCount } } else { 0 }
-    }
-}
-
-extension StoreReader {
-    /// Hands out an entity's records of a source until the body returns false. An object without a record is damage, unless it
-    /// may be gone.
-    func forEachRecord(
-        of entity: Int, from source: RecordSource, unlessGone mayBeGone: (RecordKey) -> Bool = { _ in false },
-        _ body: (RecordKey, RawSpan) throws -> Bool
-    ) throws {
-        guard let objects = source.objects else { return try scan(entity, body) }
-        // By number, so that those of an entity stand together.
-        let first = objects.indices.firstNumber { objects[$0].entity >= entity }
-        let end = objects.indices.firstNumber { objects[$0].entity > entity }
-        try forEachRecord(of: objects[first..<max(first, end)], body) { object in
-            if mayBeGone(object) { return }
-            throw SectionedOrder.corrupted("a cache or unique key names object \(object.number), which is gone")
-        }
     }
 }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import FetchIndexRecords
 
-@Suite struct ParallelScanTests {
+@Suite struct ScanTests {
     private static let count = 20_000
 
     private func store(threads: Int) throws -> TestStore {
@@ -26,7 +26,7 @@ import Testing
 
     @Test(arguments: [1, 2, 4, 8]) func eachThreadFinishesOnceBehindItsLastBlock(threads: Int) throws {
         let test = try store(threads: threads)
-        let scan = try ParallelScan(of: test.store.snapshot(), objects: UInt64(Self.count), fewestOfThread: 4_000)
+        let scan = try Scan(of: test.store.snapshot(), entities: [0], fewestOfThread: 4_000)
         #expect(scan.threadCount == min(threads, 5))
         let seen = Mutex<[UInt64]>([])
         let finished = Mutex<[Int]>([])
@@ -47,7 +47,7 @@ import Testing
     /// What a thread does at its end would be of no use, and its error would hide the first one.
     @Test(arguments: [1, 2, 4]) func noThreadFinishesAfterAFailure(threads: Int) throws {
         let test = try store(threads: threads)
-        let scan = try ParallelScan(of: test.store.snapshot(), objects: UInt64(Self.count), fewestOfThread: 4_000)
+        let scan = try Scan(of: test.store.snapshot(), entities: [0], fewestOfThread: 4_000)
         let hasFailed = Mutex(false)
         #expect(throws: Fault(isOfFinish: false)) {
             try scan.forEachBlock(of: 0) { thread, block in
@@ -62,5 +62,43 @@ import Testing
                 throw Fault(isOfFinish: true)
             }
         }
+    }
+
+    /// In blocks, by number, whichever pages they are on; what lies behind a missing one is not read.
+    @Test func candidatesAreRead() throws {
+        let test = try store(threads: 4)
+        let snapshot = try test.store.snapshot()
+        func read(_ numbers: [UInt64]) throws -> [UInt64] {
+            let objects = numbers.map { RecordKey(entity: 0, number: $0) }
+            let scan = try Scan(of: snapshot, .objects(objects), entities: [0], fewestOfThread: 1)
+            #expect(scan.threadCount == 1)
+            var inBlocks: [UInt64] = []
+            var finished = 0
+            try scan.forEachBlock(of: 0) { _, block in
+                block.forEach { object, _ in inBlocks.append(object.number) }
+            } finish: {
+                finished += $0 + 1
+            }
+            var selected: [UInt64] = []
+            try scan.forEachSelected(of: 0) { _, block in
+                block.keep { object, _ in object.number % 2 == 0 }
+            } _: { object in
+                selected.append(object.number)
+                return selected.count < 300
+            }
+            #expect(finished == 1)
+            #expect(selected == Array(numbers.filter { $0 % 2 == 0 }.prefix(300)))
+            return inBlocks
+        }
+        for step in [1, 7, 1000] {
+            let numbers = stride(from: UInt64(1), through: UInt64(Self.count), by: step).map { $0 }
+            #expect(try read(numbers) == numbers)
+        }
+        #expect(try read([]) == [])
+        let missing = RecordKey(entity: 0, number: UInt64(Self.count) + 1)
+        do {
+            _ = try read([5, missing.number, missing.number + 1])
+            Issue.record("an object is missing")
+        } catch let error as MissingObject { #expect(error.object == missing) }
     }
 }

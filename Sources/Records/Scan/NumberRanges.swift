@@ -1,6 +1,6 @@
 internal import FetchIndexValues
 
-/// The numbers of an entity's objects that a scan reads: all but those of some zones.
+/// The numbers of an entity's objects that a scan reads: all from one on, except those of some zones.
 package struct NumberRanges: Sendable {
     struct Skipped: Sendable {
         let numbers: Range<UInt64>
@@ -8,36 +8,27 @@ package struct NumberRanges: Sendable {
         let count: UInt64
     }
 
+    /// The first number that is read. Behind it no object was deleted, unless it is 0.
+    let start: UInt64
     /// Ascending.
     private let skipped: [Skipped]
 
-    package static let all = NumberRanges(skipping: [])
+    package static let all = NumberRanges()
 
-    init(skipping skipped: [Skipped]) { self.skipped = skipped }
+    init(from start: UInt64 = 0, skipping skipped: [Skipped] = []) { (self.start, self.skipped) = (start, skipped) }
 
-    var areAll: Bool { skipped.isEmpty }
+    var areAll: Bool { skipped.isEmpty && start == 0 }
 
     /// How many objects have numbers that are not read.
     package var skippedCount: UInt64 { skipped.reduce(0) { $0 &+ $1.count } }
 
-    /// Reads these numbers, too, and their neighbours.
-    package func including(_ numbers: [UInt64]) -> NumberRanges {
-        if areAll || numbers.isEmpty { return self }
-        let numbers = numbers.sorted()
-        return NumberRanges(
-            skipping: skipped.filter { skipped in
-                let next = numbers.indices.firstNumber { numbers[$0] >= skipped.numbers.lowerBound }
-                return next == numbers.count || numbers[next] >= skipped.numbers.upperBound
-            })
-    }
-
     /// Those in a range, ascending.
     func within(_ bounds: Range<UInt64>) -> [Range<UInt64>] {
         var ranges: [Range<UInt64>] = []
-        var start = bounds.lowerBound
+        var start = min(max(bounds.lowerBound, start), bounds.upperBound)
         for skipped in skipped.map({ $0.numbers.clamped(to: bounds) }) where !skipped.isEmpty {
             if start < skipped.lowerBound { ranges.append(start..<skipped.lowerBound) }
-            start = skipped.upperBound
+            start = max(start, skipped.upperBound)
         }
         if start < bounds.upperBound { ranges.append(start..<bounds.upperBound) }
         return ranges

@@ -3,15 +3,48 @@ internal import FetchIndexLMDB
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// What a scan reads of some numbers of a zone.
+/// The part of some numbers of a zone that a scan reads.
 struct ZoneSelection {
-    /// Those that are to be read, ascending.
+    /// Numbers to read, ascending.
     var ranges: [Range<UInt64>]
-    /// How many objects have the others.
+    /// Objects that have the other numbers.
     var skippedCount: UInt64 = 0
 }
 
+/// Scan skipping, as a scan uses it: zones (bounds of values) and columns (texts by code) show what cannot match.
+///
+///     numbers(of:where:)    whole zones, before the scan: what is left is divided among threads
+///     forEachSelection      zones and objects, as the scan comes to them
 extension StoreReader {
+    /// The numbers of an entity's objects, except those of zones whose bounds show that no object can have what is wanted. All when less
+    /// than a quarter can be left out: a scan of all verifies the records for the next ones. Throws `corrupted` when a zone is
+    /// damaged. O(zones).
+    package func numbers(of entity: Int, where mayHave: (RecordBounds) -> Bool) throws -> NumberRanges {
+        // What a transaction has not written yet would be missing.
+        if hasOpenZones { return .all }
+        let types = RecordBounds.types(of: model.entities[entity])
+        var skipped: [NumberRanges.Skipped] = []
+        try forEachZone(of: entity) { key, value in
+            let zone = try Zone(value, at: key)
+            if !mayHave(zone.bounds.of(types)) { skipped.append(.init(numbers: key.numbers, count: zone.count)) }
+        }
+        let numbers = NumberRanges(skipping: skipped)
+        return try numbers.skippedCount >= entityState(entity).count / 4 ? numbers : .all
+    }
+
+    /// Objects with some numbers that a scan leaves out. O(numbers).
+    package func skippedCount(of entity: Int, in wanted: NumberRanges, where filter: ScanFilter) throws -> UInt64 {
+        if hasOpenZones { return 0 }
+        var skipped: UInt64 = 0
+        for range in wanted.within(0..<(try entityState(entity).nextObject)) {
+            try forEachSelection(of: entity, in: range, filter) {
+                skipped += $0.skippedCount
+                return true
+            }
+        }
+        return skipped
+    }
+
     /// Numbers that are not far from each other are read as one range: so many records stand on a page, and to seek one takes as long as
     /// to read some.
     private static let shortestGap = 48
@@ -47,9 +80,11 @@ extension StoreReader {
     ) -> ZoneSelection {
         let all = ZoneSelection(ranges: [numbers])
         guard let zone else { return all }
-        if let mayHave = filter.mayHave, !mayHave(zone.bounds) {
-            let isWhole = numbers.upperBound - numbers.lowerBound == Zone.length
-            if isWhole && filter.alsoRead.isEmpty { return ZoneSelection(ranges: [], skippedCount: zone.count) }
+        // The number of objects is known of whole zones only.
+        if numbers == key.numbers, let mayHave = filter.mayHave,
+            !mayHave(zone.bounds.of(RecordBounds.types(of: model.entities[key.entity])))
+        {
+            return ZoneSelection(ranges: [], skippedCount: zone.count)
         }
         let coded = zone.coded
         let tests = filter.tests.filter { coded.slots.contains($0.slot) }
@@ -65,12 +100,6 @@ extension StoreReader {
             guard isFound == true else { return all }
         }
         for place in coded.changed where place < coded.end { places[Int(place)] = true }
-        var next = filter.alsoRead.indices.firstNumber { filter.alsoRead[$0] >= numbers.lowerBound }
-        while next < filter.alsoRead.count, numbers.contains(filter.alsoRead[next]) {
-            let place = key.place(of: filter.alsoRead[next])
-            if place < coded.end { places[place] = true }
-            next += 1
-        }
         return selection(of: numbers, at: key, places, present)
     }
 
@@ -112,6 +141,17 @@ extension StoreReader {
         return found
     }
 
+    /// Calls the body with an entity's zones by number. O(zones).
+    func forEachZone(of entity: Int, _ body: (ZoneKey, RawSpan) throws -> Void) throws {
+        try view.withCursor(on: tables.meta) { cursor in
+            var isFound = try cursor.seek(toKeyFrom: ZoneKey(entity: entity, index: 0).bytes.span.bytes)
+            while isFound, let key = ZoneKey(cursor.key), key.entity == entity {
+                try body(key, cursor.value)
+                isFound = try cursor.seekToNext()
+            }
+        }
+    }
+
     /// Calls the body with the keys of all columns, of all entities. O(columns).
     func forEachColumn(_ body: (TextColumnKey) throws -> Void) throws {
         let prefix = TextColumnKey.prefix
@@ -122,18 +162,5 @@ extension StoreReader {
                 isFound = try cursor.seekToNext()
             }
         }
-    }
-
-    /// How many objects a scan leaves out, of those with some numbers. O(numbers).
-    package func skippedCount(of entity: Int, in wanted: NumberRanges, where filter: ScanFilter) throws -> UInt64 {
-        if hasOpenZones { return 0 }
-        var skipped: UInt64 = 0
-        for range in wanted.within(0..<(try entityState(entity).nextObject)) {
-            try forEachSelection(of: entity, in: range, filter) {
-                skipped += $0.skippedCount
-                return true
-            }
-        }
-        return skipped
     }
 }

@@ -1,19 +1,14 @@
-/// What a scan may leave out, of the objects of an entity. Used by one thread.
+/// Tells a scan which objects of an entity it may leave out. Used by one thread.
 package struct ScanFilter {
     let tests: [ColumnTest]
-    /// Objects that are read whatever is known of them. Ascending.
-    let alsoRead: [UInt64]
     /// Whether objects whose values lie within bounds are wanted: asked before each zone, because the answer may change while
     /// the scan goes on.
     let mayHave: ((RecordBounds) -> Bool)?
 
     /// Nil when nothing may be left out.
-    package init?(
-        _ tests: [ColumnTest], alsoReading objects: some Sequence<UInt64> = [],
-        mayHave: ((RecordBounds) -> Bool)? = nil
-    ) {
+    package init?(_ tests: [ColumnTest], mayHave: ((RecordBounds) -> Bool)? = nil) {
         if tests.isEmpty && mayHave == nil { return nil }
-        (self.tests, alsoRead, self.mayHave) = (tests, objects.sorted(), mayHave)
+        (self.tests, self.mayHave) = (tests, mayHave)
     }
 }
 

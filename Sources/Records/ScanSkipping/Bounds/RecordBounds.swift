@@ -56,6 +56,13 @@ package struct RecordBounds: Equatable, Sendable {
         }
     }
 
+    /// The same without slots that do not have these types any more.
+    func of(_ types: [ValueType?]) -> RecordBounds {
+        var bounds = self
+        bounds.forgetOthers(than: types)
+        return bounds
+    }
+
     /// The first slot in which other bounds are not within these; nil when there is none.
     func firstSlot(exceededBy other: RecordBounds) -> Int? {
         slots.indices.first { other.slots.indices.contains($0) && !slots[$0].contains(other.slots[$0]) }

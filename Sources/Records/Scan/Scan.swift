@@ -1,0 +1,216 @@
+internal import FetchIndexLMDB
+package import FetchIndexModels
+internal import Synchronization
+internal import FetchIndexPlatform
+internal import FetchIndexValues
+
+/// Reads the records of a selection in blocks, on several threads, each with a reader of the same state.
+///
+///     selection    candidates: looked up on the caller's thread
+///                  numbers: divided into parts, which threads take one after the other
+///     filter       leaves out zones and objects that cannot match (scan skipping)
+///     block        records in place; the caller says which of them it keeps
+package final class Scan {
+    /// Parts of an entity that a thread takes, one after the other: several, because some cost more than others.
+    private static let partsOfThread: UInt64 = 8
+
+    private let selection: RecordSelection
+    /// One for each thread; the first is the caller's.
+    private let readers: [StoreReader]
+
+    /// Takes a reader for each of the store's threads; fewer for few objects, and one for a writer, whose transaction belongs to its
+    /// thread. To begin a thread costs as much as to compare a number of some thousand objects.
+    package init(
+        of reader: StoreReader, _ selection: RecordSelection = .all, entities: [Int], fewestOfThread: UInt64 = 10_000
+    ) throws {
+        self.selection = selection
+        var most = reader is StoreWriter ? 1 : reader.store.threads
+        // To look up candidates in parts would not pay.
+        if case .objects = selection { most = 1 }
+        if most > 1 {
+            most = min(most, Int(clamping: try selection.count(of: entities, in: reader) / fewestOfThread))
+        }
+        readers = [reader] + (1..<max(most, 1)).compactMap { _ in reader.another() }
+    }
+
+    package var threadCount: Int { readers.count }
+    private var isAlone: Bool { threadCount == 1 }
+
+    /// The reader of a thread.
+    package func reader(ofThread thread: Int) -> StoreReader { readers[thread] }
+
+    /// Calls the body with an entity's records in blocks, on several threads. The numbers of one thread's blocks ascend. A thread that has had its
+    /// last block calls `finish`. `filters`, one for each thread, leave out objects that the caller does not want.
+    /// Throws as `StoreReader.scan`, also when there are not as many as the entity counts, and `MissingObject`. When one body throws,
+    /// the others end soon.
+    package func forEachBlock(
+        of entity: Int, where filters: [ScanFilter?] = [],
+        _ body: (_ thread: Int, inout RecordBlock) throws -> Void, finish: (_ thread: Int) throws -> Void = { _ in }
+    ) throws {
+        if let objects = selection.objects(of: entity) {
+            try readers[0].readBlocks(of: objects) {
+                try body(0, &$0)
+                return true
+            }
+            return try finish(0)
+        }
+        let numbers = try self.numbers(of: entity)
+        let length = partLength(of: numbers.count)
+        let progress = Mutex<(part: Int, scanned: ScanCount, hasFailed: Bool)>((0, ScanCount(), false))
+        // Each thread has a reader of its own.
+        nonisolated(unsafe) let (readers, filters) = (readers, filters)
+        try Threads.run(threadCount) { thread in
+            do {
+                while true {
+                    let part = progress.withLock { progress in
+                        defer { progress.part += 1 }
+                        return progress.hasFailed ? nil : progress.part
+                    }
+                    guard let part, UInt64(part) * length < numbers.count else { break }
+                    let lower = UInt64(part) * length
+                    let scanned = try readers[thread].readBlocks(
+                        of: entity, numbers: numbers[lower..<lower + length],
+                        where: filters.isEmpty ? nil : filters[thread]
+                    ) {
+                        try body(thread, &$0)
+                        return true
+                    }
+                    progress.withLock { $0.scanned += scanned }
+                }
+                if !progress.withLock({ $0.hasFailed }) { try finish(thread) }
+            } catch {
+                progress.withLock { $0.hasFailed = true }
+                throw error
+            }
+        }
+        try requireCount(of: entity, progress.withLock { $0.scanned })
+    }
+
+    /// Calls `select` on several threads with an entity's records in blocks, and the body on this one with those that are left
+    /// selected, by number, until it returns false. What it is called with, and which error is thrown, does not depend on the number
+    /// of threads. Filters and errors are those of `forEachBlock`.
+    package func forEachSelected(
+        of entity: Int, where filters: [ScanFilter?] = [],
+        _ select: (_ thread: Int, inout RecordBlock) throws -> Void, _ body: (RecordKey) throws -> Bool
+    ) throws {
+        if let objects = selection.objects(of: entity) {
+            return try readers[0].readBlocks(of: objects) { block in
+                try Self.forEachSelected(in: &block, { try select(0, &$0) }, body)
+            }
+        }
+        let numbers = try self.numbers(of: entity)
+        let parts = ScanParts(of: numbers.count, threads: threadCount)
+        var shouldContinue = true
+        var scanned = try readers[0].readBlocks(
+            of: entity, numbers: numbers[parts.first], where: filters.first ?? nil
+        ) { block in
+            shouldContinue = try Self.forEachSelected(in: &block, { try select(0, &$0) }, body)
+            return shouldContinue
+        }
+        if shouldContinue && parts.count > 0 {
+            // Each thread has a reader of its own.
+            nonisolated(unsafe) let (readers, filters) = (readers, filters)
+            try Threads.inOrder(threadCount, parts: parts.count) { thread, part, isWanted in
+                var result = PartResult()
+                do {
+                    result.scanned = try readers[thread].readBlocks(
+                        of: entity, numbers: numbers[parts[part]], where: filters.isEmpty ? nil : filters[thread]
+                    ) { block in
+                        _ = try Self.forEachSelected(in: &block, { try select(thread, &$0) }) { object in
+                            result.selected.append(object)
+                            return true
+                        }
+                        return isWanted()
+                    }
+                } catch { result.failure = error }
+                return result
+            } consume: { result in
+                scanned += result.scanned
+                for object in result.selected where shouldContinue { shouldContinue = try body(object) }
+                if let failure = result.failure, shouldContinue { throw failure }
+                return shouldContinue
+            }
+        }
+        if shouldContinue { try requireCount(of: entity, scanned) }
+    }
+
+    private struct PartResult {
+        var selected: [RecordKey] = []
+        var scanned = ScanCount()
+        /// What ended the part behind these.
+        var failure: (any Error)?
+    }
+
+    /// Where selecting fails, it is done again for one record after the other: the body gets those before the one that fails.
+    private static func forEachSelected(
+        in block: inout RecordBlock, _ select: (inout RecordBlock) throws -> Void, _ body: (RecordKey) throws -> Bool
+    ) throws -> Bool {
+        do { try select(&block) } catch {
+            for place in 0..<block.count {
+                block.select(only: place)
+                try select(&block)
+                if try !block.forEachWhile(body) { return false }
+            }
+            throw error
+        }
+        return try block.forEachWhile(body)
+    }
+
+    /// The numbers of an entity that are read. One reader alone also meets objects whose numbers were never given out.
+    private func numbers(of entity: Int) throws -> NumberParts {
+        let wanted = selection.numbers(of: entity)
+        if isAlone { return NumberParts(wanted.within(0..<RecordKey.maximumNumber + 1)) }
+        // If all objects of a store were replaced, the first numbers are free. Parts begin with whole zones: a divided zone cannot be
+        // skipped.
+        let end = try readers[0].entityState(entity).nextObject
+        let start = try min(readers[0].firstNumber(of: entity) / Zone.length * Zone.length, end)
+        return NumberParts(wanted.within(start..<end))
+    }
+
+    private func partLength(of count: UInt64) -> UInt64 {
+        if isAlone { return count }
+        let share = count / (UInt64(threadCount) * Self.partsOfThread) + 1
+        return share < Zone.length / 2 ? share : (share + Zone.length - 1) / Zone.length * Zone.length
+    }
+
+    private func requireCount(of entity: Int, _ scanned: ScanCount) throws {
+        let wanted = selection.numbers(of: entity)
+        let skipped = scanned.skipped &+ wanted.skippedCount
+        try readers[0].requireCount(of: entity, scanned.met &+ skipped, from: wanted.start)
+        if wanted.areAll && scanned.skipped == 0 { readers[0].noteVerified(entity) }
+    }
+}
+
+/// The parts of so many numbers that threads scan. The first one is for a thread alone, because many callers want only the first
+/// objects; with one thread, it is all of them. Those behind it become longer and longer: then little is read behind the last object
+/// that is wanted.
+private struct ScanParts {
+    private static let firstLength: UInt64 = 8192
+    private static let shortest: UInt64 = 1024
+    /// How often the length doubles, each time after a part for each thread.
+    private static let mostDoublings = 4
+
+    let first: Range<UInt64>
+    private let end: UInt64
+    private let threads: Int
+    /// Without the first one.
+    private(set) var count = 0
+
+    init(of numberCount: UInt64, threads: Int) {
+        end = numberCount
+        first = 0..<(threads == 1 ? end : min(Self.firstLength, end))
+        self.threads = threads
+        let most = Int((end - first.upperBound) / Self.shortest) + 1
+        count = (0..<most).firstNumber { self.start(of: $0) >= end }
+    }
+
+    subscript(part: Int) -> Range<UInt64> { start(of: part)..<min(end, start(of: part + 1)) }
+
+    private func start(of part: Int) -> UInt64 {
+        let doublings = min(part / threads, Self.mostDoublings)
+        // Each length before this one had a part for each thread.
+        let numbersBefore = Self.shortest * UInt64(threads) * ((1 << UInt64(doublings)) - 1)
+        let partsOfLength = UInt64(part - doublings * threads)
+        return first.upperBound + numbersBefore + partsOfLength * (Self.shortest << UInt64(doublings))
+    }
+}

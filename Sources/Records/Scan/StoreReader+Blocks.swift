@@ -1,0 +1,106 @@
+internal import FetchIndexLMDB
+internal import FetchIndexModels
+
+/// How a thread of a scan reads records: in blocks, until the body returns false; all records of a block are selected, and the body
+/// writes nothing to the store. Records are verified as in `StoreReader.scan`.
+extension StoreReader {
+    /// Hands out an entity's records in some ranges of numbers, in their order, except those that a filter leaves out.
+    func readBlocks(
+        of entity: Int, numbers: [Range<UInt64>], where filter: ScanFilter? = nil,
+        _ body: (inout RecordBlock) throws -> Bool
+    ) throws -> ScanCount {
+        let numbers = numbers.filter { !$0.isEmpty }
+        guard let filter, !hasOpenZones else { return ScanCount(met: try readRanges(numbers, of: entity, body).met) }
+        var scanned = ScanCount()
+        var shouldContinue = true
+        for range in numbers where shouldContinue {
+            try forEachSelection(of: entity, in: range, filter) { selected in
+                let (met, isOver) = try readRanges(selected.ranges, of: entity, body)
+                scanned += ScanCount(met: met, skipped: selected.skippedCount)
+                shouldContinue = !isOver
+                return shouldContinue
+            }
+        }
+        return scanned
+    }
+
+    /// Hands out the records of some objects of one entity, by ascending number. O(k log n); a record on the same page as the one
+    /// before it is found in this page. Throws `MissingObject` for an object that has none.
+    func readBlocks(of objects: ArraySlice<RecordKey>, _ body: (inout RecordBlock) throws -> Bool) throws {
+        guard let entity = objects.first?.entity else { return }
+        let isVerified = verifiedEntities.contains(entity)
+        try withScanErrors(of: entity) {
+            try view.withCursor(on: tables.records) { cursor in
+                var block = RecordBlock(missing: model.entities[entity].missingValues)
+                var rest = objects
+                while !rest.isEmpty {
+                    var failure: (any Error)?
+                    while failure == nil, !block.isFull, let object = rest.popFirst() {
+                        do {
+                            if try !block.read(object, from: &cursor) { failure = MissingObject(object: object) }
+                        } catch { failure = error }
+                    }
+                    guard try handOut(&block, before: failure, isVerified, body) else { return }
+                    block.removeAll()
+                }
+            }
+        }
+    }
+
+    /// The ranges are not empty. Returns how many objects it met, and whether the body ended the scan.
+    private func readRanges(
+        _ numbers: [Range<UInt64>], of entity: Int, _ body: (inout RecordBlock) throws -> Bool
+    ) throws -> (met: UInt64, isOver: Bool) {
+        var met: UInt64 = 0
+        var isOver = false
+        let isVerified = verifiedEntities.contains(entity)
+        try withScanErrors(of: entity) {
+            try view.withCursor(on: tables.records) { cursor in
+                var block = RecordBlock(missing: model.entities[entity].missingValues)
+                for (index, range) in numbers.enumerated() {
+                    let last = RecordKey(entity: entity, number: range.upperBound - 1).rawValue
+                    let first = RecordKey(entity: entity, number: range.lowerBound).rawValue
+                    var failure: (any Error)?
+                    do { _ = try cursor.seek(toKeyFrom: first) } catch { failure = error }
+                    var isRead = false
+                    while !isRead {
+                        failure = failure ?? block.read(from: &cursor, through: last)
+                        isRead = !block.isFull
+                        // The records of short ranges are handed out together.
+                        if isRead, failure == nil, index + 1 < numbers.count { break }
+                        isOver = try !handOut(&block, before: failure, isVerified, body)
+                        met &+= UInt64(block.count)
+                        if isOver { return }
+                        block.removeAll()
+                    }
+                }
+            }
+        }
+        return (met, isOver)
+    }
+
+    /// Hands out the records of a block. Those before one that is damaged or cannot be read come first, as if they were read one by
+    /// one.
+    @inline(__always)
+    private func handOut(
+        _ block: inout RecordBlock, before failure: (any Error)?, _ isVerified: Bool,
+        _ body: (inout RecordBlock) throws -> Bool
+    ) throws -> Bool {
+        var failure = failure
+        if !isVerified { failure = block.checkAll { try verify($1, of: $0) } ?? failure }
+        if block.count > 0, try !body(&block) { return false }
+        if let failure { throw failure }
+        return true
+    }
+}
+
+/// How many objects a scan has met, and how many it has left out.
+struct ScanCount {
+    var met: UInt64 = 0
+    var skipped: UInt64 = 0
+
+    static func += (left: inout ScanCount, right: ScanCount) {
+        left.met &+= right.met
+        left.skipped &+= right.skipped
+    }
+}
