@@ -210,7 +210,8 @@ import FetchIndexValues
                     isHeld = isHeld || test.store.commitBeingBuilt() == 1
                     try insert(TestRow(group: "g", rank: 7))
                     let writer = try test.store.beginWrite()
-                    _ = try caches.bring(CacheRequest(name: "other", order: order.request()), in: writer)
+                    _ = try caches.open(
+                        CacheRequest(name: "other", order: order.request()), in: writer, for: .following)
                     try writer.commit()
                     #expect(try test.store.snapshot().logReaches(back: 1))
                 } catch { Issue.record(error) }

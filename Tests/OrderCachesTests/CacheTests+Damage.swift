@@ -94,7 +94,7 @@ extension CacheTests {
             var damaged = bytes
             damaged[offset] ^= 0x41
             try test.write { try $0.view.put(damaged.span.bytes, for: name.span.bytes, in: $0.tables.caches) }
-            #expect(try caches.directory.listing("n", in: test.store.snapshot()).state.unusable == .damaged)
+            #expect(try caches.facts(of: "n", in: test.store.snapshot()).unusable == .damaged)
             let opened = try caches.open("n", request)
             #expect(opened.outcome == .rebuilt(.damaged), "byte \(offset)")
             #expect(isEqual(try opened.order.contents(), order.sections(of: try rows())))

@@ -46,8 +46,8 @@ import Testing
         return prepared
     }
 
-    /// Writes changes, and brings a cache in the same transaction with what is known of them. The order takes the change that was
-    /// prepared, if it awaits one.
+    /// Writes changes, and opens a cache in the same transaction with what is known of them. The order takes the change that was
+    /// prepared, if it is pending.
     private func write(
         _ changes: [RecordChange], bringing cache: CacheRequest, known: [RecordChange],
         _ prepared: CacheEngine.PreparedOrders
@@ -62,10 +62,11 @@ import Testing
             }
         }
         try writer.seal()
-        let brought = try caches.bring(
-            [cache], in: writer, known: CacheEngine.KnownChanges(since: first, known, prepared: prepared))
+        let written = try caches.open(
+            [cache], in: writer, for: .following,
+            known: CacheEngine.KnownChanges(since: first, known, prepared: prepared))
         let snapshot = try writer.commitAndRead()
-        var opened = try #require(brought[cache.name]).reopened(in: snapshot)
+        var opened = try #require(written[cache.name]?.opened).reopened(in: snapshot)
         if let change = prepared.changes()[cache.name] { opened.take(change) }
         return opened
     }
@@ -81,12 +82,11 @@ import Testing
             // Nothing is known of the changes but what was prepared.
             let opened = try write(changes, bringing: cache, known: [], prepared)
             #expect(isEqual(try opened.order.contents(), order.sections(of: try rows())), context)
-            #expect(!opened.awaitsChange)
             let objects = try opened.order.objects()
             switch opened.outcome {
             case .caughtUp(let change): #expect(change.replay(on: shown) == objects, context)
             case .hit: #expect(objects == shown, context)
-            case .rebuilt, .computed: Issue.record("it was not caught up: \(context)")
+            case .pending, .rebuilt, .computed: Issue.record("it was not caught up: \(context)")
             }
             shown = objects
             #expect(try caches.verify("rows", cache.order) == [], context)
@@ -123,7 +123,7 @@ import Testing
         let prepared = try prepare(cache, for: told, in: test.store.snapshot())
         #expect(prepared.orders.count == 1)
         let opened = try write(changes, bringing: cache, known: told, prepared)
-        #expect(opened.awaitsChange && opened.change == nil)
+        #expect(opened.outcome == .pending && opened.change == nil)
         #expect(prepared.changes().isEmpty)
         try caches.rebuild(cache, of: opened, limit: nil)
         let rebuilt = try caches.open("rows", cache.order)

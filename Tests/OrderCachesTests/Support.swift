@@ -241,6 +241,17 @@ extension CacheEngine {
     }
 
     func rebuild(_ name: String, _ request: OrderRequest, _ reason: RebuildReason) throws -> TestOpened {
-        TestOpened(try rebuild(CacheRequest(name: name, order: request), reason))
+        let reading = try rebuild(CacheRequest(name: name, order: request), reason)
+        return TestOpened((reading.opened, reading.snapshot))
+    }
+
+    /// What is wrong with a cache in the newest state.
+    func verify(_ name: String, _ request: OrderRequest) throws -> [String] {
+        let snapshot = try store.snapshot()
+        do {
+            return try verify(CacheDirectory.existingHeader(name, in: snapshot), request, in: snapshot)
+        } catch let error as UnusableHeader {
+            return error.defects
+        }
     }
 }

@@ -64,28 +64,30 @@ extension PersistentContainer {
     private func buildMissingIndexes(in writer: StoreWriter) throws -> [String] {
         let names = try CacheDirectory.names(in: writer)
         return try writer.model.indexOrders().filter { !names.contains($0.name) }.compactMap { index in
-            do { try cacheEngine.establish([index], in: writer) } catch StoreError.corrupted { return nil }
+            do { try cacheEngine.open([index], in: writer, for: .establishing) } catch StoreError.corrupted {
+                return nil
+            }
             return "the order of the index \"\(index.name)\" was missing: built"
         }
     }
 
     /// What was done; nil when the cache is whole, or when damaged records are all that keeps it from being compared.
     private func repairCache(_ name: String, in writer: StoreWriter) throws -> String? {
-        let identity: CacheIdentity
+        let header: CacheHeader
         do {
-            guard let header = try CacheDirectory.header(name, in: writer) else { return nil }
-            identity = header.identity
+            guard let found = try CacheDirectory.header(name, in: writer) else { return nil }
+            header = found
         } catch let error as UnusableHeader {
             if error.reason == .formatChanged { return nil }
             return try caches.remove(name, because: "its request cannot be read", in: writer)
         }
         do {
-            if try verifyCache(name, in: writer).isEmpty { return nil }
+            if try verify(header, in: writer).isEmpty { return nil }
         } catch let error as StoreError {
             guard case .corrupted = error else { throw error }
             return nil
         }
-        guard let definition = try? OrderDefinition(identity, in: writer.model),
+        guard let definition = try? OrderDefinition(header.identity, in: writer.model),
             let request = try? compile(definition, OrderOptions(cacheName: name))
         else { return try caches.remove(name, because: "only its program can build it", in: writer) }
         return try cacheEngine.repair(name, request, in: writer)

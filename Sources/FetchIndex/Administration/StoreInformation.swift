@@ -187,7 +187,7 @@ extension PersistentContainer {
             for index in try snapshot.model.indexOrders() {
                 if !names.contains(index.name) {
                     defects.append("the order of the index \"\(index.name)\" is missing")
-                } else if try !cacheEngine.isCurrent(index, in: snapshot) {
+                } else if try !cacheEngine.assess(index, in: snapshot).isCurrent {
                     defects.append("the order of the index \"\(index.name)\" is not current")
                 }
             }
@@ -231,35 +231,41 @@ extension PersistentContainer {
         }
     }
 
-    /// Everything that is wrong with a cache, one sentence each. Its request is read from the cache. Without a reader,
-    /// the newest state is verified. Throws `StoreError.corrupted` when the records cannot be read to compare.
+    /// Everything that is wrong with a cache in the newest state, one sentence each. Its request is read from the cache. Throws
+    /// `StoreError.unknownCache`, and `StoreError.corrupted` when the records cannot be read to compare.
     package func verifyCache(
-        _ name: String, in reader: StoreReader? = nil, sharedNumbers shared: Set<UInt32>? = nil,
+        _ name: String, sharedNumbers shared: Set<UInt32>? = nil,
         progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> [String] {
         try withPublicErrors {
-            let reader = try reader ?? store.snapshot()
-            let header: CacheHeader
+            let snapshot = try store.snapshot()
             do {
-                guard let found = try CacheDirectory.header(name, in: reader) else {
-                    throw try CacheDirectory.unknown(name, in: reader)
-                }
-                header = found
+                let header = try CacheDirectory.existingHeader(name, in: snapshot)
+                return try verify(header, in: snapshot, sharedNumbers: shared, progress: progress)
             } catch let error as UnusableHeader {
                 return error.defects
             }
+        }
+    }
+
+    /// As above, of a cache that has a header, in the state of a reader.
+    func verify(
+        _ header: CacheHeader, in reader: StoreReader, sharedNumbers shared: Set<UInt32>? = nil,
+        progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
+    ) throws -> [String] {
+        try withPublicErrors {
             // Its attributes were removed or converted: the next fetch rebuilds it.
             guard header.identity.canBeRead(from: reader.model) else { return [] }
-            var options = OrderOptions(cacheName: name)
+            var options = OrderOptions(cacheName: header.name)
             options.progress = progress
             do {
                 let request = try compile(try OrderDefinition(header.identity, in: reader.model), options)
                 // A changed model or ICU version makes a cache stale, not defective.
                 return request.identity == header.identity
-                    ? try cacheEngine.verify(name, request, in: reader, sharedNumbers: shared) : []
+                    ? try cacheEngine.verify(header, request, in: reader, sharedNumbers: shared) : []
             } catch is RequestError, is UnknownTimeZone, is UnusableTimeZone, is UnusableCalendar, is UnknownLocale {
                 // A computed section key: only its program can make the rows again. Or this machine lacks data of its own.
-                return try cacheEngine.verify(name, nil, in: reader, sharedNumbers: shared)
+                return try cacheEngine.verify(header, nil, in: reader, sharedNumbers: shared)
             } catch is ModelError {
                 return []
             } catch let error as FetchPredicateError {

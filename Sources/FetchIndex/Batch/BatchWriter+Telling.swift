@@ -27,7 +27,7 @@ extension BatchWriter {
         deferring body: (FetchOutcome, _ start: UInt64?) throws -> Void
     ) throws -> Bool {
         try withPublicErrors {
-            if cacheName.hasPrefix(CacheDirectory.indexPrefix) { throw StoreError.invalidCacheName(cacheName) }
+            if CacheDirectory.isIndex(cacheName) { throw StoreError.invalidCacheName(cacheName) }
             try settleUpdates()
             guard let ended = writer else { return false }
             let model = ended.model
@@ -41,12 +41,15 @@ extension BatchWriter {
             try engine.keepAll(in: ended)
             let snapshot = try ended.commitAndRead()
             savedCounts = counts
-            let (reading, reason) = try engine.begin(cache, in: snapshot)
-            let outcome = reading?.opened.outcome ?? .rebuilt(reason ?? .damaged)
-            try body(
-                FetchOutcome(outcome) { container.id(of: $0, in: model) }, reading?.opened.start)
-            told = reading
-            if let reason, reason.isOfState { try rebuild(cache, reason, readUpTo: snapshot.commit) }
+            switch try engine.attempt(cache, in: snapshot) {
+            case .opened(let reading):
+                try body(
+                    FetchOutcome(reading.opened.outcome) { container.id(of: $0, in: model) }, reading.opened.start)
+                told = reading
+            case .unusable(let reason):
+                try body(.rebuilt(reason), nil)
+                if reason.isOfState { try rebuild(cache, reason, readUpTo: snapshot.commit) }
+            }
             return true
         }
     }

@@ -197,7 +197,7 @@ public final class BatchWriter {
     /// definition does not fit the model.
     public func commit(bringing definition: OrderDefinition, cacheName: String) throws -> FetchOutcome? {
         try withPublicErrors {
-            if cacheName.hasPrefix(CacheDirectory.indexPrefix) { throw StoreError.invalidCacheName(cacheName) }
+            if CacheDirectory.isIndex(cacheName) { throw StoreError.invalidCacheName(cacheName) }
             try settleUpdates()
             guard let ended = writer else { return nil }
             writer = nil
@@ -205,13 +205,14 @@ public final class BatchWriter {
             try ended.seal()
             let cache = CacheRequest(name: cacheName, order: request, needsExactChange: true, author: author)
             let start = ContinuousClock.now
-            let brought = try container.cacheEngine.bring(cache, in: ended)
-            try container.cacheEngine.keepAll(in: ended, except: brought.opened == nil ? [] : [cacheName])
+            let engine = container.cacheEngine
+            let written = try engine.open(cache, in: ended, for: .following)
+            try engine.keepAll(in: ended, except: written.opened == nil ? [] : [cacheName])
             try ended.commit()
             savedCounts = counts
-            container.cacheEngine.record(brought.opened, of: cache, brought.opened?.place.number, since: start)
+            if let opened = written.opened { engine.record(opened, of: cache, since: start) }
             let model = ended.model
-            return FetchOutcome(brought.outcome) { container.id(of: $0, in: model) }
+            return FetchOutcome(written.outcome) { container.id(of: $0, in: model) }
         }
     }
 

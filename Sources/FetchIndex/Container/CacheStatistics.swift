@@ -25,17 +25,17 @@ public struct CacheStatistics: Equatable, Sendable {
     public let byteCount: Int
     public let hits: Int
 
-    init(_ listing: CacheDirectory.Listing) {
-        name = listing.state.name
-        isFresh = listing.state.isFresh
-        isMaintained = listing.state.isMaintained
-        isLocked = listing.state.isLocked
-        changesBehind = listing.state.changesBehind
-        rowCount = listing.state.header?.rowCount ?? 0
-        sectionCount = listing.state.header?.sectionCount ?? 0
-        nodeCount = listing.nodeCount
-        byteCount = listing.byteCount
-        hits = listing.state.hits
+    init(_ facts: CacheFacts) {
+        name = facts.name
+        isFresh = facts.isFresh
+        isMaintained = facts.isMaintained
+        isLocked = facts.isLocked
+        changesBehind = facts.changesBehind
+        rowCount = facts.header?.rowCount ?? 0
+        sectionCount = facts.header?.sectionCount ?? 0
+        nodeCount = facts.nodes?.count ?? 0
+        byteCount = facts.nodes?.bytes ?? 0
+        hits = facts.hits
     }
 }
 
@@ -43,7 +43,7 @@ extension PersistentContainer {
     /// The named caches of the store, by name. O(nodes). Throws `StoreError`.
     public func cacheStatistics() throws -> [CacheStatistics] {
         try withPublicErrors {
-            try caches.list(in: store.snapshot()).map(CacheStatistics.init)
+            try cacheEngine.facts(in: store.snapshot()).map(CacheStatistics.init)
         }
     }
 }

@@ -16,7 +16,7 @@ extension PersistentContainer {
                 guard let request = try? CacheRequest(ofStored: name, in: writer) else {
                     throw ContextError.notCacheable("only its program can make the request of the cache \"\(name)\"")
                 }
-                try cacheEngine.establish([request], in: writer)
+                try cacheEngine.open([request], in: writer, for: .establishing)
             }
             try writer.commit()
         }
@@ -44,7 +44,7 @@ extension CacheEngine {
         for name in (try? CacheDirectory.maintained(in: writer)) ?? [] {
             if let request = try? CacheRequest(ofStored: name, in: writer) { kept.append(request) }
         }
-        try keep(kept.filter { !brought.contains($0.name) }, in: writer, known: known)
+        try open(kept.filter { !brought.contains($0.name) }, in: writer, for: .keeping, known: known)
     }
 
     /// Builds the orders of the indexes that a migration has added or changed, and deletes those that it has removed.
@@ -52,13 +52,13 @@ extension CacheEngine {
         let wanted = try writer.model.indexOrders()
         let names = Set(wanted.map(\.name))
         for name in try CacheDirectory.names(in: writer)
-        where name.hasPrefix(CacheDirectory.indexPrefix) && !names.contains(name) {
+        where CacheDirectory.isIndex(name) && !names.contains(name) {
             _ = try directory.delete(name, in: writer)
         }
         let present = Dictionary(try old.indexOrders().map { ($0.name, $0.order.identity) }) { first, _ in first }
         // An index also reads other attributes when a subentity was added; and so does a maintained cache.
         let added = try wanted.filter { present[$0.name] != $0.order.identity } + changedMaintained(in: writer)
-        try establish(added, in: writer)
+        try open(added, in: writer, for: .establishing)
         try keepAll(in: writer, except: added.map(\.name))
     }
 }

@@ -1,5 +1,6 @@
 internal import FetchIndexPlatform
 internal import FetchIndexCountedTree
+internal import FetchIndexModels
 internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 
@@ -27,27 +28,32 @@ extension PersistentContainer {
             guard let cache = try cacheRequest(definition, options) else {
                 return try withComputedOrder(definition, options, body)
             }
-            let engine = cacheEngine
-            let reading = try engine.begin(cache, check: options.check)
-            let damage = FetchedOrder.Damage()
-            let result: Result
-            do {
-                result = try body(
-                    FetchedOrder(reading.opened, of: cache.order.builder, reading.snapshot, in: self, damage))
-            } catch  where error.isCacheDamage || damage.isMet && error.isDamage {
-                try options.check(.rebuilt(.damaged))
-                let rebuilt = try engine.rebuildForReading(cache, .damaged, isForced: true)
-                let result = try body(
-                    FetchedOrder(rebuilt.opened, of: cache.order.builder, rebuilt.snapshot, in: self))
-                try engine.end(rebuilt, limit: options.writeTimeout)
-                return result
-            } catch {
-                engine.abandon(reading)
-                throw error
-            }
-            try engine.end(reading, limit: options.writeTimeout)
-            return result
+            return try withOrder(cache, cacheEngine.begin(cache, check: options.check), options, body)
         }
+    }
+
+    private func withOrder<Result>(
+        _ cache: CacheRequest, _ reading: CacheReading, _ options: OrderOptions,
+        _ body: (FetchedOrder) throws -> Result
+    ) throws -> Result {
+        let engine = cacheEngine
+        let damage = FetchedOrder.Damage()
+        let result: Result
+        do {
+            result = try body(
+                FetchedOrder(reading.opened, of: cache.order.builder, reading.snapshot, in: self, damage))
+        } catch  where error.isCacheDamage || damage.isMet && error.isDamage {
+            try options.check(.rebuilt(.damaged))
+            let rebuilt = try engine.rebuild(cache, .damaged)
+            let result = try body(FetchedOrder(rebuilt.opened, of: cache.order.builder, rebuilt.snapshot, in: self))
+            try engine.end(rebuilt, limit: options.writeTimeout)
+            return result
+        } catch {
+            engine.abandon(reading)
+            throw error
+        }
+        try engine.end(reading, limit: options.writeTimeout)
+        return result
     }
 
     private func withComputedOrder<Result>(
@@ -78,13 +84,20 @@ extension PersistentContainer {
     package func establishCache(
         _ definition: OrderDefinition, _ options: OrderOptions, telling body: (FetchedOrder) throws -> Void
     ) throws {
-        let unusable = try withPublicErrors {
-            try cacheRequest(definition, options).flatMap { try cacheEngine.unusable($0) }
+        try withPublicErrors {
+            guard var cache = try cacheRequest(definition, options) else { return }
+            if CacheDirectory.isIndex(cache.name) { throw StoreError.invalidCacheName(cache.name) }
+            let reason: RebuildReason
+            let transaction: Int
+            do {
+                let snapshot = try store.snapshot()
+                guard let found = try cacheEngine.assess(cache, in: snapshot).unusable, !found.isOfState else { return }
+                (reason, transaction) = (found, snapshot.transactionNumber)
+            }  // The snapshot ends before the build.
+            let isTold = !reason.isOfOtherRequest
+            cache.needsExactChange = isTold
+            let rebuilt = try cacheEngine.rebuild(cache, reason, since: transaction)
+            try withOrder(cache, rebuilt, options) { order in if isTold { try body(order) } }
         }
-        guard let unusable, !unusable.isOfState else { return }
-        if unusable.isOfOtherRequest { return try withOrder(definition, options) { _ in } }
-        var exact = options
-        exact.needsExactChange = true
-        try withOrder(definition, exact, body)
     }
 }

@@ -8,16 +8,22 @@ extension ManagedObjectContext {
     /// changes are being delivered.
     public func mergeChanges() throws {
         try withPublicErrors {
-            try delivery.requireNone()
-            processPendingChanges()
-            let (newest, stored) = try container.cacheEngine.openNewest(followedCaches)
-            try advanceIfNeeded(to: newest, stored)
+            _ = try merge()
         }
     }
 
+    /// The same. Returns the followed orders in the context's new state.
+    func merge() throws -> NewestOrders {
+        try delivery.requireNone()
+        processPendingChanges()
+        let newest = try container.cacheEngine.openNewest(followedCaches)
+        try advanceIfNeeded(to: newest.snapshot, newest.orders)
+        return newest
+    }
+
     /// Advances to a newer snapshot. A snapshot of the same commit, which may have other caches, is pinned without a report.
-    func advanceIfNeeded(to new: Snapshot, _ stored: [String: OpenedOrder] = [:]) throws {
-        guard try new.commit == snapshot().commit else { return try advance(to: new, stored) }
+    func advanceIfNeeded(to new: Snapshot, _ opened: [String: OpenedOrder] = [:]) throws {
+        guard try new.commit == snapshot().commit else { return try advance(to: new, opened) }
         // A free change of the model makes no commit.
         if try new.modelVersion != snapshot().modelVersion { try requireSameAttributes(in: new.model) }
         core.pin(new)
@@ -25,14 +31,14 @@ extension ManagedObjectContext {
 
     /// Advances to a newer state: objects first, then orders, then listeners.
     func advance(
-        to new: Snapshot, _ stored: [String: OpenedOrder], _ written: Written = Written(edits: nil),
+        to new: Snapshot, _ opened: [String: OpenedOrder], _ written: Written = Written(edits: nil),
         isDirect: Bool = false
     ) throws {
-        try core.deferringObservations { try applyAdvance(to: new, stored, written, isDirect: isDirect) }
+        try core.deferringObservations { try applyAdvance(to: new, opened, written, isDirect: isDirect) }
     }
 
     private func applyAdvance(
-        to new: Snapshot, _ stored: [String: OpenedOrder], _ written: Written, isDirect: Bool
+        to new: Snapshot, _ opened: [String: OpenedOrder], _ written: Written, isDirect: Bool
     ) throws {
         let old = try snapshot()
         var committed: [RecordChange] = []
@@ -67,7 +73,7 @@ extension ManagedObjectContext {
                 seenNew: ChangedState(core.edits.reported, over: new))
         }
         withExtendedLifetime(old) {
-            deliver { follower in advance(follower, step, stored) }
+            deliver { follower in advance(follower, step, opened) }
         }
     }
 
@@ -210,11 +216,11 @@ extension ManagedObjectContext {
         }
     }
 
-    private func advance(_ follower: any ContextFollower, _ step: LiveOrder.Step, _ stored: [String: OpenedOrder]) {
+    private func advance(_ follower: any ContextFollower, _ step: LiveOrder.Step, _ opened: [String: OpenedOrder]) {
         follower.advance(core.edits.permanentKeys, step.net) { [container] order in
-            try order.advance(step) { cache in
-                try stored[cache.name] ?? container.cacheEngine.open(cache, in: self.snapshot())
-            }
+            guard let cache = order.cache else { return try order.advance(step) }
+            return try order.advance(
+                step, to: opened[cache.name] ?? container.cacheEngine.open(cache, in: self.snapshot()))
         }
     }
 }

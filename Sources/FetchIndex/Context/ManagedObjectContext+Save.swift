@@ -113,7 +113,7 @@ extension ManagedObjectContext {
         let followed = followedCaches
         // Once the transaction is committed, objects are saved even where the context cannot advance.
         let (brought, saved) = try commit(writer, written, since: first, bringing: followed)
-        let damaged = followed.filter { brought[$0.name]?.awaitsChange ?? false }
+        let damaged = followed.filter { if case .pending = brought[$0.name]?.outcome { true } else { false } }
         // After the objects are saved.
         defer { rebuild(damaged, brought) }
         do {
@@ -143,7 +143,8 @@ extension ManagedObjectContext {
         let threads = prepared.rowCount < Self.fewestForThread ? 1 : 2
         try Threads.run(threads) { thread in
             if thread == 0 {
-                brought = try container.cacheEngine.bring(followed, in: writer, known: known)
+                brought = try container.cacheEngine.open(followed, in: writer, for: .following, known: known)
+                    .compactMapValues(\.opened)
                 try container.cacheEngine.keepAll(in: writer, except: Array(brought.keys), known: known)
                 do { saved = try writer.commitAndRead() } catch let error as CommittedWithoutSnapshot { note(error) }
             }

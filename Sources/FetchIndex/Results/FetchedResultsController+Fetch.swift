@@ -19,12 +19,13 @@ extension FetchedResultsController {
             let definition = try validate()
             let context = managedObjectContext
             try context.use(Object.self, for: fetchRequest.entityName)
+            var newest: NewestOrders?
             if context.delivery.isUnderWay {
                 deliver()
             } else {
                 context.processPendingChanges()
                 merged = nil
-                try context.mergeChanges()
+                newest = try context.merge()
             }
             let wanted = Fetched(
                 definition: definition, offset: fetchRequest.offset, limit: fetchRequest.limit,
@@ -34,7 +35,9 @@ extension FetchedResultsController {
                 return .hit
             }
             let request = try request(of: wanted.definition)
-            if fetched == wanted, try isCurrent(request) {
+            let cache = cacheName.map { cacheRequest($0, request) }
+            let assessment = try cache.map { try assess($0, newest) }
+            if fetched == wanted, isCurrent(request, assessment) {
                 // The merge has advanced the order already, and has delivered the change.
                 guard cacheName != nil else { return .computed }
                 guard let merged, !merged.isEmpty else { return .hit }
@@ -42,7 +45,7 @@ extension FetchedResultsController {
             }
             try checkName(request)
             let (old, oldFetched) = (live, fetched)
-            let (next, outcome) = try open(wanted.definition, request)
+            let (next, outcome) = try open(wanted.definition, request, cache, assessment)
             // Opening may have advanced the context, and this controller with it.
             let oldOrder = old == nil ? nil : live ?? old
             live = next
@@ -66,14 +69,26 @@ extension FetchedResultsController {
         return try context.container.compiledOrders.request(definition, in: context.snapshot())
     }
 
+    func cacheRequest(_ name: String, _ request: OrderRequest) -> CacheRequest {
+        CacheRequest(
+            name: name, order: request, needsExactChange: needsExactChange,
+            author: managedObjectContext.transactionAuthor)
+    }
+
+    /// What the cache is in the context's state: the merge has assessed the cache of a live order of the same request.
+    private func assess(_ cache: CacheRequest, _ newest: NewestOrders?) throws -> CacheAssessment {
+        if !needsExactChange, live?.request.identity == cache.order.identity,
+            let known = newest?.assessments[cache.name]
+        {
+            return known
+        }
+        return try managedObjectContext.container.cacheEngine.assess(cache, in: managedObjectContext.snapshot())
+    }
+
     /// Whether the live order is that of a request, and is read as its cache has it, or is in memory without a cache name.
-    private func isCurrent(_ request: OrderRequest) throws -> Bool {
+    private func isCurrent(_ request: OrderRequest, _ assessment: CacheAssessment?) -> Bool {
         guard let live, failure == nil, !metDamage, live.request.identity == request.identity else { return false }
-        guard let cacheName else { return true }
-        let context = managedObjectContext
-        return try live.isStored
-            && context.container.cacheEngine.isCurrent(
-                CacheRequest(name: cacheName, order: request), in: context.snapshot())
+        return assessment.map { live.isStored && $0.isCurrent } ?? true
     }
 
     private func fetchOutcome(_ outcome: OrderOutcome) -> FetchOutcome {
@@ -90,25 +105,26 @@ extension FetchedResultsController {
         }
     }
 
-    private func open(_ definition: OrderDefinition, _ request: OrderRequest) throws -> (LiveOrder, OrderOutcome) {
+    private func open(
+        _ definition: OrderDefinition, _ request: OrderRequest, _ cache: CacheRequest?, _ assessment: CacheAssessment?
+    ) throws -> (LiveOrder, OrderOutcome) {
         let context = managedObjectContext
         let opened: OpenedOrder
-        if let cacheName {
-            let cache = CacheRequest(
-                name: cacheName, order: request, needsExactChange: needsExactChange, author: context.transactionAuthor)
+        if let cache {
             let engine = context.container.cacheEngine
+            let snapshot = try context.snapshot()
             if context.delivery.isUnderWay {
-                opened = try engine.open(cache, in: try context.snapshot())
+                opened = try engine.open(cache, assessment, in: snapshot)
                 // Nothing is stored during a delivery.
                 return (try live(request, opened), opened.isStored ? .hit : .computed)
             } else if needsExactChange {
-                let reading = try engine.begin(cache)
+                let reading = try engine.begin(cache, assessment, in: snapshot)
                 self.reading = reading
                 opened = reading.opened
                 try context.advanceIfNeeded(to: reading.snapshot)
             } else {
                 let newest: Snapshot
-                (opened, newest) = try engine.open(cache)
+                (opened, newest) = try engine.open(cache, assessment, at: snapshot)
                 try context.advanceIfNeeded(to: newest)
             }
         } else {

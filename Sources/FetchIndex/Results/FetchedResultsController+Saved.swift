@@ -23,9 +23,8 @@ extension FetchedResultsController {
                 do { try context.container.cacheEngine.end(reading, limit: .zero) } catch StoreError.writerBusy {}
                 if try reading.snapshot.commit == context.snapshot().commit { return }
             }
-            let cache = CacheRequest(
-                name: cacheName, order: live.request, needsExactChange: true, author: context.transactionAuthor)
-            try context.container.cacheEngine.advance(cache, to: try context.snapshot())
+            try context.container.cacheEngine.advance(
+                cacheRequest(cacheName, live.request), to: try context.snapshot())
         }
     }
 

@@ -160,6 +160,8 @@ extension FetchOutcome {
         switch outcome {
         case .hit: self = .hit
         case .caughtUp(let change): self = .caughtUp(ResultsChange(change, id))
+        // Its change could not be found.
+        case .pending: self = .rebuilt(.damaged)
         case .rebuilt(let cause): self = .rebuilt(cause)
         case .computed: self = .computed
         }

@@ -26,7 +26,7 @@ struct CacheCard {
     }
 
     func card() throws -> Card {
-        let state = try container.caches.state(of: name, in: snapshot)
+        let cache = try container.cacheEngine.facts(of: name, in: snapshot)
         let history = try container.cacheHistory(name)
         let sections = try SectionChart(ofCache: name, in: container, snapshot)
         var figures = [try sections?.figure()].compactMap(\.self)
@@ -35,16 +35,16 @@ struct CacheCard {
         let shown = history.openings.suffix(Self.mostOpenings)
         let older = history.openings.count - shown.count
         return Card(
-            name: name.visible, anchor: "cache\(number)", state: state.sentence, stateStyle: state.style,
-            facts: try facts(state), figures: figures, hasLargest: !largest.isEmpty, largest: largest,
+            name: name.visible, anchor: "cache\(number)", state: cache.sentence, stateStyle: cache.style,
+            facts: try facts(cache), figures: figures, hasLargest: !largest.isEmpty, largest: largest,
             hasOpenings: !shown.isEmpty,
             openings: shown.reversed().map(HistoryCharts.row),
             olderOpenings: older > 0 ? "\(Numbers.count(older, "older opening")) in the chart" : "",
-            batch: try LastBatch(name, container, snapshot).batch(history), verified: try verified(state))
+            batch: try LastBatch(name, container, snapshot).batch(history), verified: try verified(cache))
     }
 
-    private func facts(_ state: CacheDirectory.State) throws -> [Fact] {
-        guard let header = state.header else { return [] }
+    private func facts(_ cache: CacheFacts) throws -> [Fact] {
+        guard let header = cache.header else { return [] }
         // With the names that attributes have now.
         let texts = try? OrderDefinition(header.identity, in: snapshot.model).texts
         var facts = [
@@ -61,7 +61,7 @@ struct CacheCard {
         facts.append(
             Fact(
                 name: "used",
-                value: "\(Numbers.count(state.hits, "hit")), caught up \(Numbers.count(Int(header.catchUps), "time")), "
+                value: "\(Numbers.count(cache.hits, "hit")), caught up \(Numbers.count(Int(header.catchUps), "time")), "
                     + "built \(Numbers.count(Int(header.builds), "time"))"))
         facts.append(Fact(name: "commit", value: Numbers.grouped(Int(clamping: header.commit))))
         facts.append(Fact(name: "updated", value: Clock.iso8601(header.updated)))
@@ -85,20 +85,20 @@ struct CacheCard {
         ]
     }
 
-    private func verified(_ state: CacheDirectory.State) throws -> Verified? {
+    private func verified(_ cache: CacheFacts) throws -> Verified? {
         guard options.verifies else { return nil }
         let defects = try container.verifyCache(name) { options.progress(name, $0, $1) }
         let sound =
-            isComparable(state)
+            isComparable(cache)
             ? "verified: it is what the records give" : "its nodes are whole; it cannot be compared with the records"
         return Verified(
             sentence: defects.isEmpty ? sound : "verified: it is wrong",
             style: defects.isEmpty ? "good" : "bad", defects: defects.map(\.visible))
     }
 
-    /// Not when the model or ICU has changed since the cache was built, nor when only its program knows its section key.
-    private func isComparable(_ state: CacheDirectory.State) -> Bool {
-        guard state.unusable == nil, let request = try? CacheRequest(ofStored: name, in: snapshot) else { return false }
-        return request.order.identity == state.header?.identity
+    /// Not when the cache is unusable, when ICU has changed since it was built, nor when only its program knows its section key.
+    private func isComparable(_ cache: CacheFacts) -> Bool {
+        guard cache.unusable == nil, let request = try? CacheRequest(ofStored: name, in: snapshot) else { return false }
+        return request.order.identity == cache.header?.identity
     }
 }

@@ -18,7 +18,9 @@ package struct CacheSummary: Hashable, Sendable {
     package static func all(of container: PersistentContainer) throws -> [CacheSummary] {
         let snapshot = try container.store.snapshot()
         return try CacheDirectory.names(in: snapshot).map { name in
-            do { return CacheSummary(try container.caches.state(of: name, in: snapshot)) } catch {
+            do {
+                return CacheSummary(try container.cacheEngine.facts(of: name, in: snapshot))
+            } catch {
                 guard let error = publicError(error) as? StoreError else { throw error }
                 return CacheSummary(
                     name: name, shownName: name.visible, state: "cannot be read", style: "bad",
@@ -29,20 +31,10 @@ package struct CacheSummary: Hashable, Sendable {
 }
 
 extension CacheSummary {
-    private init(_ state: CacheDirectory.State) {
-        let header = state.header.map { "\($0.number) \($0.commit) \($0.catchUps) \($0.builds)" } ?? ""
+    private init(_ facts: CacheFacts) {
+        let header = facts.header.map { "\($0.number) \($0.commit) \($0.catchUps) \($0.builds)" } ?? ""
         self.init(
-            name: state.name, shownName: state.name.visible, state: state.sentence, style: state.style,
-            version: "\(header) \(state.hits) \(state.sentence)")
+            name: facts.name, shownName: facts.name.visible, state: facts.sentence, style: facts.style,
+            version: "\(header) \(facts.hits) \(facts.sentence)")
     }
-}
-
-extension CacheDirectory.State {
-    var sentence: String {
-        if let unusable { return "unusable: \(unusable.rawValue)" }
-        if isFresh { return "fresh" }
-        return changesBehind.map { "\(Numbers.count($0, "change")) behind" } ?? "behind the log"
-    }
-
-    var style: String { unusable != nil ? "bad" : isFresh ? "good" : "behind" }
 }

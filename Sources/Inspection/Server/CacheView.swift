@@ -66,13 +66,16 @@ actor CacheView {
 
     /// Throws `Unshown` for a cache whose rows could only be shown by computing its order.
     private func identity(in snapshot: Snapshot) throws -> CacheIdentity {
-        let state = try container.caches.state(of: name, in: snapshot)
-        guard let header = state.header, state.unusable == nil else {
-            throw Unshown(
-                name, "is unusable (\(state.unusable?.rawValue ?? "damaged")); a fetch with its request builds it anew")
-        }
-        guard let behind = state.changesBehind, behind <= Self.mostBehind else {
-            throw Unshown(name, "is too far behind to show its rows; fetchindex refresh brings it up to date")
+        let header: CacheHeader
+        switch try container.cacheEngine.facts(of: name, in: snapshot).assessment {
+        case .current(let found): header = found
+        case .behind(let found, let changes):
+            guard changes <= Self.mostBehind else {
+                throw Unshown(name, "is too far behind to show its rows; fetchindex refresh brings it up to date")
+            }
+            header = found
+        case .unusable(let reason, _):
+            throw Unshown(name, "is unusable (\(reason.rawValue)); a fetch with its request builds it anew")
         }
         guard let request = try? CacheRequest(ofStored: name, in: snapshot) else {
             throw Unshown(name, "has a key that only its program knows, so its rows cannot be shown")

@@ -26,9 +26,6 @@ package struct FreshCache {
 }
 
 extension CacheDirectory {
-    /// A cache that is more commits behind counts as stale, without a look at the log.
-    private static let commitsLookedAt: UInt64 = 64
-
     /// The fresh caches of an entity. O(caches).
     package static func freshCaches(of entity: Int, in reader: StoreReader) throws -> [FreshCache] {
         let stored = reader.model.entities[entity]
@@ -43,15 +40,18 @@ extension CacheDirectory {
             let cache = FreshCache(header, entity: entity, in: reader)
             let dependencies = header.identity.dependencies(entity)
             let known = dependencies.count == 1 ? fresh[header.commit] : nil
-            let isFresh = known ?? isFresh(header, dependencies, in: reader)
+            let isFresh = try known ?? isFresh(header, in: reader)
             if dependencies.count == 1 { fresh[header.commit] = isFresh }
             if isFresh { kept.append(cache) }
         }
         return kept
     }
 
-    private static func isFresh(_ header: CacheHeader, _ entities: [Int], in reader: StoreReader) -> Bool {
-        guard header.commit <= reader.commit, reader.commit - header.commit <= commitsLookedAt else { return false }
-        return (try? header.changesBehind(of: entities, in: reader)) == 0
+    /// An idle cache counts as stale, without a look at the log: its next opening takes the newest commit.
+    private static func isFresh(_ header: CacheHeader, in reader: StoreReader) throws -> Bool {
+        guard header.commit <= reader.commit, reader.commit - header.commit <= CacheEngine.idleCommits else {
+            return false
+        }
+        return try CacheEngine.assess(header, in: reader).isCurrent
     }
 }

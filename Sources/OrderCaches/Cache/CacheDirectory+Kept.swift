@@ -7,6 +7,9 @@ extension CacheDirectory {
     /// Names of caches that begin so belong to the model's indexes.
     package static let indexPrefix = "index:"
 
+    /// Whether a name belongs to an index, which every writer keeps and no fetch opens.
+    package static func isIndex(_ name: String) -> Bool { name.hasPrefix(indexPrefix) }
+
     /// The names of the caches that are to be maintained by every writer, in order. O(1) where there are none.
     package static func maintained(in reader: StoreReader) throws -> [String] {
         var names: [String] = []
@@ -25,7 +28,7 @@ extension CacheDirectory {
     /// Adds a cache to the list, or takes it out. What its exact reader has not had yet stays unread, but the log is
     /// kept for that only as long as the cache is maintained. Throws `StoreError.unknownCache`.
     package static func setMaintained(_ isMaintained: Bool, _ name: String, in writer: StoreWriter) throws {
-        if name.hasPrefix(indexPrefix) { throw StoreError.invalidCacheName(name) }
+        if isIndex(name) { throw StoreError.invalidCacheName(name) }
         guard try names(in: writer).contains(name) else { throw try unknown(name, in: writer) }
         try change(name, isMaintained: isMaintained, in: writer)
         if isMaintained { try noteRead(of: name, in: writer) }

@@ -59,7 +59,7 @@ extension CacheDirectory {
     ) throws -> (notes: [String: UnreadNote], isDamaged: Bool) {
         do { return (try unread(in: reader), false) } catch  where error.isDamage {
             var notes: [String: UnreadNote] = [:]
-            for name in try names(in: reader) where !name.hasPrefix(indexPrefix) {
+            for name in try names(in: reader) where !isIndex(name) {
                 // A cache without a readable header is rebuilt for any reader.
                 guard let header = try? header(name, in: reader) else { continue }
                 notes[name] = UnreadNote(header, .damaged)

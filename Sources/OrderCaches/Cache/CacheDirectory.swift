@@ -24,41 +24,14 @@ package struct CacheDirectory {
         return header
     }
 
+    /// The header of a cache that must be there. Throws `unknownCache`, and `UnusableHeader`.
+    package static func existingHeader(_ name: String, in reader: StoreReader) throws -> CacheHeader {
+        guard let header = try header(name, in: reader) else { throw try unknown(name, in: reader) }
+        return header
+    }
+
     static func put(_ header: CacheHeader, in writer: StoreWriter) throws {
         try writer.view.put(header.encoded, for: Array(header.name.utf8), in: writer.tables.caches)
-    }
-
-    /// What is known of a cache without looking at its request or its nodes.
-    package struct State {
-        package let name: String
-        /// Whether every writer keeps it: an index, or a cache that is to be maintained.
-        package let isMaintained: Bool
-        /// Whether no other request replaces it.
-        package let isLocked: Bool
-        /// Nil when the header cannot be used; then the reason says why.
-        package let header: CacheHeader?
-        package let unusable: RebuildReason?
-        /// Whether the order reflects the newest records: nothing of its entity changed since its commit.
-        package var isFresh = false
-        /// How many changes of its entity the cache is behind; nil when the log no longer has them.
-        package var changesBehind: Int?
-        /// The commit since which its exact reader has not had what changed, though the cache may be fresh; nil when nothing is noted.
-        package var unreadSince: UInt64?
-        package var hits = 0
-        package var lastHit: Double?
-    }
-
-    /// The same, with its nodes.
-    package struct Listing {
-        package let state: State
-        package let nodeCount: Int
-        /// Of its nodes, without LMDB's own overhead.
-        package let byteCount: Int
-    }
-
-    /// All caches, by name. O(nodes), since bytes are counted.
-    package func list(in reader: StoreReader) throws -> [Listing] {
-        try Self.names(in: reader).map { try listing($0, in: reader) }
     }
 
     /// How many caches there are, those of damaged names included.
@@ -75,44 +48,9 @@ package struct CacheDirectory {
         return names
     }
 
-    package func listing(_ name: String, in reader: StoreReader) throws -> Listing {
-        let state = try state(of: name, in: reader)
-        guard let header = state.header else {
-            return Listing(state: state, nodeCount: 0, byteCount: 0)
-        }
-        let nodes = try LMDBNodeStore.inspectNodes(of: header.number, in: reader)
-        return Listing(state: state, nodeCount: nodes.count, byteCount: nodes.bytes)
-    }
-
     /// The error for a name that no cache has. O(caches).
     package static func unknown(_ name: String, in reader: StoreReader) throws -> StoreError {
         .unknownCache(name, near: NearName(try names(in: reader).nearest(to: name)))
-    }
-
-    /// What is known of a cache without looking at its nodes. O(log n). Throws when there is none of the name.
-    package func state(of name: String, in reader: StoreReader) throws -> State {
-        let header: CacheHeader
-        let isMaintained = name.hasPrefix(Self.indexPrefix) || Self.isMaintained(name, in: reader)
-        do {
-            guard let found = try Self.header(name, in: reader) else { throw try Self.unknown(name, in: reader) }
-            header = found
-        } catch let error as UnusableHeader {
-            return State(
-                name: name, isMaintained: isMaintained, isLocked: Self.isLocked(name, in: reader), header: nil,
-                unusable: error.reason)
-        }
-        var behind: Int?
-        var isReadable = false
-        if let entity = try? reader.model.number(of: header.identity.entity) {
-            behind = try header.changesBehind(of: header.identity.dependencies(entity), in: reader)
-            isReadable = header.identity.canBeRead(from: reader.model)
-        }
-        let hits = statistics.hits(of: header.number, name)
-        return State(
-            name: name, isMaintained: isMaintained, isLocked: Self.isLocked(name, in: reader), header: header,
-            unusable: isReadable ? nil : .modelChanged,
-            isFresh: behind == 0 && isReadable, changesBehind: behind,
-            unreadSince: try Self.unreadSince(name, header, in: reader), hits: hits.count, lastHit: hits.last)
     }
 
     /// The first sections of a cache as it is stored, without bringing it up to date. O(sections).
@@ -158,8 +96,8 @@ package struct CacheDirectory {
     @discardableResult
     package func delete(_ name: String?) throws -> Int {
         let writer = try store.beginWrite(changesRecords: false)
-        if let name, name.hasPrefix(Self.indexPrefix) { throw StoreError.invalidCacheName(name) }
-        let names = try name.map { [$0] } ?? Self.names(in: writer).filter { !$0.hasPrefix(Self.indexPrefix) }
+        if let name, Self.isIndex(name) { throw StoreError.invalidCacheName(name) }
+        let names = try name.map { [$0] } ?? Self.names(in: writer).filter { !Self.isIndex($0) }
         var count = 0
         for name in names { try Self.requireDeletable(name, in: writer) }
         for name in names where try delete(name, in: writer) { count += 1 }

@@ -75,12 +75,11 @@ extension CacheDirectory {
     /// Locks a cache for the request that it is of, or unlocks it. Throws `unknownCache`, and `corrupted` where it is to be locked and its
     /// request cannot be read.
     package static func setLocked(_ isLocked: Bool, _ name: String, in writer: StoreWriter) throws {
-        if name.hasPrefix(indexPrefix) { throw StoreError.invalidCacheName(name) }
+        if isIndex(name) { throw StoreError.invalidCacheName(name) }
         var locks = try locks(in: writer)
         if isLocked {
             do {
-                guard let header = try header(name, in: writer) else { throw try unknown(name, in: writer) }
-                locks[name] = CacheLock(name, header.identity)
+                locks[name] = CacheLock(name, try existingHeader(name, in: writer).identity)
             } catch let error as UnusableHeader {
                 throw StoreError.corrupted(
                     "the cache \"\(name)\" cannot be used (\(error.reason.rawValue)); fetch with its request before it is locked"
@@ -94,7 +93,7 @@ extension CacheDirectory {
 
     /// Throws `cacheLocked` where a request must not replace the cache that has its name. O(1) where no cache is locked.
     static func requireReplaceable(_ cache: CacheRequest, in reader: StoreReader) throws {
-        if cache.name.hasPrefix(indexPrefix) { return }
+        if isIndex(cache.name) { return }
         if let header = try? header(cache.name, in: reader) {
             // Its own request replaces nothing, also where the list is damaged.
             if CacheLock(cache.name, header.identity).allows(cache.order.identity) { return }

@@ -18,6 +18,12 @@ package final class HitCounts: Sendable {
 
     private let statistics: OpeningStatistics
     private let pending = Mutex<[UInt32: Pending]>([:])
+    #if DEBUG
+        private let assessments = Atomic(0)
+        /// How many caches its engines have assessed, for tests: one an opening.
+        package var assessmentCount: Int { assessments.load(ordering: .relaxed) }
+        func noteAssessment() { assessments.add(1, ordering: .relaxed) }
+    #endif
 
     package init(of store: Store) { statistics = OpeningStatistics(of: store) }
 

@@ -15,18 +15,26 @@ extension CacheEngine {
     /// After so many attempts that end with too many changes, the build blocks other writers.
     private static let maximumAttempts = 3
 
-    /// Builds a cache; an unforced build is nil where another one has just built the cache. Builds in memory when the
-    /// store is read-only or this process is writing: the open writer may be the caller's own, and waiting a deadlock.
+    /// What a build gave.
+    enum Built {
+        case built(OpenedOrder, Snapshot)
+        /// Another one has built the cache while this one waited. It may be behind by now.
+        case byAnother(CacheAssessment, Snapshot)
+    }
+
+    /// Builds a cache, unless another one has built it since a transaction in which it was unusable; without such a transaction in any
+    /// case. Builds in memory when the store is read-only or this process is writing: the open writer may be the caller's own, and waiting
+    /// a deadlock.
     func build(
-        _ cache: CacheRequest, _ reason: RebuildReason, isForced: Bool = false, from scan: SharedScan? = nil
-    ) throws -> (opened: OpenedOrder, snapshot: Snapshot)? {
+        _ cache: CacheRequest, _ reason: RebuildReason, since transaction: Int?, from scan: SharedScan? = nil
+    ) throws -> Built {
         try CacheDirectory.requireReplaceable(cache, in: store.snapshot())
         let limit = min(Self.patience, cache.writeTimeout ?? Self.patience)
         guard !store.isReadOnly, !store.hasOpenWriter, let build = try store.beginBuild(limit: limit) else {
             return try computeAtNewest(cache.order, .rebuilt(reason))
         }
         defer { withExtendedLifetime(build) {} }
-        if !isForced, try isBuilt(cache) { return nil }
+        if let transaction, let other = try builtByAnother(cache, since: transaction) { return other }
         try removeLeftovers(limit: cache.writeTimeout)
         var scan = scan?.takeKeys(of: cache.name)
         for _ in 0..<Self.maximumAttempts {
@@ -44,14 +52,29 @@ extension CacheEngine {
         }
         let writer = try store.beginWrite(limit: cache.writeTimeout, changesRecords: false)
         try Self.requireEntity(of: cache.order, in: writer)
-        return try commit(bring(cache, .unusable(reason), to: .cache(writer)), writer)
+        return try commit(rebuild(cache, reason, in: writer), writer)
     }
 
     private static func pieceLength(_ memoryBudget: Int) -> Int { min(maximumPiece, max(memoryBudget / 4, 1 << 16)) }
 
-    /// Whether another build has ended while this one waited.
-    private func isBuilt(_ cache: CacheRequest) throws -> Bool {
-        if case .unusable = try assess(cache, in: try store.snapshot()) { false } else { true }
+    /// Nil unless another build has ended while this one waited.
+    private func builtByAnother(_ cache: CacheRequest, since transaction: Int) throws -> Built? {
+        let snapshot = try store.snapshot()
+        // Nobody has written since the cache was assessed.
+        if snapshot.transactionNumber == transaction { return nil }
+        let assessment = try assess(cache, in: snapshot)
+        return assessment.unusable == nil ? .byAnother(assessment, snapshot) : nil
+    }
+
+    private func commit(_ opened: OpenedOrder, _ writer: StoreWriter) throws -> Built {
+        try CacheDirectory.trimLog(in: writer)
+        let snapshot = try writer.commitAndRead()
+        return .built(opened.reopened(in: snapshot), snapshot)
+    }
+
+    func computeAtNewest(_ request: OrderRequest, _ outcome: OrderOutcome) throws -> Built {
+        let snapshot = try store.snapshot()
+        return .built(try Self.compute(request, in: snapshot, outcome), snapshot)
     }
 
     /// Removes what a killed build has written.
@@ -72,23 +95,12 @@ extension CacheEngine {
         }
     }
 
-    /// Notes that the exact reader of a cache has not had its rebuild: one who waits for it, or one who has not had an earlier change.
-    /// Indexes have no such readers.
-    func noteRebuild(
-        _ rebuilt: OpenedOrder, of cache: CacheRequest, _ reason: RebuildReason, in writer: StoreWriter
-    ) throws {
-        guard case .stored(let header) = rebuilt.place, !cache.name.hasPrefix(CacheDirectory.indexPrefix),
-            try cache.notesRebuilds || CacheDirectory.unread(of: cache.name, in: writer) != nil
-        else { return }
-        try CacheDirectory.setUnread(UnreadNote(header, reason), cache.name, in: writer)
-    }
-
     /// Nil when too much has changed during the build. The snapshot ends with this function, so that the pages of a failed build
     /// can be used again.
     private func buildOnce(
         _ cache: CacheRequest, _ reason: RebuildReason, _ build: StoreBuild, _ pieces: PieceNodeStore,
         _ scan: SharedScan.Keys?
-    ) throws -> (opened: OpenedOrder, snapshot: Snapshot)? {
+    ) throws -> Built? {
         let start: UInt64
         let order: SectionedOrder
         if let scan {
@@ -116,12 +128,13 @@ extension CacheEngine {
         header.take(order, commit: start, time: currentTime())
         try CacheDirectory.put(header, in: writer)
         // Without `needsExactChange`: a long catch-up would block other writers.
-        let assessment = try assess(CacheRequest(name: cache.name, order: cache.order), in: writer)
-        if case .unusable = assessment { return nil }
-        let brought = try bring(cache, assessment, to: .cache(writer)).with(.rebuilt(reason))
-        try noteRebuild(brought, of: cache, reason, in: writer)
-        let built = try commit(brought, writer)
+        let plain = CacheRequest(name: cache.name, order: cache.order)
+        let assessment = start == writer.commit ? .current(header) : try assess(plain, in: writer)
+        if assessment.unusable != nil { return nil }
+        let opened = try open(plain, assessment, in: writer, wantsChange: false)
+        if let built = opened.place.header { try noteRebuild(built, of: cache, reason, in: writer) }
+        let committed = try commit(opened.with(.rebuilt(reason)), writer)
         if let oldNumber { statistics.transfer(from: oldNumber, to: number) }
-        return built
+        return committed
     }
 }

@@ -3,7 +3,7 @@ internal import FetchIndexRecords
 internal import FetchIndexSorting
 
 /// The sorted row keys of several caches, from one scan of the records.
-final class SharedScan {
+package final class SharedScan {
     struct Keys {
         /// The commit of the state that was scanned.
         let commit: UInt64
@@ -38,32 +38,33 @@ extension CacheEngine {
         _ caches: [CacheRequest], isForced: Bool = false,
         done: (Int, Result<OpenedOrder, any Error>) throws -> Void
     ) throws {
-        let scan = try sharedScan(of: caches, isForced: isForced)
+        let (reasons, transaction) = try reasonsToBuild(caches, isForced: isForced)
+        let scan = try sharedScan(of: caches.indices.filter { reasons[$0] != nil }.map { caches[$0] })
         for (index, cache) in caches.enumerated() {
-            try done(index, Result { try recorded(cache) { try open(cache, isForced: isForced, from: scan) }.opened })
+            let result = Result {
+                guard let reason = reasons[index] else { return try open(cache).opened }
+                var reading = try rebuild(cache, reason, since: isForced ? nil : transaction, from: scan)
+                try storeUnlessBusy(&reading)
+                return reading.opened
+            }
+            try done(index, result)
         }
     }
 
-    private func open(
-        _ cache: CacheRequest, isForced: Bool, from scan: SharedScan?
-    ) throws -> (opened: OpenedOrder, snapshot: Snapshot) {
-        try CacheDirectory.validate(cache.name)
-        if isForced { return try build(cache, .requested, isForced: true, from: scan) ?? openUnrecorded(cache) }
-        if case .unusable(let reason) = try assess(cache, in: store.snapshot()) {
-            return try build(cache, reason, from: scan) ?? openUnrecorded(cache)
-        }
-        return try openUnrecorded(cache)
+    /// Why caches must be built, nil for one that can be used; and the transaction that shows it.
+    private func reasonsToBuild(
+        _ caches: [CacheRequest], isForced: Bool
+    ) throws -> (reasons: [RebuildReason?], transaction: Int) {
+        let snapshot = try store.snapshot()
+        let reasons = try caches.map { isForced ? .requested : try assess($0, in: snapshot).unusable }
+        return (reasons, snapshot.transactionNumber)
     }
 
     /// Nil where it would save nothing. Damaged records, and a full disk, are met by the build of each cache.
-    private func sharedScan(of caches: [CacheRequest], isForced: Bool) throws -> SharedScan? {
-        let snapshot = try store.snapshot()
-        let built = try caches.filter { cache in
-            if case .unusable = try assess(cache, in: snapshot) { true } else { isForced }
-        }
+    private func sharedScan(of built: [CacheRequest]) throws -> SharedScan? {
         guard built.count > 1, !store.isReadOnly, !store.hasOpenWriter,
             Set(built.map(\.name)).count == built.count
         else { return nil }
-        return try? SharedScan(of: built, in: snapshot)
+        return try? SharedScan(of: built, in: store.snapshot())
     }
 }

@@ -1,182 +1,127 @@
-internal import FetchIndexPlatform
+internal import FetchIndexCountedTree
 internal import FetchIndexModels
+internal import FetchIndexPlatform
 package import FetchIndexRecords
 
 extension CacheEngine {
-    /// A cache that is current but more commits behind than this takes the newest commit, so that it does not keep the log.
-    static let idleCommits: UInt64 = 64
+    /// Changes that are known already, and the commit that they begin at; else they are read from the log.
+    package struct KnownChanges {
+        let start: UInt64
+        let changes: [RecordChange]
+        /// Orders with just these changes.
+        let prepared: PreparedOrders
 
-    /// Opens the order of a cache at the newest state: as it is stored, caught up from the change log, or rebuilt.
+        package init(since start: UInt64, _ changes: [RecordChange], prepared: PreparedOrders = PreparedOrders()) {
+            self.start = start
+            self.changes = changes
+            self.prepared = prepared
+        }
+    }
+
+    /// What a cache gives without a rebuild.
+    enum Found {
+        /// With what its order becomes; nil where it is stored.
+        case opened(OpenedOrder, PreparedOrder?)
+        case unusable(RebuildReason)
+    }
+
+    /// The order of an assessed cache, as it is stored or caught up in a fork. The cache stays as it is; damage that is met makes it
+    /// unusable. Where nobody wants the change, it stays `pending`, and changes that move nothing are left out.
+    /// O(log n) for a current cache, O(k log n) for one that is k changes behind.
+    func find(
+        _ cache: CacheRequest, _ assessment: CacheAssessment, in reader: StoreReader, known: KnownChanges? = nil,
+        wantsChange: Bool = true
+    ) throws -> Found {
+        switch assessment {
+        case .current(let header):
+            do {
+                let order = try header.order(of: cache.order, in: LMDBNodeStore(header, in: reader))
+                return .opened(OpenedOrder(order, .hit, in: .stored(header), from: header.commit), nil)
+            } catch  where error.isCacheDamage { return .unusable(.damaged) }
+        case .behind(let header, _):
+            do {
+                let prepared = known?.prepared.order(of: cache, from: header)
+                let next = try prepared ?? caughtUp(header, cache, in: reader, known, wantsChange: wantsChange)
+                // That of a prepared order is computed while the writer commits: damage that is met only there is left to the caller.
+                let isPending = prepared != nil || !wantsChange
+                let outcome = isPending ? .pending : OrderOutcome(of: try next.change())
+                return .opened(OpenedOrder(next.fork.order, outcome, in: .fork(header), from: header.commit), next)
+            } catch is TooManyDependents {
+                return .unusable(.tooManyChanges)
+            } catch  where error.isDamage {
+                return .unusable(.damaged)
+            }
+        case .unusable(let reason, _): return .unusable(reason)
+        }
+    }
+
+    /// Makes the changes since a cache's commit, up to a reader's state, in a fork.
+    func caughtUp(
+        _ header: CacheHeader, _ cache: CacheRequest, in reader: StoreReader, _ known: KnownChanges? = nil,
+        wantsChange: Bool = true
+    ) throws -> PreparedOrder {
+        let builder = cache.order.builder
+        let changes = try recordChanges(since: header, of: builder.dependencies, in: reader, known)
+        let limit = cache.needsExactChange ? Int.max : try Self.mostCaughtUp(of: builder.entities, in: reader)
+        let edits = try builder.edits(changes, states(before: changes, builder, in: reader), dependentLimit: limit)
+        return try PreparedOrder(of: cache, header, wantsChange ? edits : edits.moved, in: reader)
+    }
+
+    /// The states before and after changes that lead to a reader's state; nil for an order that needs none.
+    func states(before changes: [RecordChange], _ builder: OrderBuilder, in reader: StoreReader) -> StateChange? {
+        builder.readsRelated ? StateChange(from: ChangedState(before: changes, reader), to: reader) : nil
+    }
+
+    /// The changes of entities since the commit of a cache.
+    private func recordChanges(
+        since header: CacheHeader, of entities: [Int], in reader: StoreReader, _ known: KnownChanges?
+    ) throws -> [RecordChange] {
+        if let known, known.start == header.commit { return known.changes }
+        var changes: [RecordChange] = []
+        for entity in entities { try reader.netChanges(of: entity, from: header.commit) { changes.append($0) } }
+        return changes
+    }
+
+    /// The order of a cache in the state of a snapshot, in which it may have been assessed. The cache stays as it is.
+    package func open(
+        _ cache: CacheRequest, _ assessment: CacheAssessment? = nil, in snapshot: Snapshot
+    ) throws -> OpenedOrder {
+        switch try find(cache, assessment ?? assess(cache, in: snapshot), in: snapshot) {
+        case .opened(let opened, _): opened
+        case .unusable(let reason): try Self.compute(cache.order, in: snapshot, .rebuilt(reason))
+        }
+    }
+
+    /// Opens the order of a cache at the newest state, or that of a snapshot, in which it may have been assessed: as it is stored, caught
+    /// up from the change log, or rebuilt.
     ///
     /// A hit costs O(log n), catching up O(k log n) for k changes, a rebuild O(n log n). In a read-only store, and while
     /// another writer is busy, the order is caught up in memory and the cache stays as it is. A rebuild waits for its turn.
-    package func open(_ cache: CacheRequest) throws -> (opened: OpenedOrder, snapshot: Snapshot) {
-        try recorded(cache) { try openUnrecorded(cache) }
-    }
-
-    func openUnrecorded(_ cache: CacheRequest) throws -> (opened: OpenedOrder, snapshot: Snapshot) {
-        try CacheDirectory.validate(cache.name)
-        if cache.name.hasPrefix(CacheDirectory.indexPrefix) { throw StoreError.invalidCacheName(cache.name) }
-        let reason: RebuildReason
-        do {
-            let snapshot = try store.snapshot()
-            let assessment = try assess(cache, in: snapshot)
-            switch assessment {
-            case .current(let header):
-                let opened = try bring(cache, assessment, to: .memory(snapshot))
-                // Damage is met by bringing it.
-                if case .hit = opened.outcome { noteHit(header, in: snapshot) }
-                return (opened, snapshot)
-            case .behind:
-                hits?.write()
-                guard !store.isReadOnly, let writer = try store.tryBeginWrite() else {
-                    return (try bring(cache, assessment, to: .memory(snapshot)), snapshot)
-                }
-                // The cache may have changed before the writer began.
-                return try commit(bring(cache, assess(cache, in: writer), to: .cache(writer)), writer)
-            case .unusable(let found):
-                // A rebuild gives the cache another number.
-                hits?.write()
-                reason = found
-            }
-        }  // The snapshot ends before a build, which may take long.
-        do {
-            return try build(cache, reason) ?? openUnrecorded(cache)
-        } catch StoreError.moved {
-            return try computeAtNewest(cache.order, .rebuilt(reason))
-        }
-    }
-
-    /// Whether a cache is current in the state of a snapshot. O(log n).
-    package func isCurrent(_ cache: CacheRequest, in snapshot: Snapshot) throws -> Bool {
-        if case .current = try assess(cache, in: snapshot) { true } else { false }
-    }
-
-    /// The order of a cache in the state of a snapshot. The cache stays as it is.
-    package func open(_ cache: CacheRequest, in snapshot: Snapshot) throws -> OpenedOrder {
-        try bring(cache, assess(cache, in: snapshot), to: .memory(snapshot))
-    }
-
-    /// Builds a cache from all records. In memory where the store is read-only, and while a writer of this process is open.
-    /// O(n log n).
-    package func rebuild(
-        _ cache: CacheRequest, _ reason: RebuildReason
+    package func open(
+        _ cache: CacheRequest, _ assessment: CacheAssessment? = nil, at snapshot: Snapshot? = nil
     ) throws -> (opened: OpenedOrder, snapshot: Snapshot) {
-        try CacheDirectory.validate(cache.name)
-        hits?.write()
-        return try recorded(cache) { try build(cache, reason, isForced: true) ?? openUnrecorded(cache) }
-    }
-
-    func computeAtNewest(
-        _ request: OrderRequest, _ outcome: OrderOutcome
-    ) throws -> (opened: OpenedOrder, snapshot: Snapshot) {
-        let snapshot = try store.snapshot()
-        return (try Self.compute(request, in: snapshot, outcome), snapshot)
-    }
-
-    func commit(_ opened: OpenedOrder, _ writer: StoreWriter) throws -> (opened: OpenedOrder, snapshot: Snapshot) {
-        try CacheDirectory.trimLog(in: writer)
-        let snapshot = try writer.commitAndRead()
-        return (opened.reopened(in: snapshot), snapshot)
-    }
-
-    /// Counts a hit, unless no reader has asked for it.
-    func noteHit(_ header: CacheHeader, in snapshot: Snapshot, isAsked: Bool = true) {
-        let time = currentTime()
-        if isAsked {
-            if let hits { hits.count(header, time: time) } else { statistics.countHit(of: header, time: time) }
+        let start = ContinuousClock.now
+        var reading = try begin(cache, assessment, in: snapshot)
+        try storeUnlessBusy(&reading)
+        // A rebuild is recorded when it is made.
+        if case .caughtUp = reading.opened.outcome {
+            record(reading.opened, of: cache, since: start)
         }
-        // Trimming the log can wait: an error here does not affect the hit.
-        if snapshot.commit - header.commit > Self.idleCommits { try? raiseCommit(of: header, to: snapshot.commit) }
+        return (reading.opened, reading.snapshot)
     }
 
-    /// Raises the commit of a cache that is current, unless a writer is busy or has done so already.
-    private func raiseCommit(of header: CacheHeader, to commit: UInt64) throws {
-        guard !store.isReadOnly, let writer = try store.tryBeginWrite(), writer.commit == commit,
-            var stored = try? CacheDirectory.header(header.name, in: writer), stored.commit == header.commit
-        else { return }
-        stored.commit = commit
-        try CacheDirectory.put(stored, in: writer)
-        try CacheDirectory.trimLog(in: writer)
-        try writer.commit()
-    }
-
-    // MARK: Followed caches
-
-    /// The newest state of the store, and the orders of followed caches that are stored in it, by name. Caches that are
-    /// behind are brought to it, where no other writer is busy.
-    package func openNewest(_ followed: [CacheRequest]) throws -> (snapshot: Snapshot, stored: [String: OpenedOrder]) {
-        let snapshot = try store.snapshot()
-        var stored: [String: OpenedOrder] = [:]
-        for cache in followed {
-            let assessment = try assess(cache, in: snapshot)
-            guard case .current = assessment else { continue }
-            stored[cache.name] = try? bring(cache, assessment, to: .memory(snapshot))
+    /// Builds an order in memory. O(n log n). Of an order without sections and aggregates, the first rows alone
+    /// may be wanted: O(n log k) for k of n rows.
+    package static func compute(
+        _ request: OrderRequest, in reader: StoreReader, from source: RecordSource = .all, wanted: WantedRows = .all,
+        _ outcome: OrderOutcome = .computed
+    ) throws -> OpenedOrder {
+        let nodes = MemoryNodeStore(capacity: LMDBNodeStore.nodeCapacity)
+        let shape = request.builder.shape
+        if wanted.most < .max && !shape.hasSections && shape.aggregates.isEmpty {
+            let (order, memberCount) = try request.builder.buildFirst(wanted, from: reader, source, in: nodes)
+            return OpenedOrder(order, outcome, in: .memory(nodes), memberCount: memberCount)
         }
-        guard stored.count < followed.count, !store.isReadOnly, !store.hasOpenWriter,
-            let writer = try store.tryBeginWrite()
-        else { return (snapshot, stored) }
-        let brought = try bring(followed, in: writer)
-        let newest = try writer.commitAndRead()
-        return (newest, brought.mapValues { $0.reopened(in: newest) })
-    }
-
-    /// Brings caches to the commit of a sealed writer, in its transaction. Returns their orders, by name, without those that
-    /// were not brought, as below. Those that were prepared take their changes from `PreparedOrders.changes`.
-    package func bring(
-        _ caches: [CacheRequest], in writer: StoreWriter, known: KnownChanges? = nil
-    ) throws -> [String: OpenedOrder] {
-        var brought: [String: OpenedOrder] = [:]
-        for cache in caches { brought[cache.name] = try bringUntrimmed(cache, in: writer, known: known).opened }
-        if !caches.isEmpty { try CacheDirectory.trimLog(in: writer) }
-        return brought
-    }
-
-    /// Builds a cache anew in one transaction, when the change of an order that was brought cannot be found. Does nothing when the
-    /// cache is not that one any more. Throws `writerBusy` when it waits longer than a limit. O(n log n).
-    package func rebuild(_ cache: CacheRequest, of brought: OpenedOrder, limit: Duration?) throws {
-        let writer = try store.beginWrite(limit: limit, changesRecords: false)
-        guard let number = brought.place.number, try CacheDirectory.number(of: cache.name, in: writer) == number else {
-            return
-        }
-        do { _ = try bring(cache, .unusable(.damaged), to: .cache(writer)) } catch  where error.isDamage {
-            _ = try directory.delete(cache.name, in: writer)
-        }
-        try CacheDirectory.trimLog(in: writer)
-        try writer.commit()
-    }
-
-    /// Brings one cache to the commit of a sealed writer. Without an order when the cache was deleted or belongs to another
-    /// request now, and when records are damaged, which must not keep others from being saved: then the cache is deleted.
-    package func bring(
-        _ cache: CacheRequest, in writer: StoreWriter
-    ) throws -> (opened: OpenedOrder?, outcome: OrderOutcome) {
-        let brought = try bringUntrimmed(cache, in: writer, known: nil)
-        try CacheDirectory.trimLog(in: writer)
-        return brought
-    }
-
-    private func bringUntrimmed(
-        _ cache: CacheRequest, in writer: StoreWriter, known: KnownChanges?
-    ) throws -> (opened: OpenedOrder?, outcome: OrderOutcome) {
-        let assessment = try assess(cache, in: writer)
-        if case .unusable(let reason) = assessment, !reason.isOfState { return (nil, .rebuilt(reason)) }
-        do {
-            let opened = try bring(cache, assessment, to: .cache(writer), known: known)
-            return (opened, opened.outcome)
-        } catch  where error.isDamage {
-            _ = try directory.delete(cache.name, in: writer)
-            return (nil, .rebuilt(.damaged))
-        }
-    }
-}
-
-extension RebuildReason {
-    /// Whether the cache is of the same request, and only its state is unusable.
-    package var isOfState: Bool { [.tooManyChanges, .logTooShort, .damaged].contains(self) }
-
-    /// Whether the cache is missing or of another request, which is no news for the reader of this one.
-    package var isOfOtherRequest: Bool {
-        [.first, .predicateChanged, .sortChanged, .sectionKeyChanged, .aggregatesChanged].contains(self)
+        return OpenedOrder(try request.builder.build(from: reader, source, in: nodes), outcome, in: .memory(nodes))
     }
 }

@@ -32,10 +32,24 @@ extension CacheEngine {
     struct PreparedOrder {
         /// The cache as it was.
         let header: CacheHeader
-        let base: SectionedOrder
         let edits: OrderEdits
         let fork: ForkedOrder
-        let places: ChangedPlaces
+        private let base: SectionedOrder
+        private let places: ChangedPlaces
+
+        /// Makes edits in a fork over a cache's nodes.
+        init(
+            of cache: CacheRequest, _ header: CacheHeader, _ edits: OrderEdits, in reader: StoreReader,
+            with crew: Crew? = nil
+        ) throws {
+            self.header = header
+            self.edits = edits
+            base = try header.order(of: cache.order, in: LMDBNodeStore(header, in: reader))
+            var fork = ForkedOrder(over: base)
+            // The ranks of rows that keep their keys are needed for the change alone, which is computed while the writer commits.
+            places = try fork.update(edits, postponingRanks: crew != nil, with: crew)
+            self.fork = fork
+        }
 
         /// O(k log n) for k changes.
         func change() throws -> OrderChange {
@@ -68,20 +82,6 @@ extension CacheEngine {
             try cache.needsExactChange
                 || changes.count <= Self.mostCaughtUp(of: cache.order.builder.entities, in: snapshot)
         else { return nil }
-        return try edited(
-            header, cache.order, over: LMDBNodeStore(header, in: snapshot), cache.order.builder.edits(changes, nil),
-            with: crew)
-    }
-
-    /// Makes edits in a fork over a cache's nodes.
-    func edited(
-        _ header: CacheHeader, _ request: OrderRequest, over nodes: LMDBNodeStore, _ edits: OrderEdits,
-        with crew: Crew? = nil
-    ) throws -> PreparedOrder {
-        let base = try header.order(of: request, in: nodes)
-        var fork = ForkedOrder(over: base)
-        // The ranks of rows that keep their keys are needed for the change alone, which is found while the writer commits.
-        let places = try fork.update(edits, postponingRanks: crew != nil, with: crew)
-        return PreparedOrder(header: header, base: base, edits: edits, fork: fork, places: places)
+        return try PreparedOrder(of: cache, header, cache.order.builder.edits(changes, nil), in: snapshot, with: crew)
     }
 }

@@ -5,35 +5,35 @@ internal import FetchIndexPlatform
 extension CacheEngine {
     private static let processName = ProcessInfo.processInfo.processName
 
-    var statistics: OpeningStatistics { OpeningStatistics(of: store) }
+    /// Counts a hit. A cache that is idle takes the newest commit.
+    func noteHit(_ reading: CacheReading) {
+        guard case .hit = reading.opened.outcome, case .stored(let header) = reading.opened.place else { return }
+        let time = currentTime()
+        if let hits { hits.count(header, time: time) } else { statistics.countHit(of: header, time: time) }
+        // Trimming the log can wait: an error here does not affect the hit.
+        if reading.isIdle { try? raiseCommit(of: reading) }
+    }
 
-    /// Opens a cache, and records the opening unless it is a hit.
-    func recorded(
-        _ cache: CacheRequest, _ open: () throws -> (opened: OpenedOrder, snapshot: Snapshot)
-    ) throws -> (opened: OpenedOrder, snapshot: Snapshot) {
-        let start = ContinuousClock.now
-        let result = try open()
-        record(result, of: cache, since: start)
-        return result
+    /// Raises the commit of a cache that is current, unless a writer is busy.
+    private func raiseCommit(of reading: CacheReading) throws {
+        guard !store.isReadOnly, let writer = try store.tryBeginWrite(), try store(reading, in: writer) != nil else {
+            return
+        }
+        try CacheDirectory.trimLog(in: writer)
+        try writer.commit()
     }
 
     /// Records an opening unless it was a hit. Without a place in the cache, it is recorded with the cache that is there, if any.
     func record(
-        _ result: (opened: OpenedOrder, snapshot: Snapshot), of cache: CacheRequest,
-        since start: ContinuousClock.Instant
+        _ opened: OpenedOrder, in snapshot: Snapshot, of cache: CacheRequest, since start: ContinuousClock.Instant
     ) {
-        if case .hit = result.opened.outcome { return }
-        let number =
-            result.opened.place.number ?? ((try? CacheDirectory.header(cache.name, in: result.snapshot)) ?? nil)?.number
-        record(result.opened, of: cache, number, since: start)
+        let header = opened.place.header ?? ((try? CacheDirectory.header(cache.name, in: snapshot)) ?? nil)
+        record(opened, of: cache, header, ContinuousClock.now - start, isStored: opened.isStored)
     }
 
-    /// Records an opening of a cache with a number unless it was a hit.
-    package func record(
-        _ opened: OpenedOrder?, of cache: CacheRequest, _ number: UInt32?, since start: ContinuousClock.Instant
-    ) {
-        guard let opened else { return }
-        record(opened, of: cache, number, ContinuousClock.now - start, isStored: opened.isStored)
+    /// Records the opening of a cache unless it was a hit.
+    package func record(_ opened: OpenedOrder, of cache: CacheRequest, since start: ContinuousClock.Instant) {
+        record(opened, of: cache, opened.place.header, ContinuousClock.now - start, isStored: opened.isStored)
     }
 
     /// Records a reading when it is known whether its cache takes the order, unless it was a hit, or a rebuild, which is recorded when it
@@ -41,18 +41,18 @@ extension CacheEngine {
     func record(_ reading: CacheReading, isStored: Bool) {
         guard case .caughtUp = reading.opened.outcome else { return }
         record(
-            reading.opened, of: reading.cache, reading.opened.place.number, reading.duration, isStored: isStored)
+            reading.opened, of: reading.cache, reading.opened.place.header, reading.duration, isStored: isStored)
     }
 
     private func record(
-        _ opened: OpenedOrder, of cache: CacheRequest, _ number: UInt32?, _ duration: Duration, isStored: Bool
+        _ opened: OpenedOrder, of cache: CacheRequest, _ header: CacheHeader?, _ duration: Duration, isStored: Bool
     ) {
-        guard let number else { return }
+        guard let header else { return }
         let kind: RecordedOpening.Kind
         var reason: RebuildReason?
         let rows: Int
         switch opened.outcome {
-        case .hit, .computed: return
+        case .hit, .pending, .computed: return
         case .caughtUp(let change): (kind, rows) = (.caughtUp, change.rows.count)
         case .rebuilt(let found): (kind, reason, rows) = (.rebuilt, found, opened.order.rowCount)
         }
@@ -63,6 +63,6 @@ extension CacheEngine {
                 time: currentTime() - seconds, milliseconds: Float(seconds * 1000), kind: kind, reason: reason,
                 isStored: isStored, rowCount: rows, start: opened.start ?? 0, process: Self.processName,
                 author: cache.author),
-            of: number, cache.name)
+            of: header.number, cache.name)
     }
 }

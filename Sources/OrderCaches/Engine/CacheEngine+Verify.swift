@@ -4,27 +4,17 @@ internal import FetchIndexCountedTree
 package import FetchIndexRecords
 
 extension CacheEngine {
-    /// Everything that is wrong with a cache, one sentence each: its nodes' checksums, its trees, its sections, and its
+    /// Everything that is wrong with a cache that has a header, one sentence each: its nodes' checksums, its trees, its sections, and its
     /// rows against the records. A cache that is behind is caught up in memory first. O(n log n).
     ///
-    /// Without a request, the rows are not compared with the records. Without a reader,
-    /// the newest state is. Throws `StoreError.corrupted` when the records cannot be read to compare.
+    /// Without a request, the rows are not compared with the records. Throws `StoreError.corrupted` when the records cannot be read to
+    /// compare.
     ///
     /// `shared` are the numbers that several caches have; nil: they are looked for.
     package func verify(
-        _ name: String, _ request: OrderRequest?, in reader: StoreReader? = nil,
+        _ header: CacheHeader, _ request: OrderRequest?, in reader: StoreReader,
         sharedNumbers shared: Set<UInt32>? = nil
     ) throws -> [String] {
-        let reader = try reader ?? store.snapshot()
-        let header: CacheHeader
-        do {
-            guard let found = try CacheDirectory.header(name, in: reader) else {
-                throw try CacheDirectory.unknown(name, in: reader)
-            }
-            header = found
-        } catch let error as UnusableHeader {
-            return error.defects
-        }
         guard (1...LMDBNodeStore.maximumCache).contains(header.number),
             try !(shared ?? CacheDirectory.sharedNumbers(in: reader)).contains(header.number)
         else {
@@ -51,16 +41,18 @@ extension CacheEngine {
         guard let request = same else { return [] }
         defects = try stored.check(sortingIn: store.isReadOnly ? "/tmp" : store.path)
         guard defects.isEmpty else { return defects }
-        let cache = CacheRequest(name: name, order: request, needsExactChange: true)
-        let assessment = try assess(cache, in: reader)
-        // The next opening rebuilds an unusable cache; what it holds is sound in itself.
-        if case .unusable = assessment { return [] }
-        guard case .behind = assessment else { return try stored.compare(withRowsOf: request.builder, from: reader) }
-        do {
-            let current = try catchUp(header, cache, .memory(reader), nil)
-            return try current.order.compare(withRowsOf: request.builder, from: reader)
-        } catch  where error.isCacheDamage {
-            return ["it cannot be caught up with the newest records: \(error)"]
+        let cache = CacheRequest(name: header.name, order: request, needsExactChange: true)
+        switch try Self.assess(header, for: cache, in: reader) {
+        case .current: return try stored.compare(withRowsOf: request.builder, from: reader)
+        case .behind:
+            do {
+                let current = try caughtUp(header, cache, in: reader)
+                return try current.fork.order.compare(withRowsOf: request.builder, from: reader)
+            } catch  where error.isCacheDamage {
+                return ["it cannot be caught up with the newest records: \(error)"]
+            }
+        // The next opening rebuilds it; what it holds is sound in itself.
+        case .unusable: return []
         }
     }
 
@@ -70,7 +62,7 @@ extension CacheEngine {
             var cache = CacheRequest(name: name, order: request)
             // What its reader has had is not known any more.
             cache.notesRebuilds = true
-            let rebuilt = try bring(cache, .unusable(.damaged), to: .cache(writer))
+            let rebuilt = try rebuild(cache, .damaged, in: writer)
             return "cache \"\(name)\" was damaged: rebuilt, \(counted(rebuilt.order.rowCount, "row"))"
         } catch StoreError.corrupted {
             return try directory.remove(name, because: "its records cannot be read", in: writer)

@@ -12,8 +12,8 @@ package import FetchIndexRecords
 /// maintained cache advances with each writer: a note says then until the end what an exact reader has not had.
 package struct CacheReading {
     package let cache: CacheRequest
-    package let opened: OpenedOrder
-    package let snapshot: Snapshot
+    package internal(set) var opened: OpenedOrder
+    package internal(set) var snapshot: Snapshot
     /// What the cache is to take; nil when it has the order already, or cannot take it.
     let next: CacheEngine.PreparedOrder?
     /// What the reader had not had before; nil without a note.
@@ -28,6 +28,12 @@ package struct CacheReading {
         return snapshot.commit &- note.commit > CacheEngine.idleCommits
     }
 
+    /// Whether its cache is current, but keeps the log.
+    var isIdle: Bool {
+        guard case .stored(let header) = opened.place, header.commit < snapshot.commit else { return false }
+        return snapshot.commit - header.commit > CacheEngine.idleCommits
+    }
+
     /// Whether the reader has had all that another note says is unread.
     func hasRead(_ other: UnreadNote?) -> Bool {
         guard let other else { return false }
@@ -38,47 +44,82 @@ package struct CacheReading {
     }
 }
 
-extension CacheEngine {
-    /// How long the end of an exact reading waits for another writer.
-    private static let readingPatience = Duration.seconds(5)
+// MARK: Begin
 
+extension CacheEngine {
     /// What can be opened without a rebuild.
-    private enum Attempt {
+    package enum Attempt {
         case opened(CacheReading)
         case unusable(RebuildReason)
     }
 
-    /// Opens a cache as `open` does, but leaves it as it is until `end`; where it has to be rebuilt it is rebuilt at once. `check` gets the
-    /// outcome before anything is stored, and may throw. Costs as `open`.
-    package func begin(_ cache: CacheRequest, check: (OrderOutcome) throws -> Void = { _ in }) throws -> CacheReading {
-        try CacheDirectory.validate(cache.name)
-        if cache.name.hasPrefix(CacheDirectory.indexPrefix) { throw StoreError.invalidCacheName(cache.name) }
-        // The snapshot ends before a build, which may take long.
-        let reason: RebuildReason
-        switch try attempt(cache, in: store.snapshot()) {
-        case .opened(let reading):
-            try check(reading.opened.outcome)
-            return reading
-        case .unusable(let found): reason = found
-        }
-        try check(.rebuilt(reason))
-        return try rebuildForReading(cache, reason)
-    }
-
-    /// As `begin`, in the state of a snapshot that a writer has made. Nil, with the reason, where the cache has to be rebuilt.
+    /// Opens a cache at the newest state, or that of a snapshot, in which it may have been assessed, but leaves it as it is until `end`;
+    /// where it has to be rebuilt it is rebuilt at once. `check` gets the outcome before anything is stored, and may throw. Costs as
+    /// `open`.
     package func begin(
-        _ cache: CacheRequest, in snapshot: Snapshot
-    ) throws -> (reading: CacheReading?, unusable: RebuildReason?) {
-        switch try attempt(cache, in: snapshot, isAsked: false) {
-        case .opened(let reading): (reading, nil)
-        case .unusable(let reason): (nil, reason)
+        _ cache: CacheRequest, _ assessment: CacheAssessment? = nil, in snapshot: Snapshot? = nil,
+        check: (OrderOutcome) throws -> Void = { _ in }
+    ) throws -> CacheReading {
+        try CacheDirectory.validate(cache.name)
+        if CacheDirectory.isIndex(cache.name) { throw StoreError.invalidCacheName(cache.name) }
+        let reason: RebuildReason
+        let transaction: Int
+        do {
+            let snapshot = try snapshot ?? store.snapshot()
+            transaction = snapshot.transactionNumber
+            switch try attempt(cache, assessment, in: snapshot) {
+            case .opened(let reading):
+                noteHit(reading)
+                try check(reading.opened.outcome)
+                return reading
+            case .unusable(let found): reason = found
+            }
+        }  // The snapshot ends before a build, which may take long.
+        try check(.rebuilt(reason))
+        return try rebuild(cache, reason, since: transaction)
+    }
+
+    /// Opens a cache in the state of a snapshot, unless it has to be rebuilt. `missing` is the rebuild that an exact reader has waited for.
+    package func attempt(
+        _ cache: CacheRequest, _ assessment: CacheAssessment? = nil, in snapshot: Snapshot,
+        missing: RebuildReason? = nil
+    ) throws -> Attempt {
+        let start = ContinuousClock.now
+        let assessment = try assessment ?? assess(cache, in: snapshot)
+        if !assessment.isCurrent {
+            // A rebuild gives the cache another number.
+            hits?.write()
+        }
+        switch try find(cache, assessment, in: snapshot) {
+        case .opened(let opened, let next):
+            do {
+                let note = cache.needsExactChange ? try CacheDirectory.unread(of: cache.name, in: snapshot) : nil
+                return .opened(
+                    CacheReading(
+                        cache: cache, opened: try told(opened, cache.order, missing, note, in: snapshot),
+                        snapshot: snapshot, next: store.isReadOnly ? nil : next, note: note,
+                        duration: ContinuousClock.now - start))
+            } catch  where error.isCacheDamage { return .unusable(.damaged) }
+        case .unusable(let reason): return .unusable(reason)
         }
     }
 
-    /// Rebuilds a cache for a reader. Where another one has just rebuilt it, an unforced rebuild opens that, and an exact reader hears of
-    /// the rebuild too: each of them may fail.
-    package func rebuildForReading(
-        _ cache: CacheRequest, _ reason: RebuildReason, isForced: Bool = false
+    /// An opened order with the outcome that an exact reader is told, who has not had what a note says.
+    private func told(
+        _ opened: OpenedOrder, _ request: OrderRequest, _ missing: RebuildReason?, _ note: UnreadNote?,
+        in snapshot: Snapshot
+    ) throws -> OpenedOrder {
+        if let reason = missing ?? note?.reason { return opened.with(.rebuilt(reason)) }
+        guard let note else { return opened }
+        return opened.with(
+            try outcome(since: note, of: request, to: opened.order, in: snapshot), from: note.commit)
+    }
+
+    /// Rebuilds a cache for a reader, unless another one has rebuilt it since a transaction in which it was unusable: then that is opened,
+    /// and an exact reader hears of the rebuild too, as each of them may fail. Without such a transaction it is rebuilt in any case. In
+    /// memory where the store is read-only, and while a writer of this process is open. `scan` may have its keys. O(n log n).
+    package func rebuild(
+        _ cache: CacheRequest, _ reason: RebuildReason, since transaction: Int? = nil, from scan: SharedScan? = nil
     ) throws -> CacheReading {
         try CacheDirectory.validate(cache.name)
         hits?.write()
@@ -86,91 +127,46 @@ extension CacheEngine {
         var cache = cache
         // Its reader wants to know each change.
         cache.notesRebuilds = cache.needsExactChange
-        var (reason, isForced) = (reason, isForced)
+        var (reason, transaction) = (reason, transaction)
         while true {
-            let built: (opened: OpenedOrder, snapshot: Snapshot)?
-            do { built = try build(cache, reason, isForced: isForced) } catch StoreError.moved where !isForced {
+            let built: Built
+            do { built = try build(cache, reason, since: transaction, from: scan) } catch StoreError.moved
+                where transaction != nil
+            {
                 built = try computeAtNewest(cache.order, .rebuilt(reason))
             }
-            if let built {
-                record(built, of: cache, since: start)
-                return reading(of: cache, rebuilt: built, reason, since: start)
-            }
-            switch try attempt(cache, in: store.snapshot(), missing: cache.needsExactChange ? reason : nil) {
-            case .opened(let reading): return reading
-            // Its header alone is usable.
-            case .unusable(let found): (reason, isForced) = (found, true)
+            switch built {
+            case .built(let opened, let snapshot):
+                record(opened, in: snapshot, of: cache, since: start)
+                return reading(of: cache, rebuilt: opened, reason, snapshot, since: start)
+            case .byAnother(let assessment, let snapshot):
+                let missing = cache.needsExactChange ? reason : nil
+                switch try attempt(cache, assessment, in: snapshot, missing: missing) {
+                case .opened(let reading):
+                    noteHit(reading)
+                    return reading
+                // Its header alone is usable.
+                case .unusable(let found): (reason, transaction) = (found, nil)
+                }
             }
         }
     }
 
     private func reading(
-        of cache: CacheRequest, rebuilt: (opened: OpenedOrder, snapshot: Snapshot), _ reason: RebuildReason,
+        of cache: CacheRequest, rebuilt opened: OpenedOrder, _ reason: RebuildReason, _ snapshot: Snapshot,
         since start: ContinuousClock.Instant
     ) -> CacheReading {
         var note: UnreadNote?
-        if cache.notesRebuilds, case .stored(let header) = rebuilt.opened.place { note = UnreadNote(header, reason) }
+        if cache.notesRebuilds, case .stored(let header) = opened.place { note = UnreadNote(header, reason) }
         return CacheReading(
-            cache: cache, opened: rebuilt.opened, snapshot: rebuilt.snapshot, next: nil, note: note,
+            cache: cache, opened: opened, snapshot: snapshot, next: nil, note: note,
             duration: ContinuousClock.now - start)
     }
 
-    /// `missing` is the rebuild that an exact reader has waited for. A hit that no reader has asked for is not counted.
-    private func attempt(
-        _ cache: CacheRequest, in snapshot: Snapshot, missing: RebuildReason? = nil, isAsked: Bool = true
-    ) throws -> Attempt {
-        let start = ContinuousClock.now
-        do {
-            let assessment = try assess(cache, in: snapshot)
-            switch assessment {
-            case .current(let header):
-                let opened = try bring(cache, assessment, to: .memory(snapshot))
-                let reading = try reading(of: cache, opened, nil, snapshot, missing: missing, since: start)
-                // Damage is met by bringing it.
-                if case .hit = reading.opened.outcome { noteHit(header, in: snapshot, isAsked: isAsked) }
-                return .opened(reading)
-            case .behind(let header):
-                hits?.write()
-                let next: PreparedOrder
-                let opened: OpenedOrder
-                do {
-                    next = try edited(header, cache, LMDBNodeStore(header, in: snapshot), snapshot, nil)
-                    let outcome = OrderOutcome(of: try next.change())
-                    opened = OpenedOrder(next.fork.order, outcome, in: .fork(header), from: header.commit)
-                } catch is TooManyDependents {
-                    return .unusable(.tooManyChanges)
-                } catch  where error.isDamage {
-                    return .unusable(.damaged)
-                }
-                return .opened(
-                    try reading(
-                        of: cache, opened, store.isReadOnly ? nil : next, snapshot, missing: missing, since: start))
-            case .unusable(let found):
-                // A rebuild gives the cache another number.
-                hits?.write()
-                return .unusable(found)
-            }
-        } catch  where error.isCacheDamage {
-            return .unusable(.damaged)
-        }
-    }
+    // MARK: End
 
-    private func reading(
-        of cache: CacheRequest, _ opened: OpenedOrder, _ next: PreparedOrder?, _ snapshot: Snapshot,
-        missing: RebuildReason?, since start: ContinuousClock.Instant
-    ) throws -> CacheReading {
-        var opened = opened
-        let note = cache.needsExactChange ? try CacheDirectory.unread(of: cache.name, in: snapshot) : nil
-        if let reason = missing ?? note?.reason {
-            opened = opened.with(.rebuilt(reason))
-        } else if let note, opened.change != nil {
-            let unread = try outcome(since: note, of: cache.order, to: opened.order, in: snapshot)
-            opened = opened.with(unread, from: note.commit)
-        }
-        return CacheReading(
-            cache: cache, opened: opened, snapshot: snapshot, next: next, note: note,
-            duration: ContinuousClock.now - start)
-    }
+    /// How long the end of an exact reading waits for another writer.
+    private static let readingPatience = Duration.seconds(5)
 
     /// Stores what a reader has had. Does nothing when the cache is another one by now, or the store cannot be written. An exact reading
     /// waits for another writer, up to a limit, and throws `writerBusy` then; without one of its own, five seconds. Any other does not
@@ -178,14 +174,10 @@ extension CacheEngine {
     package func end(_ reading: CacheReading, limit: Duration? = nil) throws {
         guard reading.hasToBeStored, !store.isReadOnly else { return }
         guard let writer = try writer(for: reading, limit ?? Self.readingPatience) else { return abandon(reading) }
-        try store(reading, andCommit: writer)
-    }
-
-    private func store(_ reading: CacheReading, andCommit writer: StoreWriter) throws {
-        let isStored = try store(reading, in: writer)
+        let stored = try store(reading, in: writer)
         try CacheDirectory.trimLog(in: writer)
         try writer.commit()
-        record(reading, isStored: isStored)
+        record(reading, isStored: stored != nil || reading.next == nil)
     }
 
     /// Remembers the opening of an order that its cache does not take.
@@ -205,74 +197,50 @@ extension CacheEngine {
         }
     }
 
+    /// Stores a reading's order at once, unless a writer is busy. The reading is then read from its cache, unless another commit has come
+    /// in between.
+    func storeUnlessBusy(_ reading: inout CacheReading) throws {
+        guard reading.next != nil, let writer = try store.tryBeginWrite() else { return }
+        let isSameState = writer.commit == reading.snapshot.commit
+        let stored = try store(reading, in: writer)
+        try CacheDirectory.trimLog(in: writer)
+        guard let stored, isSameState else {
+            try writer.commit()
+            return
+        }
+        reading.snapshot = try writer.commitAndRead()
+        reading.opened = stored.reopened(in: reading.snapshot)
+    }
+
     /// Stores what a reader has had in a writer's transaction: the order of the reading's state, which may be older than the writer's.
-    /// False when the cache is another one by now.
-    @discardableResult
-    package func store(_ reading: CacheReading, in writer: StoreWriter) throws -> Bool {
+    /// Nil when the cache is another one by now, or further.
+    func store(_ reading: CacheReading, in writer: StoreWriter) throws -> OpenedOrder? {
         let name = reading.cache.name
         // Before the cache changes: where the list is damaged, its header stands for the note.
         let hasRead =
             try reading.cache.needsExactChange && reading.hasRead(CacheDirectory.unread(of: name, in: writer))
-        let isStored = try storeOrder(of: reading, in: writer)
+        let stored = try storeOrder(of: reading, in: writer)
         if hasRead { try CacheDirectory.setRead(upTo: reading.snapshot.commit, name, in: writer) }
-        return isStored
+        return stored
     }
 
-    private func storeOrder(of reading: CacheReading, in writer: StoreWriter) throws -> Bool {
-        guard let next = reading.next else { return true }
-        guard let header = try? CacheDirectory.header(reading.cache.name, in: writer),
-            header.hasSameNodes(as: next.header), header.commit <= reading.snapshot.commit
-        else { return false }
-        var hasChanged = false
-        if case .caughtUp = reading.opened.outcome { hasChanged = true }
-        _ = try publish(
-            next, hasChanged: hasChanged, over: header, in: LMDBNodeStore(header, writingIn: writer), writer,
-            at: reading.snapshot.commit)
-        return true
+    private func storeOrder(of reading: CacheReading, in writer: StoreWriter) throws -> OpenedOrder? {
+        guard let known = reading.opened.place.header,
+            let header = try? CacheDirectory.header(reading.cache.name, in: writer),
+            header.hasSameNodes(as: known), header.commit <= reading.snapshot.commit
+        else { return nil }
+        return try store(reading.opened, reading.next, over: header, in: writer, at: reading.snapshot.commit)
     }
 
-    /// The same; a cache that is found damaged then is deleted: it must not keep records from being saved.
+    /// As `end`, in the transaction of a writer; a cache that is found damaged then is deleted: it must not keep records from being
+    /// saved.
     package func storeOrDelete(_ reading: CacheReading, in writer: StoreWriter) throws {
-        do { record(reading, isStored: try store(reading, in: writer)) } catch  where error.isDamage {
+        do {
+            let stored = try store(reading, in: writer)
+            record(reading, isStored: stored != nil || reading.next == nil)
+        } catch  where error.isDamage {
             _ = try directory.delete(reading.cache.name, in: writer)
         }
         try CacheDirectory.trimLog(in: writer)
-    }
-
-    /// Brings a cache to the state of a snapshot, which its reader has had, unless a writer is busy or the cache is there or further. What
-    /// the reader has had counts as a catch-up. O(k log n) for k changes; O(n log n) for a cache that cannot be caught up.
-    package func advance(_ cache: CacheRequest, to snapshot: Snapshot) throws {
-        guard !store.isReadOnly, !store.hasOpenWriter else { return }
-        switch try attempt(cache, in: snapshot, isAsked: false) {
-        case .opened(let reading):
-            guard reading.hasToBeStored else { return }
-            guard let writer = try store.tryBeginWrite() else { return abandon(reading) }
-            try store(reading, andCommit: writer)
-        case .unusable(let reason):
-            guard reason.isOfState, let writer = try store.tryBeginWrite(), writer.commit == snapshot.commit else {
-                return
-            }
-            try rebuildOrDelete(cache, reason, readUpTo: snapshot.commit, in: writer)
-            try writer.commit()
-        }
-    }
-
-    /// Rebuilds a cache in a writer's transaction, whose reader has had the state of a commit, which may be older; one whose records are
-    /// damaged is deleted, so that these do not keep others from being saved. O(n log n).
-    package func rebuildOrDelete(
-        _ cache: CacheRequest, _ reason: RebuildReason, readUpTo commit: UInt64, in writer: StoreWriter
-    ) throws {
-        do {
-            _ = try bring(cache, .unusable(reason), to: .cache(writer))
-            try CacheDirectory.setRead(upTo: commit, cache.name, in: writer)
-        } catch  where error.isDamage {
-            _ = try directory.delete(cache.name, in: writer)
-        }
-        try CacheDirectory.trimLog(in: writer)
-    }
-
-    /// Why a cache has to be rebuilt; nil when it can be used. O(log n).
-    package func unusable(_ cache: CacheRequest) throws -> RebuildReason? {
-        if case .unusable(let reason) = try assess(cache, in: store.snapshot()) { reason } else { nil }
     }
 }

@@ -8,6 +8,8 @@ package enum OrderOutcome: Equatable, Sendable {
     case hit
     /// The cache was behind; the change is what happened since its commit.
     case caughtUp(OrderChange)
+    /// The cache was behind; the change is not known yet.
+    case pending
     case rebuilt(RebuildReason)
     /// The order has no cache: it was computed in memory.
     case computed
@@ -26,9 +28,9 @@ package struct OpenedOrder {
         case memory(MemoryNodeStore)
 
         /// Of the cache; nil without one.
-        package var number: UInt32? {
+        package var header: CacheHeader? {
             switch self {
-            case .stored(let header), .fork(let header): header.number
+            case .stored(let header), .fork(let header): header
             case .memory: nil
             }
         }
@@ -36,13 +38,11 @@ package struct OpenedOrder {
 
     package private(set) var order: SectionedOrder
     package private(set) var outcome: OrderOutcome
-    package let place: Place
+    package private(set) var place: Place
     /// The commit that the cache had before; nil for an order that was built without one.
     package let start: UInt64?
     /// How many rows there are, also when the order has only the first of them.
     package let memberCount: Int
-    /// Whether its change is not known yet.
-    package private(set) var awaitsChange = false
 
     init(
         _ order: SectionedOrder, _ outcome: OrderOutcome, in place: Place, from start: UInt64? = nil,
@@ -55,20 +55,12 @@ package struct OpenedOrder {
         self.start = start
     }
 
-    /// An order that was caught up from a commit, and whose change is not known yet. Until it takes the change, it counts as one that
-    /// was built anew because of damage, so that nobody takes it for unchanged.
-    init(_ order: SectionedOrder, awaitingChangeFrom start: UInt64, in place: Place) {
-        self.init(order, .rebuilt(.damaged), in: place, from: start)
-        awaitsChange = true
-    }
-
     /// Whether a reader of the same state finds it in its cache.
     package var isStored: Bool { if case .stored = place { true } else { false } }
 
-    /// Takes the change that it awaits; any other order stays as it is.
+    /// Takes the change that is pending; any other order stays as it is.
     package mutating func take(_ change: OrderChange) {
-        if awaitsChange { outcome = OrderOutcome(of: change) }
-        awaitsChange = false
+        if case .pending = outcome { outcome = OrderOutcome(of: change) }
     }
 
     /// The change since the cache's commit `start`; nil when the order was built, or its change is not known yet.
@@ -76,16 +68,22 @@ package struct OpenedOrder {
         switch outcome {
         case .hit: OrderChange()
         case .caughtUp(let change): change
-        case .rebuilt, .computed: nil
+        case .pending, .rebuilt, .computed: nil
         }
+    }
+
+    /// The same order, which its cache has by now.
+    func stored(_ header: CacheHeader, in reader: StoreReader) -> OpenedOrder {
+        var stored = self
+        stored.place = .stored(header)
+        stored.order = order.reopened(in: LMDBNodeStore(header, in: reader))
+        return stored
     }
 
     /// The same stored order, read through a snapshot of the state that it was stored in.
     package func reopened(in snapshot: Snapshot) -> OpenedOrder {
         guard case .stored(let header) = place else { return self }
-        var reopened = self
-        reopened.order = order.reopened(in: LMDBNodeStore(header, in: snapshot))
-        return reopened
+        return stored(header, in: snapshot)
     }
 
     func with(_ outcome: OrderOutcome) -> OpenedOrder { with(outcome, from: start) }
@@ -112,7 +110,7 @@ package struct CacheRequest {
     package let order: OrderRequest
     /// Whether the exact change is wanted at any cost, as long as the log reaches back. Else an order with too many changes
     /// is rebuilt.
-    package let needsExactChange: Bool
+    package var needsExactChange: Bool
     /// Who opens the cache, for its statistics.
     package let author: String
     /// Whether a rebuild is noted as unread.

@@ -39,12 +39,7 @@ package final class LiveOrder {
     private var current: SectionedOrder { fork?.order ?? saved.order }
 
     /// The cache that the order is in, or in a fork over; nil when it is in memory.
-    package var cache: CacheRequest? {
-        switch saved.place {
-        case .stored(let header), .fork(let header): CacheRequest(name: header.name, order: request)
-        case .memory: nil
-        }
-    }
+    package var cache: CacheRequest? { saved.place.header.map { CacheRequest(name: $0.name, order: request) } }
 
     /// The entities whose changes may change what is followed, in ascending order.
     package var dependencies: [Int] {
@@ -132,19 +127,8 @@ package final class LiveOrder {
         }
     }
 
-    /// Advances to a new commit: an order in memory by the step's changes; any other one is opened there.
-    /// O(k log n) for k changes.
-    package func advance(
-        _ step: Step, opening open: (CacheRequest) throws -> OpenedOrder
-    ) throws -> OrderChange {
-        switch saved.place {
-        case .memory(let nodes): try advance(step, in: nodes)
-        case .stored(let header), .fork(let header):
-            try advance(step, to: open(CacheRequest(name: header.name, order: request)))
-        }
-    }
-
-    private func advance(_ step: Step, to next: OpenedOrder) throws -> OrderChange {
+    /// Advances an order with a `cache` to a new commit, at which it was opened. O(k log n) for k changes.
+    package func advance(_ step: Step, to next: OpenedOrder) throws -> OrderChange {
         let nextFork = try makeFork(over: next.order, with: step)
         let nextWindow = try window(on: nextFork?.order ?? next.order)
         let change: OrderChange
@@ -161,7 +145,11 @@ package final class LiveOrder {
         return change
     }
 
-    private func advance(_ step: Step, in nodes: MemoryNodeStore) throws -> OrderChange {
+    /// Advances an order in memory to a new commit. O(k log n) for k changes.
+    package func advance(_ step: Step) throws -> OrderChange {
+        guard case .memory(let nodes) = saved.place else {
+            preconditionFailure("An order with a cache advances to one that is opened.")
+        }
         var next = ForkedOrder(over: saved.order)
         let rows = try orderEdits(step.committed, step.states?.committed)
         let places = try next.update(rows)

@@ -287,7 +287,8 @@ package final class Follower {
         if let position { try writer.setSourcePosition(position) }
         try writer.seal()
         let engine = container.cacheEngine
-        try engine.keep(options.caches.compactMap { try CacheRequest(ofStored: $0, in: writer) }, in: writer)
+        let caches = try options.caches.compactMap { try CacheRequest(ofStored: $0, in: writer) }
+        try engine.open(caches, in: writer, for: .keeping)
         try engine.keepAll(in: writer, except: options.caches)
         try writer.commit()
         storedSource = source

@@ -27,6 +27,9 @@ package final class Snapshot: StoreReader {
 
     package override var identity: UInt64? { number }
 
+    /// The number of the newest transaction that it sees; also one that only writes caches has a number.
+    package var transactionNumber: Int { view.identifier }
+
     override var verifiedEntities: Set<Int> { verified }
 
     /// Other snapshots of the same state that this process takes need not verify it again.

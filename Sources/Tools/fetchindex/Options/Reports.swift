@@ -21,7 +21,7 @@ struct OutcomeReport: Encodable {
     init(_ outcome: OrderOutcome, _ duration: Duration) {
         switch outcome {
         case .hit: self.init("hit", duration)
-        case .caughtUp: self.init("caughtUp", duration)
+        case .caughtUp, .pending: self.init("caughtUp", duration)
         case .rebuilt(let why): self.init("rebuilt", duration, why)
         case .computed: self.init("computed", duration)
         }

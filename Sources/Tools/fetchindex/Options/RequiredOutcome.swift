@@ -25,7 +25,7 @@ struct RequiredOutcome: ExpressibleByArgument {
         switch outcome {
         case .hit where kinds.contains(.hit), .caughtUp where kinds.contains(.caughtUp): return
         case .hit: found = "is a hit"
-        case .caughtUp: found = "is behind, and would be caught up"
+        case .caughtUp, .pending: found = "is behind, and would be caught up"
         case .rebuilt(let reason): found = "would be rebuilt (\(reason.rawValue))"
         case .computed: found = "would be computed"
         }

@@ -44,19 +44,17 @@ struct CacheReport: Encodable {
     let lastHit: String?
     var defects: [String]?
 
-    init(_ listing: CacheDirectory.Listing, in model: Model) {
-        let header = listing.state.header
+    init(_ facts: CacheFacts, in model: Model) {
+        let header = facts.header
         // With the names that attributes have now.
         let request = header.flatMap { try? OrderDefinition($0.identity, in: model).texts }
-        name = listing.state.name
-        fresh = listing.state.isFresh
-        maintained = listing.state.isMaintained
-        locked = listing.state.isLocked
-        changesBehind = listing.state.changesBehind
-        unreadSince = listing.state.unreadSince
-        state =
-            listing.state.unusable.map { "unusable: \($0.rawValue)" }
-            ?? (fresh ? "fresh" : changesBehind.map { "\(Numbers.grouped($0)) behind" } ?? "log too short")
+        name = facts.name
+        state = facts.sentence
+        fresh = facts.isFresh
+        maintained = facts.isMaintained
+        locked = facts.isLocked
+        changesBehind = facts.changesBehind
+        unreadSince = facts.unreadSince
         commit = header?.commit
         entity = header?.identity.entity
         predicate = request?.predicate ?? header?.identity.predicate
@@ -69,14 +67,14 @@ struct CacheReport: Encodable {
         rows = header?.rowCount
         // Without a section key there is one section, unnamed.
         sections = header.map { $0.identity.section.isEmpty ? 1 : $0.sectionCount }
-        nodes = listing.nodeCount
-        bytes = listing.byteCount
+        nodes = facts.nodes?.count ?? 0
+        bytes = facts.nodes?.bytes ?? 0
         builds = header?.builds
         catchUps = header?.catchUps
-        hits = listing.state.hits
+        hits = facts.hits
         created = header.map { Clock.iso8601($0.created) }
         updated = header.map { Clock.iso8601($0.updated) }
-        lastHit = listing.state.lastHit.map(Clock.iso8601)
+        lastHit = facts.lastHit.map(Clock.iso8601)
     }
 
     /// A section key and the order of sections; in the request's text a blank stands between them.
@@ -102,7 +100,7 @@ struct CacheListCommand: ParsableCommand {
     func run() throws {
         let container = try store.open(forWriting: false)
         let snapshot = try container.store.snapshot()
-        let reports = try container.caches.list(in: snapshot).map { CacheReport($0, in: snapshot.model) }
+        let reports = try container.cacheEngine.facts(in: snapshot).map { CacheReport($0, in: snapshot.model) }
         if output.isJSON { return try Output.jsonLine(reports) }
         if reports.isEmpty { return Output.line("the store has no caches") }
         var table = TextTable([
@@ -137,10 +135,10 @@ struct CacheShowCommand: ParsableCommand {
     func run() throws {
         let container = try store.open(forWriting: false)
         let snapshot = try container.store.snapshot()
-        let listing = try container.caches.listing(name, in: snapshot)
-        let report = CacheReport(listing, in: snapshot.model)
+        let facts = try container.cacheEngine.facts(of: name, countingNodes: true, in: snapshot)
+        let report = CacheReport(facts, in: snapshot.model)
         let history = try container.cacheHistory(name)
-        let definition = listing.state.header.flatMap { try? OrderDefinition($0.identity, in: snapshot.model) }
+        let definition = facts.header.flatMap { try? OrderDefinition($0.identity, in: snapshot.model) }
         let titles = SectionTitles(definition?.sectionKey, of: definition?.entity ?? "", in: snapshot.model)
         // A chart shows the first ones; their number is in the header.
         let limit = output.isJSON ? Int.max : Self.mostBars
@@ -203,7 +201,8 @@ struct CacheVerifyCommand: ParsableCommand {
             let defects = try container.verifyCache(name) { bar.show(rows: $0, of: $1) }
             bar.finish()
             let snapshot = try container.store.snapshot()
-            var report = CacheReport(try container.caches.listing(name, in: snapshot), in: snapshot.model)
+            let facts = try container.cacheEngine.facts(of: name, countingNodes: true, in: snapshot)
+            var report = CacheReport(facts, in: snapshot.model)
             report.defects = defects
             reports.append(report)
             if !output.isJSON {

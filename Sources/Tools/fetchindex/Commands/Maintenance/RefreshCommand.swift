@@ -32,7 +32,7 @@ struct RefreshCommand: ParsableCommand {
             throw try CacheDirectory.unknown(unknown, in: container.store.snapshot())
         }
         // Indexes are always up to date.
-        let all = stored.filter { !$0.hasPrefix(CacheDirectory.indexPrefix) }
+        let all = stored.filter { !CacheDirectory.isIndex($0) }
         let wanted = names.isEmpty ? all : names
         let bar = ProgressBar(wanted.count == 1 ? "building \(wanted[0])" : "building caches")
         var reports = [Refreshed?](repeating: nil, count: wanted.count)

@@ -1,0 +1,89 @@
+internal import FetchIndexModels
+package import FetchIndexRecords
+
+/// What a cache is for a request in one state of the store.
+///
+///     current    nothing that its order depends on has changed since the commit of its header
+///     behind     so many changes, which the log has
+///     unusable   the next opening rebuilds it, for the reason
+package enum CacheAssessment {
+    case current(CacheHeader)
+    case behind(CacheHeader, changes: Int)
+    /// Without a header where it is missing or cannot be read.
+    case unusable(RebuildReason, CacheHeader?)
+
+    package var header: CacheHeader? {
+        switch self {
+        case .current(let header), .behind(let header, _): header
+        case .unusable(_, let header): header
+        }
+    }
+
+    package var isCurrent: Bool { if case .current = self { true } else { false } }
+
+    /// Why the cache is rebuilt; nil for one that can be used.
+    package var unusable: RebuildReason? { if case .unusable(let reason, _) = self { reason } else { nil } }
+}
+
+extension CacheEngine {
+    /// Catching up with a changed row costs about this many times as much as building a row.
+    private static let catchUpCost = 4
+    /// The number of changes that are caught up whatever the order's size: the exact change is worth the time.
+    private static let alwaysCaughtUp = 10_000
+
+    /// Decides what a cache is for a request in the state of a reader, once an opening. O(log n), and O(commits) for one that is behind.
+    package func assess(_ cache: CacheRequest, in reader: StoreReader) throws -> CacheAssessment {
+        #if DEBUG
+            hits?.noteAssessment()
+        #endif
+        do {
+            guard let header = try CacheDirectory.header(cache.name, in: reader) else { return .unusable(.first, nil) }
+            return try Self.assess(header, for: cache, in: reader)
+        } catch let error as UnusableHeader {
+            return .unusable(error.reason, nil)
+        }
+    }
+
+    /// As above, of a header. Without a request, the cache is assessed for a reader of the request that it was built for, who wants the
+    /// exact change.
+    static func assess(
+        _ header: CacheHeader, for cache: CacheRequest? = nil, in reader: StoreReader
+    ) throws -> CacheAssessment {
+        let dependencies: [Int]
+        if let cache {
+            if let reason = header.identity.difference(from: cache.order.identity) {
+                return .unusable(header.identity.canBeRead(from: reader.model) ? reason : .modelChanged, header)
+            }
+            dependencies = cache.order.builder.dependencies
+        } else {
+            guard header.identity.canBeRead(from: reader.model) else { return .unusable(.modelChanged, header) }
+            dependencies = header.identity.dependencies(try reader.model.number(of: header.identity.entity))
+        }
+        // A log that cannot be read is treated like one that is too short.
+        guard let changes = try? header.changesBehind(of: dependencies, in: reader) else {
+            return .unusable(.logTooShort, header)
+        }
+        if changes == 0 { return .current(header) }
+        if let cache, !cache.needsExactChange,
+            changes > (try mostCaughtUp(of: cache.order.builder.entities, in: reader))
+        {
+            return .unusable(.tooManyChanges, header)
+        }
+        return .behind(header, changes: changes)
+    }
+
+    /// The most changes, of records or of rows that depend on them, that are caught up with.
+    static func mostCaughtUp(of entities: [Int], in reader: StoreReader) throws -> Int {
+        Int(clamping: try reader.count(of: entities)) / catchUpCost + alwaysCaughtUp
+    }
+}
+
+extension RebuildReason {
+    /// Whether the cache is of the same request, and only its state is unusable.
+    package var isOfState: Bool { [.tooManyChanges, .logTooShort, .damaged].contains(self) }
+
+    /// Whether the cache is missing or of another request, which is no news for the reader of this one.
+    package var isOfOtherRequest: Bool {
+        [.first, .predicateChanged, .sortChanged, .sectionKeyChanged, .aggregatesChanged].contains(self)
+    }
+}
