@@ -1,5 +1,5 @@
 internal import FetchIndexOrderCaches
-package import FetchIndexRecords
+internal import FetchIndexRecords
 internal import FetchIndexModels
 internal import FetchIndexValues
 
