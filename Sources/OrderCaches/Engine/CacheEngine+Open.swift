@@ -113,15 +113,16 @@ extension CacheEngine {
     /// Builds an order in memory. O(n log n). Of an order without sections and aggregates, the first rows alone
     /// may be wanted: O(n log k) for k of n rows.
     package static func compute(
-        _ request: OrderRequest, in reader: StoreReader, from source: RecordSource = .all, wanted: WantedRows = .all,
+        _ request: OrderRequest, in reader: StoreReader, from selection: RecordSelection = .all,
+        wanted: WantedRows = .all,
         _ outcome: OrderOutcome = .computed
     ) throws -> OpenedOrder {
         let nodes = MemoryNodeStore(capacity: LMDBNodeStore.nodeCapacity)
         let shape = request.builder.shape
         if wanted.most < .max && !shape.hasSections && shape.aggregates.isEmpty {
-            let (order, memberCount) = try request.builder.buildFirst(wanted, from: reader, source, in: nodes)
+            let (order, memberCount) = try request.builder.buildFirst(wanted, from: reader, selection, in: nodes)
             return OpenedOrder(order, outcome, in: .memory(nodes), memberCount: memberCount)
         }
-        return OpenedOrder(try request.builder.build(from: reader, source, in: nodes), outcome, in: .memory(nodes))
+        return OpenedOrder(try request.builder.build(from: reader, selection, in: nodes), outcome, in: .memory(nodes))
     }
 }
