@@ -1,6 +1,6 @@
 public import FetchIndexValues
 
-/// Which objects are wanted, in NSPredicate's format language.
+/// A condition on objects, in NSPredicate's format language.
 ///
 ///     try FetchPredicate("publisher == %@ AND price < %d", "早川書房", 2000)
 public struct FetchPredicate: Hashable, Sendable {
@@ -11,10 +11,10 @@ public struct FetchPredicate: Hashable, Sendable {
     /// A predicate that holds for everything, or for nothing.
     public init(value: Bool) { syntax = .constant(value) }
 
-    /// A predicate that is true when all of the predicates are; of none, true.
+    /// A predicate that holds if all of the predicates hold; without predicates, it always holds.
     public init(allOf predicates: [FetchPredicate]) { syntax = Self.combined(predicates, .constant(true)) { .and($0) } }
 
-    /// A predicate that is true when any of the predicates is; of none, false.
+    /// A predicate that holds if any of the predicates holds; without predicates, it never holds.
     public init(anyOf predicates: [FetchPredicate]) { syntax = Self.combined(predicates, .constant(false)) { .or($0) } }
 
     private static func combined(
@@ -23,13 +23,13 @@ public struct FetchPredicate: Hashable, Sendable {
         predicates.count > 1 ? combine(predicates.map(\.syntax)) : predicates.first?.syntax ?? none
     }
 
-    /// Parses a format, its placeholders replaced by the arguments in order. O(length).
-    /// Throws `FetchPredicateError` with the position and what was expected there.
+    /// Parses a format, and replaces its placeholders by the arguments in order. O(length). Throws
+    /// `FetchPredicateError` with the position and what was expected there.
     public init(_ format: String, _ arguments: any PredicateArgument...) throws {
         try self.init(format: format, argumentArray: arguments)
     }
 
-    /// The same with the label that `NSPredicate` has.
+    /// Parses a format, with the label that `NSPredicate` has.
     public init(format: String, _ arguments: any PredicateArgument...) throws {
         try self.init(format: format, argumentArray: arguments)
     }
@@ -40,19 +40,19 @@ public struct FetchPredicate: Hashable, Sendable {
         syntax = try parser.parse()
     }
 
-    /// Whether values that are found by name match; a name that is missing is null. O(length of the predicate and of
-    /// the values). Throws when a variable has no value, and when a regular expression does not compile or takes too much time or
-    /// memory on a text.
+    /// Whether values by name match; a missing name is null. O(length of the predicate and of the values). Throws if a
+    /// variable has no value, if a regular expression doesn't compile, or if a pattern takes too much time or memory on
+    /// a text.
     public func evaluate(with values: [String: Value]) throws -> Bool {
         try evaluate(with: .dictionary(values.mapValues { .one($0) }))
     }
 
-    /// Whether a value, a list or nested values by name match.
+    /// Whether a value, a list or a dictionary matches.
     public func evaluate(with object: PredicateValue) throws -> Bool {
         try CompiledPredicate.evaluate(syntax, on: object)
     }
 
-    /// The predicate with values in the place of variables like $NAME. Others stay. O(length).
+    /// The predicate with values in place of variables like $NAME. Other variables stay. O(length).
     public func withSubstitutionVariables(_ variables: [String: any PredicateArgument]) throws -> FetchPredicate {
         var expressions: [String: ExpressionSyntax] = [:]
         for (name, argument) in variables {
@@ -66,25 +66,25 @@ public struct FetchPredicate: Hashable, Sendable {
 }
 
 extension FetchPredicate: CustomStringConvertible {
-    /// The canonical format, which parses to an equal predicate. It may have more parentheses than the format that was
-    /// parsed: of one that nests nearly as deep as is allowed, they may be too many.
+    /// The canonical format, which parses to an equal predicate. It may have more parentheses than the parsed format:
+    /// if that is nested nearly as deep as allowed, they may be too many.
     public var description: String { syntax.description }
 }
 
 extension FetchPredicate {
-    /// Both must hold.
+    /// A predicate that holds if both hold.
     public static func && (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate {
         FetchPredicate(.and(left.syntax.conjuncts + right.syntax.conjuncts))
     }
 
-    /// One of them must hold.
+    /// A predicate that holds if one of them holds.
     public static func || (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate {
         FetchPredicate(.or(left.syntax.disjuncts + right.syntax.disjuncts))
     }
 
     public static prefix func ! (predicate: FetchPredicate) -> FetchPredicate { FetchPredicate(.not(predicate.syntax)) }
 
-    /// The same with other names of attributes: those for which the function returns one.
+    /// The predicate with attributes renamed: those for which the function returns a name.
     package func renamingAttributes(_ name: (String) -> String?) -> FetchPredicate {
         FetchPredicate(syntax.renamingAttributes(name))
     }
@@ -101,12 +101,12 @@ extension FetchPredicate {
         return names
     }
 
-    /// Why an order of this predicate cannot be cached; nil when it can.
+    /// Why an order of this predicate can't be cached; nil if it can.
     package var uncacheableReason: String? {
         syntax.contains { $0 == .call(.now, []) } ? "now() in the predicate depends on the current time" : nil
     }
 
-    /// The versions of what decides which rows it holds for, beside itself: of ICU, and of rules that were others once.
+    /// The versions of what decides, besides the predicate, for which rows it holds: ICU, and rules that have changed.
     package var versions: [String] {
         let hasFoldedPatterns = syntax.contains { _ in
             false
@@ -122,10 +122,10 @@ extension FetchPredicate {
             + (mayCalculateExactly ? [Self.decimalRules] : [])
     }
 
-    /// The version of the rules by which decimals are calculated: averages and medians of them were doubles once.
+    /// The version of the rules for decimals: their averages and medians used to be doubles.
     package static let decimalRules = "decimals 2"
 
-    /// Whether what it holds for depends on the version of ICU and its Unicode tables.
+    /// Whether the predicate's results depend on the version of ICU and its Unicode tables.
     private var dependsOnICU: Bool {
         let functions: Set<PredicateFunction> = [.uppercase, .lowercase, .length, .canonical]
         return syntax.contains {

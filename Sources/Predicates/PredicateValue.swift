@@ -10,7 +10,7 @@ public indirect enum PredicateValue: Hashable, Sendable {
 
     var isNull: Bool { self == .null }
 
-    /// The value, unless it is a list or a dictionary.
+    /// The value; nil for a list or a dictionary.
     var value: Value? {
         guard case .one(let value) = self else { return nil }
         return value

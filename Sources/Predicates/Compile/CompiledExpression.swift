@@ -1,12 +1,12 @@
 internal import FetchIndexPlatform
 package import FetchIndexValues
 
-/// An expression of the format language, prepared for many rows: `canonical:(name)`, `price * count`.
+/// An expression of the format language, compiled for many rows: `canonical:(name)`, `price * count`.
 package struct CompiledExpression: Sendable {
     private let operand: CompiledPredicate.Operand
 
-    /// `resolve` finds the attribute that a key path begins with. Throws `FetchPredicateError` for a malformed text, for
-    /// attributes that are unknown, for an expression that is never a value of the type, and for one that asks for the time.
+    /// `resolve` finds the attribute that a key path begins with. Throws `FetchPredicateError` for a malformed text, an
+    /// unknown attribute, an expression that is never a value of the type, or one that asks for the time.
     package init(
         _ text: String, of type: ValueType, resolving resolve: ([String]) throws -> ResolvedAttribute
     ) throws {
@@ -26,9 +26,9 @@ package struct CompiledExpression: Sendable {
         operand = compiled.operand
     }
 
-    /// The value of a row, as a type; nil when it has none of that type. A number becomes the nearest double or decimal; an integer
-    /// must be exact. O(size of the expression and of the values that it
-    /// reads).
+    /// The expression's value on a row, as a type; nil if it has no value of that type. A number becomes the nearest
+    /// double or decimal, but an integer only if that is exact.
+    /// O(size of the expression and of the values that it reads).
     package func value<Row: PredicateRow & ~Escapable>(of row: borrowing Row, as type: ValueType) throws -> Value? {
         guard case .one(let value) = try operand.value(row, []) else { return nil }
         if value.isNull || value.type == type { return value }

@@ -1,36 +1,36 @@
 package import FetchIndexValues
 
-/// A predicate prepared for many rows: attributes are slots, constants have their attribute's type, texts to look for
+/// A predicate compiled for many rows: attributes are slots, constants have their attribute's type, texts to look for
 /// are folded, regular expressions compiled.
 ///
-/// Logic is two-valued: a comparison with null is false, but for `== nil` and `!=`.
+/// Logic is two-valued: a comparison with null is false, except for `== nil`, `!=`, and IN with a list that has null.
 package struct CompiledPredicate: Sendable {
     indirect enum Node: Sendable {
         case constant(Bool)
         case not(Node)
         case all([Node])
         case any([Node])
-        /// Parts of an OR, chosen by what each of them demands of one operand.
+        /// Parts of an OR, found by the values that each of them demands of one operand.
         case chosen(Branches)
         // The common comparisons of an attribute with a constant read the row's bytes and allocate nothing.
         case integer(slot: Int, Comparator, Int64)
-        /// Doubles and dates.
+        /// A double, or a date's seconds.
         case double(slot: Int, Comparator, Double)
         case text(slot: Int, TextTest)
-        /// A UUID's 16 bytes, which are in its order.
+        /// A UUID's 16 bytes, which have its order.
         case uuid(slot: Int, Comparator, [UInt8])
         /// A decimal's digits.
         case decimal(slot: Int, Comparator, [UInt8])
         case comparison(Operand, Comparator, Operand, TextFolding)
         case test(Operand, TextTest)
-        /// A text operator whose right side is no constant.
+        /// A text operator whose right side isn't a constant.
         case search(Operand, Comparator, Operand, TextFolding)
         case isIn(Operand, Operand, TextFolding)
         case isInSet(Operand, ValueSet)
         case between(Operand, Operand, TextFolding)
-        /// A node on a variable, for the elements of a list.
+        /// A node on a variable, evaluated for the elements of a list.
         case quantified(Quantifier, Operand, Node)
-        /// The first node where one of the operands is a decimal, or else the second one.
+        /// The first node if one of the operands is a decimal, otherwise the second one.
         case exact(where: [Operand], Node, Node)
     }
 
@@ -48,15 +48,15 @@ package struct CompiledPredicate: Sendable {
         case call(PredicateFunction, [Operand])
         case subquery(Operand, Node)
         case ternary(Node, Operand, Operand)
-        /// The first operand where one of some others is a decimal, or else the second one.
+        /// The first operand if one of the listed ones is a decimal, otherwise the second one.
         case exact(where: [Operand], Operand, Operand)
     }
 
-    /// Parts that hold only where an operand has one of some values.
+    /// Parts that hold only if an operand has one of some values.
     struct Branches: Sendable {
         let operand: Operand
         let parts: [Node]
-        /// The indices of the parts, by value.
+        /// The indices of the parts that may hold, by the operand's value.
         let indices: [EqualityKey: [Int]]
     }
 
@@ -79,14 +79,14 @@ package struct CompiledPredicate: Sendable {
     }
 }
 
-/// How an attribute name is read in rows.
+/// The place of an attribute in rows.
 package struct ResolvedAttribute: Sendable {
     package let slot: Int
-    /// Nil when it may be of any type.
+    /// Nil if the attribute may have any type.
     package let type: ValueType?
-    /// How many names of the key path it takes; the others are steps into its value.
+    /// The number of names of the key path that the attribute takes; the others are steps into its value.
     package let nameCount: Int
-    /// Whether it is a list of values, or of what has values by name.
+    /// Whether the attribute is a list: of values, or of elements that have values by name.
     package let isList: Bool
 
     package init(slot: Int, type: ValueType?, nameCount: Int, isList: Bool = false) {

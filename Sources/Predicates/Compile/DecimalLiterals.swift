@@ -1,11 +1,12 @@
 internal import FetchIndexPlatform
 internal import FetchIndexValues
 
-// A literal beside a decimal is a decimal: `price + 0.2 == 0.3` is exact where the price is. In one comparison, or in one expression
-// that stands alone, all literals are decimals if one of the other values is.
+// A literal next to a decimal is a decimal: `price + 0.2 == 0.3` is exact if the price is. In one comparison, or in an
+// expression outside of comparisons, all literals are decimals if one of the other values is.
 
 extension Comparison {
-    /// With decimals in the place of literals that are doubles; nil where that changes nothing, whatever they are compared with.
+    /// The comparison with decimals in place of double literals; nil if that changes nothing, whatever they are
+    /// compared with.
     var withDecimalLiterals: Comparison? {
         guard left.calculatesWithDoubles(isPart: false) || right.calculatesWithDoubles(isPart: false) else {
             return nil
@@ -17,7 +18,8 @@ extension Comparison {
 }
 
 extension ExpressionSyntax {
-    /// With decimals in the place of literals that are doubles. A predicate in it has comparisons of its own.
+    /// The expression with decimals in place of double literals. Predicates in it stay: they have comparisons of their
+    /// own.
     var withDecimalLiterals: ExpressionSyntax {
         switch self {
         case .value(let value): return .value(value.asDecimalLiteral ?? value)
@@ -32,8 +34,8 @@ extension ExpressionSyntax {
         }
     }
 
-    /// Whether a literal that is a double is a part of a calculation, or so large that its digits are not its value. Others compare
-    /// with decimals by their digits as they are.
+    /// Whether a double literal is part of a calculation, or so large that its digits aren't its value. Other literals
+    /// compare with decimals by their digits as they are.
     func calculatesWithDoubles(isPart: Bool) -> Bool {
         switch self {
         case .value(.double(let number)):
@@ -49,7 +51,7 @@ extension ExpressionSyntax {
         }
     }
 
-    /// Whether it is an average or a median, which are decimals of decimals.
+    /// Whether the expression is an average or a median; for decimals these are decimals.
     var calculatesMeans: Bool {
         switch self {
         case .call(.average, _), .call(.median, _): true
@@ -58,7 +60,7 @@ extension ExpressionSyntax {
         }
     }
 
-    /// Adds what its value depends on: neither literals nor calculations.
+    /// Adds the parts that the value depends on: key paths, variables, SELF and decimal literals, but no calculations.
     func addLeaves(to leaves: inout [ExpressionSyntax]) {
         switch self {
         case .value(.decimal), .object, .variable, .subquery: leaves.append(self)
@@ -77,7 +79,7 @@ extension ExpressionSyntax {
 }
 
 extension Value {
-    /// A double as the decimal of its digits; nil for what is none, or has no room in a decimal.
+    /// A double as the decimal of its digits; nil for other values, and for doubles that a decimal can't hold.
     fileprivate var asDecimalLiteral: Value? {
         guard case .double(let number) = self, number.isFinite else { return nil }
         if number == 0 { return .decimal(0) }
@@ -87,7 +89,7 @@ extension Value {
 }
 
 extension PredicateValue {
-    /// Whether it is a decimal, or a list that has one.
+    /// Whether the value is a decimal, or a list with one.
     var hasDecimal: Bool {
         switch self {
         case .one(.decimal): true
@@ -98,11 +100,11 @@ extension PredicateValue {
 }
 
 extension PredicateCompiler {
-    /// What decides whether the literals beside some expressions are decimals.
+    /// Decides whether the literals next to some expressions are decimals.
     private enum Witnesses {
         case always
         case never
-        /// Where one of them is a decimal.
+        /// Literals are decimals if one of the operands is.
         case any([Operand])
     }
 
@@ -121,7 +123,7 @@ extension PredicateCompiler {
         return operands.isEmpty ? .never : .any(operands)
     }
 
-    /// The node of a comparison, made by a body, with decimals for literals where it has decimals.
+    /// The node that a body makes of a comparison, with decimals for literals if the comparison has decimals.
     func withDecimals(
         _ comparison: Comparison, _ scope: [String], _ make: (Comparison) throws -> Node
     ) throws -> Node {
@@ -135,7 +137,7 @@ extension PredicateCompiler {
         }
     }
 
-    /// The operand of an expression that stands alone.
+    /// The operand of an expression outside of comparisons.
     func operandWithDecimals(_ expression: ExpressionSyntax) throws -> Typed {
         let typed = try operand(expression, [])
         guard expression.calculatesWithDoubles(isPart: false) else { return typed }
@@ -150,7 +152,7 @@ extension PredicateCompiler {
 }
 
 extension CompiledPredicate.Node {
-    /// Whether it compares an attribute that is a decimal with constants: null gives the same as with doubles.
+    /// Whether the node compares a decimal attribute with constants: on null it gives the same result as with doubles.
     fileprivate var comparesDecimal: Bool {
         switch self {
         case .decimal: true

@@ -90,7 +90,7 @@ extension PredicateCompiler {
         return start
     }
 
-    /// Keys that Foundation's classes answer, on a value whose type is known; nil where one is no such key.
+    /// Keys of Foundation's classes on a value of a known type; nil if a step isn't such a key.
     private func foundationKeys(_ steps: ArraySlice<KeyPathStep>, of start: Typed, _ scope: [String]) throws -> Typed? {
         guard case .one(var type) = start.type else { return nil }
         for step in steps {

@@ -1,26 +1,26 @@
 internal import FetchIndexValues
 
-// OR of many parts: equalities of one operand with constants are one IN, and parts that demand a value of one operand are found by
-// that value. A row costs O(other parts).
+// OR of many parts: equalities of one operand with constants become one IN, and parts that demand a value of one
+// operand are found by that value. A row costs O(other parts).
 
 extension PredicateCompiler {
-    /// So many parts, and more, are found by a value.
+    /// The minimum number of parts that are found by a value.
     private static let fewestBranches = 16
-    /// So many operands, at most, are looked at for one OR.
+    /// The maximum number of operands by whose values one OR finds its parts.
     private static let mostOperands = 4
 
     func any(_ parts: [PredicateSyntax], _ scope: [String]) throws -> Node {
         let all = parts.flatMap(\.allDisjuncts)
         let merged = PredicateSyntax.mergingEqualities(all)
-        // A message tells of the part as it was written.
+        // An error must show the part as it was written.
         var (parts, nodes) = (merged, (try? merged.map { try compile($0, scope) }) ?? [])
         if nodes.count != parts.count { (parts, nodes) = (all, try all.map { try compile($0, scope) }) }
         if nodes.count == 1 { return nodes[0] }
-        // For one value alone, the parts are tested one by one.
+        // For a single value, the parts are tested one by one.
         return .any(hasObject ? nodes : try chosen(parts, nodes, scope))
     }
 
-    /// The nodes, with `.chosen` for those that demand values of one operand.
+    /// The nodes, with `.chosen` in place of those that demand values of one operand.
     private func chosen(_ parts: [PredicateSyntax], _ nodes: [Node], _ scope: [String]) throws -> [Node] {
         guard nodes.count >= Self.fewestBranches else { return nodes }
         let demands = parts.map(\.demandedValues)
@@ -46,20 +46,20 @@ extension PredicateCompiler {
 }
 
 extension PredicateSyntax {
-    /// The parts of OR, at any depth, or the predicate itself.
+    /// The parts of an OR, at any depth, or the predicate itself.
     fileprivate var allDisjuncts: [PredicateSyntax] {
         guard case .or(let parts) = self else { return [self] }
         return parts.flatMap(\.allDisjuncts)
     }
 
-    /// What equalities with constants have in common that are one IN.
+    /// What equalities with constants must have in common to become one IN.
     private struct Target: Hashable {
         let quantifier: Quantifier?
         let operand: ExpressionSyntax
         let folding: TextFolding
     }
 
-    /// The same parts of an OR, with one IN for equalities of one operand, where the first of them is. O(parts).
+    /// The parts of an OR, with the equalities of one operand merged into one IN, in the place of the first. O(parts).
     fileprivate static func mergingEqualities(_ parts: [PredicateSyntax]) -> [PredicateSyntax] {
         var places: [Target: Int] = [:]
         var values: [(target: Target, values: [ExpressionSyntax])?] = []
@@ -91,7 +91,7 @@ extension PredicateSyntax {
         }
     }
 
-    /// For operands that must be equal to one of some constants, these constants.
+    /// The constants of each operand that must be equal to one of them.
     fileprivate var demandedValues: [ExpressionSyntax: [Value]] {
         var demanded: [ExpressionSyntax: [Value]] = [:]
         for case .comparison(let comparison) in conjuncts where comparison.quantifier == nil {
@@ -105,8 +105,8 @@ extension PredicateSyntax {
 }
 
 extension Comparison {
-    /// The operand and the constants of an equality, on either side, or of IN. Not those of calculations, in which one constant may
-    /// decide what another one means.
+    /// The operand and the constants of an equality, on either side, or of IN. Nil for calculations, in which one
+    /// constant may decide what another one means.
     fileprivate var equality: (operand: ExpressionSyntax, values: [Value])? {
         switch (left, comparator, right) {
         case (_, .equal, .value(let value)) where left.isPlain && value.isPlainLiteral: return (left, [value])
@@ -123,7 +123,7 @@ extension Comparison {
 }
 
 extension ExpressionSyntax {
-    /// Whether it is an attribute, a variable or SELF, or a key path from one.
+    /// Whether the expression is an attribute, a variable or SELF, or a key path from one.
     fileprivate var isPlain: Bool {
         switch self {
         case .object, .variable, .keyPath(.object, _), .keyPath(.variable, _): true
@@ -133,12 +133,13 @@ extension ExpressionSyntax {
 }
 
 extension Value {
-    /// Whether it means the same beside any other literal: not a double so large that its digits are not its value.
+    /// Whether the literal means the same next to any other literal: a large double, whose digits aren't its value,
+    /// doesn't.
     fileprivate var isPlainLiteral: Bool {
         if case .double(let number) = self { number.magnitude < 0x1p53 } else { true }
     }
 
-    /// As it is compared with values of a type.
+    /// The literal as it is compared with values of a type.
     fileprivate func literal(for type: StaticType) -> Value {
         guard case .one(let type) = type, self.type != type else { return self }
         if case .string(let text) = self { return Value(text, as: type) ?? self }

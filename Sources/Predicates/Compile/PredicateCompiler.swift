@@ -1,19 +1,19 @@
 package import FetchIndexPlatform
 internal import FetchIndexValues
 
-/// Compiles a syntax tree. Throws for type errors, which would fail for every row.
+/// Compiles a syntax tree. Throws type errors, which would occur on every row.
 struct PredicateCompiler {
     typealias Node = CompiledPredicate.Node
     typealias Operand = CompiledPredicate.Operand
     typealias Typed = (operand: Operand, type: StaticType)
 
     let resolve: ([String]) throws -> ResolvedAttribute
-    /// Whether rows are values of any type, which have a SELF: then no type is known, and none refused.
+    /// Whether rows are values of any type, which have a SELF: then all types are unknown, and none is refused.
     let hasObject: Bool
-    /// What `now()` is, for all rows alike.
+    /// The value of `now()`, the same for all rows.
     let now: Date
 
-    /// `scope` names the variables around, the outermost first.
+    /// `scope` has the names of the enclosing variables, outermost first.
     func compile(_ syntax: PredicateSyntax, _ scope: [String] = []) throws -> Node {
         switch syntax {
         case .constant(let result): .constant(result)
@@ -70,7 +70,7 @@ struct PredicateCompiler {
             ?? .comparison(left.operand, comparator, right.operand, comparison.folding)
     }
 
-    /// A comparison of an attribute with a constant that needs nothing but the row's bytes.
+    /// A comparison of an attribute with a constant that needs only the row's bytes; nil for other comparisons.
     private func fast(_ comparator: Comparator, _ left: Operand, _ right: Operand, _ folding: TextFolding) throws
         -> Node?
     {
@@ -98,8 +98,8 @@ struct PredicateCompiler {
         }
     }
 
-    /// A literal as the type of what it is compared with: a text that reads as one, "2016-05-16" as a date, and a number
-    /// that is one of its values.
+    /// Converts a literal to the type that it's compared with: a text that reads as such a value, "2016-05-16" as a
+    /// date, or a number that is one of the type's values.
     func converted(_ typed: Typed, for type: StaticType, in comparison: Comparison) throws -> Typed {
         guard case .constant(.one(let value)) = typed.operand, case .one(let type) = type, value.type != type else {
             return typed
@@ -134,7 +134,7 @@ extension Comparator {
 }
 
 extension Comparator {
-    /// The comparison with an integer that equals one with a fraction: `< 2.5` is `<= 2`.
+    /// The comparison with an integer that equals a comparison with a fraction: `< 2.5` is `<= 2`.
     fileprivate func whole(_ number: Double) -> (Comparator, Int64)? {
         switch self {
         case .less, .lessOrEqual: Int64(exactly: number.rounded(.down)).map { (.lessOrEqual, $0) }
@@ -145,7 +145,7 @@ extension Comparator {
 }
 
 extension Value {
-    /// A number as another type of number, where that loses nothing.
+    /// Converts a number to another type of number if nothing is lost.
     func exactly(as type: ValueType) -> Value? {
         switch (self, type) {
         case (.integer(let number), .double): Int64(exactly: Double(number)) == number ? .double(Double(number)) : nil
@@ -167,8 +167,8 @@ extension Value {
 }
 
 extension CompiledPredicate {
-    /// Prepares a predicate for rows of stored objects; `resolve` finds the attribute that a key path begins with.
-    /// Throws for attributes that are unknown and for what no row could decide.
+    /// Compiles a predicate for rows of stored objects; `resolve` finds the attribute that a key path begins with.
+    /// Throws for unknown attributes, and for comparisons that no row could decide.
     package init(
         _ syntax: PredicateSyntax, now: Date = Date(), resolving resolve: ([String]) throws -> ResolvedAttribute
     ) throws {
@@ -177,7 +177,7 @@ extension CompiledPredicate {
         }
     }
 
-    /// Prepares a predicate for one value, and evaluates it.
+    /// Compiles a predicate for one value, and evaluates it.
     static func evaluate(_ syntax: PredicateSyntax, on object: PredicateValue) throws -> Bool {
         let (root, names) = try PredicateCompiler.prepare(for: object) { try $0.compile(syntax) }
         return try root.holds(ValueRow(object: object, names: names), [])
@@ -185,13 +185,13 @@ extension CompiledPredicate {
 }
 
 extension PredicateCompiler {
-    /// The value of an expression on one value.
+    /// Evaluates an expression on one value.
     static func value(of expression: ExpressionSyntax, on object: PredicateValue) throws -> PredicateValue {
         let (operand, names) = try prepare(for: object) { try $0.operand(expression, []).operand }
         return try operand.value(ValueRow(object: object, names: names), [])
     }
 
-    /// What a body compiles for one value, and the names of its slots.
+    /// Runs a body with a compiler for one value; returns its result and the names of the slots.
     fileprivate static func prepare<Result>(
         for object: PredicateValue, _ body: (PredicateCompiler) throws -> Result
     ) throws -> (Result, names: [String]) {

@@ -1,6 +1,6 @@
 internal import FetchIndexValues
 
-/// What is known of an operand's type before any row is read.
+/// What is known about an operand's type before any row is read.
 enum StaticType: Hashable {
     case one(ValueType)
     /// A number of some type.
@@ -17,12 +17,12 @@ enum StaticType: Hashable {
         }
     }
 
-    /// A text, or a URL, which text operators read as one.
+    /// Whether it is, or may be, a text or a URL, which text operators read as a text.
     var isText: Bool { self == .one(.string) || self == .one(.url) || isOpen }
     var isNumber: Bool { self == .number || isOpen || isNumberType }
     var isDate: Bool { self == .one(.date) }
 
-    /// Whether it may turn out to be anything: null fits everywhere.
+    /// Whether the type may turn out to be any: null fits everywhere.
     var isOpen: Bool { self == .unknown || self == .null }
 
     private var isNumberType: Bool {
@@ -36,7 +36,7 @@ enum StaticType: Hashable {
         return isNumber && other.isNumber || isText && other.isText
     }
 
-    /// For messages: "an integer".
+    /// The type in messages: "an integer".
     var name: String {
         switch self {
         case .one(let type): type.nameWithArticle

@@ -2,7 +2,7 @@ internal import FetchIndexPlatform
 internal import FetchIndexValues
 
 extension ArithmeticOperator {
-    /// The result; null when an operand is null or of a type that the operator is not made for.
+    /// The result; null if an operand is null or has a type that the operator doesn't take.
     func apply(_ left: PredicateValue, _ right: PredicateValue) throws -> PredicateValue {
         if let moment = moment(left, right) { return moment }
         guard let left = Number(left), let right = Number(right) else { return .null }
@@ -18,7 +18,8 @@ extension ArithmeticOperator {
         }
     }
 
-    /// Smart shifts: beyond 64 bits only the sign is left, and a negative amount shifts in the other direction.
+    /// Shifts are Swift's smart shifts: 64 bits or more to the left give 0, to the right 0 or -1, and a negative amount
+    /// shifts in the other direction.
     private func bits(_ left: Int64, _ right: Int64) -> Int64 {
         switch self {
         case .and: left & right
@@ -29,7 +30,7 @@ extension ArithmeticOperator {
         }
     }
 
-    /// A date plus or minus seconds is a date; the difference of two dates is seconds.
+    /// A date plus or minus seconds is a date; the difference of two dates is in seconds. Nil for other operands.
     private func moment(_ left: PredicateValue, _ right: PredicateValue) -> PredicateValue? {
         switch (self, left, right) {
         case (.add, .one(.date(let date)), _), (.subtract, .one(.date(let date)), _):

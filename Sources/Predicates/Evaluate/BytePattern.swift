@@ -1,10 +1,10 @@
 internal import FetchIndexPlatform
 
-/// Bytes to look for in many texts. They are looked for by their rarest byte, which `memchr` finds, and compared where it stands: few
-/// texts have it that do not have all of them.
+/// Bytes to look for in many texts. `memchr` finds their rarest byte, and there all of them are compared: few texts
+/// have that byte but not the pattern.
 struct BytePattern: Sendable {
     let bytes: [UInt8]
-    /// Where the rarest byte is.
+    /// The index of the rarest byte.
     private let rarest: Int
 
     init(_ bytes: [UInt8]) {
@@ -16,8 +16,8 @@ struct BytePattern: Sendable {
     /// ASCII characters that are common in names, paths and texts, the most common first.
     private static let common = Array(" e/atoinsrl.-pcdmu_hgbfvykw0123xj456789ETAONISRLCDMPUz".utf8)
 
-    /// By byte, greater for rarer ones. In texts beyond ASCII, few different bytes begin all characters of a script. In each kana,
-    /// one of 80 to 83 is the second byte.
+    /// The rarity of each byte, greater for rarer ones. Beyond ASCII, all characters of a script begin with a few
+    /// bytes. The second byte of each kana is one of 0x80 to 0x83.
     private static let rarities: [UInt8] = {
         var rarities = [UInt8](repeating: UInt8(common.count), count: 256)
         for (rarity, byte) in common.enumerated() { rarities[Int(byte)] = UInt8(rarity) }
@@ -26,7 +26,7 @@ struct BytePattern: Sendable {
         return rarities
     }()
 
-    /// Whether the bytes stand somewhere in a text; true when there are none. Throws when that takes too long to find out.
+    /// Whether a text contains the bytes; true if they are empty. Throws if that takes too long to find out.
     /// O(length of the text) unless it repeats the rarest byte.
     func isContained(in text: RawSpan) throws -> Bool {
         try text.withUnsafeBytes { text in
@@ -35,7 +35,7 @@ struct BytePattern: Sendable {
         }
     }
 
-    /// Where the bytes first stand in a text, from a place on; nil when they do not.
+    /// The first place of the bytes in a text, from a place on; nil if the text lacks them.
     func firstPlace(in text: UnsafeRawBufferPointer, from start: Int, _ budget: inout ComparisonBudget) throws -> Int? {
         try bytes.withUnsafeBytes { wanted in
             guard !wanted.isEmpty, let pattern = wanted.baseAddress else { return start }
@@ -55,9 +55,9 @@ struct BytePattern: Sendable {
     }
 }
 
-/// How much may be compared in one text, about a second: beyond it, a pattern goes back too often.
+/// The comparisons allowed on one text, about a second of work: a pattern that exceeds them backtracks too often.
 struct ComparisonBudget {
-    /// Comparisons of 64 bytes.
+    /// The maximum number of comparisons of 64 bytes.
     private static let most = 50_000_000
 
     private let comparator: StaticString
@@ -70,7 +70,7 @@ struct ComparisonBudget {
         textLength = text.count
     }
 
-    /// Throws when there is nothing left.
+    /// Throws if the budget is exceeded.
     mutating func spend(_ comparisons: Int) throws {
         left -= comparisons
         if left < 0 {

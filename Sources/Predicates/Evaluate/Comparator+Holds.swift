@@ -2,7 +2,7 @@ internal import FetchIndexPlatform
 internal import FetchIndexValues
 
 extension Comparator {
-    /// Whether an order (negative: ascending) is what `==`, `!=`, `<`, `<=`, `>` or `>=` asks for.
+    /// Whether an order (negative: ascending) satisfies `==`, `!=`, `<`, `<=`, `>` or `>=`.
     func holds(_ order: Int) -> Bool {
         switch self {
         case .equal: order == 0
@@ -15,19 +15,20 @@ extension Comparator {
         }
     }
 
-    /// Whether a number that was found, nil for null, stands to another one as the operator says.
+    /// Whether a number that was found, nil for null, compares with the wanted one as the operator says.
     package func holds(_ found: Int64?, _ wanted: Int64) -> Bool {
         guard let found else { return self == .notEqual }
         return holds(found < wanted ? -1 : found == wanted ? 0 : 1)
     }
 
-    /// The same for doubles and dates.
+    /// Whether a double, or a date's seconds, compares with the wanted one as the operator says; nil for null. NaN
+    /// differs from every number.
     package func holds(_ found: Double?, _ wanted: Double) -> Bool {
         guard let found, !found.isNaN else { return self == .notEqual }
         return holds(found < wanted ? -1 : found == wanted ? 0 : 1)
     }
 
-    /// Whether two values stand to each other as the operator says, texts compared as the folding says.
+    /// Whether two values compare as the operator says; texts compare under the folding.
     func holds(_ left: PredicateValue, _ right: PredicateValue, _ folding: TextFolding = []) -> Bool {
         if left.isNull || right.isNull {
             switch self {
@@ -55,7 +56,7 @@ extension Comparator {
 }
 
 extension PredicateValue {
-    /// `==`, element by element for lists and name by name for dictionaries.
+    /// Whether two values are equal by `==`: element by element for lists, and name by name for dictionaries.
     func isEqualText(_ other: PredicateValue, _ folding: TextFolding) -> Bool {
         switch (self, other) {
         case (.one, .one): Comparator.equal.holds(self, other, folding)
@@ -76,8 +77,8 @@ extension PredicateValue {
 }
 
 extension Comparator {
-    /// CONTAINS, BEGINSWITH, ENDSWITH, LIKE and MATCHES with a right side that differs from row to row.
-    /// CONTAINS looks for elements of lists, too.
+    /// Evaluates CONTAINS, BEGINSWITH, ENDSWITH, LIKE or MATCHES with a right side that differs from row to row.
+    /// CONTAINS finds elements of lists, too.
     func finds(_ pattern: PredicateValue, in value: PredicateValue, _ folding: TextFolding) throws -> Bool {
         if self == .contains, case .list = value { return value.contains(pattern, folding) }
         guard let text = value.value?.searchedText, let pattern = pattern.value?.searchedText else { return false }
@@ -86,7 +87,7 @@ extension Comparator {
 }
 
 extension Value {
-    /// What text operators look into: a text, or the text of a URL; nil of other values.
+    /// The text that text operators look into: a text, or the text of a URL; nil for other values.
     var searchedText: String? {
         switch self {
         case .string(let text): text

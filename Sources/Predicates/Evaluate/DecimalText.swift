@@ -1,5 +1,5 @@
 internal import FetchIndexPlatform
-/// The order of decimals as they are stored: in plain digits, with or without a sign and a point.
+/// Compares decimals as they are stored: in plain digits, with or without a sign and a point.
 enum DecimalText {
     private static let minus = UInt8(ascii: "-")
     private static let point = UInt8(ascii: ".")
@@ -27,7 +27,7 @@ enum DecimalText {
 
         private static func isDigit(_ byte: UInt8) -> Bool { (zero...zero + 9).contains(byte) }
 
-        /// Negative when this one has the smaller magnitude.
+        /// Negative if this decimal has the smaller magnitude.
         func compareMagnitude(against other: Digits) -> Int {
             if whole.count != other.whole.count { return whole.count - other.whole.count }
             let order = RawSpan.order(whole, other.whole)
@@ -36,7 +36,7 @@ enum DecimalText {
         }
     }
 
-    /// Negative when the first one is less. Nil when one is no decimal in plain digits. O(length).
+    /// The order of two decimals, negative if the first is less; nil if one isn't a decimal in plain digits. O(length).
     static func order(_ left: RawSpan, _ right: RawSpan) -> Int? {
         left.withUnsafeBytes { left in
             right.withUnsafeBytes { right in

@@ -1,15 +1,15 @@
 internal import FetchIndexPlatform
 internal import FetchIndexValues
 
-/// What values have in common that are equal by `==` of the format language, and no others: an integer, a double, a decimal and a
-/// boolean of one value have one key. For sets of constants.
+/// A key that values share if they are equal by `==` of the format language, and only then: an integer, a double, a
+/// decimal and a boolean of equal value have the same key. For sets of constants.
 enum EqualityKey: Hashable, Sendable {
-    /// An integer, or what is equal only to values of its own type, byte by byte.
+    /// An integer, or a value that only equals values of its own type, byte by byte.
     case value(Value)
-    /// A number that is no 64-bit integer, in decimal digits.
+    /// A number that isn't a 64-bit integer, in decimal digits.
     case digits(String)
 
-    /// Nil for null and for what is not a number, which are equal to no value.
+    /// Nil for null, and for NaN, which equals no value.
     init?(_ value: Value) {
         switch value {
         case .null: return nil
@@ -40,7 +40,7 @@ enum EqualityKey: Hashable, Sendable {
         self = Int64(digits).map { .value(.integer($0)) } ?? .digits(digits)
     }
 
-    /// Without zeros at the end of a fraction.
+    /// The number's digits, without zeros at the end of a fraction.
     private static func digits(of number: Decimal) -> String {
         let text = number.description
         guard text.contains(".") else { return text }

@@ -1,8 +1,8 @@
 internal import FetchIndexPlatform
 internal import FetchIndexValues
 
-/// The keys that objects of Foundation's classes answer, and that key paths of predicates may so end with: `name.length`,
-/// `scores.@sum.self`, `code.intValue`. See Apple's NSString, NSNumber and NSURL.
+/// Keys of Foundation's classes with which key paths of predicates may end: `name.length`, `scores.@sum.self`,
+/// `code.intValue`. See Apple's NSString, NSNumber and NSURL.
 enum FoundationKey: String {
     case itself = "self"
     case length
@@ -13,7 +13,7 @@ enum FoundationKey: String {
     case absoluteString, scheme, host, path, query, fragment
     case lastPathComponent, pathExtension
 
-    /// The type of what it gives of a value of a type; nil when that has no such key.
+    /// The type of the key's value on a value of a type; nil if that type lacks the key.
     func type(of type: ValueType) -> ValueType? {
         switch self {
         case .itself: type
@@ -28,7 +28,7 @@ enum FoundationKey: String {
         }
     }
 
-    /// Null where the value has no such key.
+    /// The key's value; null if the value lacks the key.
     func value(of value: Value) -> Value {
         guard let type = value.type, self.type(of: type) != nil else { return .null }
         switch self {
@@ -46,7 +46,7 @@ enum FoundationKey: String {
         }
     }
 
-    /// Of a URL, or of a path; nil where it has no such part.
+    /// The part of a URL or of a path; nil if it's missing.
     private func part(of value: Value) -> String? {
         let url: URL
         switch value {
@@ -67,7 +67,7 @@ enum FoundationKey: String {
         }
     }
 
-    /// Of a text, the integer that it begins with, 0 when it begins with none; of a number, without its fraction.
+    /// The integer that a text begins with, or 0; or a number without its fraction. Clamped to 64 bits.
     private static func integer(_ value: Value) -> Int64 {
         switch value {
         case .integer(let number): return number
@@ -85,7 +85,7 @@ enum FoundationKey: String {
         }
     }
 
-    /// Of a number at the beginning of a text.
+    /// The maximum number of characters read as a number at the beginning of a text.
     private static let mostDigits = 400
 
     private static func double(_ value: Value) -> Double {
@@ -97,7 +97,7 @@ enum FoundationKey: String {
         case .string(let text):
             let start = text.drop { $0.isWhitespace }
             var end = start.endIndex
-            // The longest beginning that reads as a number.
+            // The longest prefix that reads as a number.
             let candidates = start.prefix(mostDigits).prefix { $0.isASCII && ($0.isNumber || "+-.eE".contains($0)) }
             end = candidates.endIndex
             while end > start.startIndex {
@@ -109,7 +109,8 @@ enum FoundationKey: String {
         }
     }
 
-    /// Of a text, whether it begins with Y, y, T, t or a digit from 1 to 9, after blanks, a sign and zeros.
+    /// Whether a text begins with Y, y, T, t or a digit from 1 to 9, after blanks, a sign and zeros; or whether a
+    /// number isn't 0.
     private static func boolean(_ value: Value) -> Bool {
         guard case .string(let text) = value else { return double(value) != 0 }
         let start = text.drop { $0.isWhitespace }

@@ -1,11 +1,11 @@
 internal import FetchIndexPlatform
 internal import FetchIndexValues
 
-/// A pattern of LIKE: `?` is one character, `*` any number of them, a backslash escapes the next
-/// character. Characters are grapheme clusters, as Swift's are: those of the text as it is, not of its folding, where ß is two.
+/// A pattern of LIKE: `?` matches one character, `*` any number of them, and a backslash escapes the next character.
+/// Characters are grapheme clusters, as in Swift: those of the original text, not of its folding, in which ß is two.
 struct LikePattern: Sendable {
     private enum Piece: Sendable {
-        /// Folded UTF-8.
+        /// Folded UTF-8 text.
         case text(BytePattern)
         case oneCharacter
         case anyCharacters
@@ -18,9 +18,9 @@ struct LikePattern: Sendable {
     }
 
     private let pieces: [Piece]
-    /// The longest text of the pieces between the first one and the last one: most texts that do not match lack it.
+    /// The longest text of the pieces between the first one and the last one: most texts that don't match lack it.
     private let longest: BytePattern?
-    /// To find out whether a text lacks it: more is left to the whole pattern.
+    /// The limit for finding out whether a text lacks `longest`; beyond it the whole pattern decides.
     private static let mostComparisonsOfLongest = 1_000_000
 
     init(_ pattern: String, _ folding: TextFolding) {
@@ -53,16 +53,17 @@ struct LikePattern: Sendable {
             .max { $0.bytes.count < $1.bytes.count }
     }
 
-    /// Takes UTF-8 and what it was folded from, all of which must match. Goes back only to the last `*`, and from there to the next place where the text
-    /// behind it stands: O(length of text and pattern) for most, their product at worst. Throws when that takes too long.
+    /// Whether the whole text matches, given its folding in UTF-8 and the original. Backtracks only to the last `*`,
+    /// and from there to the next place of the text behind it: O(length of text and pattern) for most, their product at
+    /// worst. Throws if that takes too long.
     func matches(_ text: RawSpan, of original: RawSpan, _ folding: TextFolding) throws -> Bool {
         try text.withUnsafeBytes { text in
-            // First what costs less than finding where characters begin.
+            // First the checks that cost less than finding where characters begin.
             if lacksText(text) { return false }
             let bounds = original.withUnsafeBytes { CharacterBounds(text, of: $0, folding) }
             var budget = ComparisonBudget("LIKE", of: text)
             var (piece, place) = (0, 0)
-            // The piece behind the last `*`, and where it was tried.
+            // The piece behind the last `*`, and the place where it was last tried.
             var last: (piece: Int, place: Int)?
             while place < text.count || piece < pieces.count {
                 var start: Int?
@@ -84,7 +85,7 @@ struct LikePattern: Sendable {
                     start = bounds.next(after: last.place)
                 }
                 guard let start else { return false }
-                // The text has the ending, as it was asked first; it may stand nowhere else.
+                // The text has this ending, as was checked first; it may only be at the end.
                 if piece == pieces.count - 1, case .text(let ending) = pieces[piece] {
                     let place = text.count - ending.bytes.count
                     return place >= start && bounds.isBound(place)
@@ -99,7 +100,7 @@ struct LikePattern: Sendable {
         }
     }
 
-    /// Whether a text lacks a text that the pattern demands; false as well where that takes long to find out.
+    /// Whether a text lacks a text that the pattern demands. Also false if that takes too long to find out.
     private func lacksText(_ text: UnsafeRawBufferPointer) -> Bool {
         if case .text(let beginning)? = pieces.first, !text.starts(with: beginning.bytes) { return true }
         if case .text(let ending)? = pieces.last, !text.ends(with: ending.bytes) { return true }
@@ -108,7 +109,7 @@ struct LikePattern: Sendable {
         do { return try longest.firstPlace(in: text, from: 0, &budget) == nil } catch { return false }
     }
 
-    /// The first place, from a bound on, where a piece may match; nil when there is none.
+    /// The first place, from a bound on, where a piece may match; nil if it matches nowhere.
     private func firstPlace(
         of piece: Piece, in text: UnsafeRawBufferPointer, from start: Int, _ bounds: CharacterBounds,
         _ budget: inout ComparisonBudget
@@ -122,7 +123,7 @@ struct LikePattern: Sendable {
         return nil
     }
 
-    /// Where a piece that matches at a place ends; nil when it does not match there.
+    /// The end of a piece that matches at a place; nil if it doesn't match there.
     private func end(of piece: Piece, at place: Int, in text: UnsafeRawBufferPointer, _ bounds: CharacterBounds) -> Int?
     {
         switch piece {
@@ -149,10 +150,10 @@ extension UnsafeRawBufferPointer {
     }
 }
 
-/// Where the characters of a UTF-8 text begin in its folding. Text of ASCII, kana and ideographs needs no table.
+/// The places in the folding of a UTF-8 text where the text's characters begin. Plain text without CR needs no table.
 private struct CharacterBounds {
     private let text: UnsafeRawBufferPointer
-    /// By byte, whether a character begins there; nil when each scalar is a character.
+    /// For each byte, whether a character begins there; nil if each scalar is a character.
     private let begins: [Bool]?
 
     /// Takes the folding of a text, and the text.
@@ -169,16 +170,17 @@ private struct CharacterBounds {
             : Self.marks(of: Self.folded(original, characters.map(\.utf8.count), folding), text.count)
     }
 
-    /// The lengths of a text's characters in its folding, of which `lengths` are those of its own characters.
+    /// The lengths of a text's characters in its folding. `lengths` has the lengths of the folding's own characters.
     ///
-    /// A folding makes several characters of one, and never one of several: as many characters are the same ones.
+    /// A folding makes several characters of one, and never one of several: if the counts are equal, the characters
+    /// correspond.
     private static func folded(
         _ original: UnsafeRawBufferPointer, _ lengths: [Int], _ folding: TextFolding
     ) -> [Int] {
         let characters = String(decoding: original, as: UTF8.self)
         if characters.count == lengths.count { return lengths }
         let foldedApart = characters.map { folding.fold(String($0)).count }
-        // Characters that fold to other bytes side by side.
+        // If the sums differ, characters fold differently side by side than apart.
         return foldedApart.reduce(0, +) == lengths.reduce(0, +) ? foldedApart : lengths
     }
 
@@ -198,7 +200,7 @@ private struct CharacterBounds {
         return place == text.count || text[place] & 0xC0 != 0x80
     }
 
-    /// The bound behind one that is before the end.
+    /// The bound after a place before the end.
     func next(after place: Int) -> Int {
         var next = place + 1
         while !isBound(next) { next += 1 }

@@ -1,7 +1,7 @@
 internal import FetchIndexPlatform
 internal import FetchIndexValues
 
-/// A value to calculate with. Booleans count as 0 and 1.
+/// A number to calculate with. Booleans count as 0 and 1.
 enum Number {
     case integer(Int64)
     case double(Double)
@@ -40,13 +40,13 @@ enum Number {
         return number
     }
 
-    /// The integer, also of a decimal without a fraction.
+    /// The number as an integer if it is one, or a decimal without a fraction.
     private var wholeNumber: Int64? {
         if case .decimal(let number) = self { return Int64(number.description) }
         return integer
     }
 
-    /// Nil for a double.
+    /// The number as a decimal; nil for a double.
     var decimal: Decimal? {
         switch self {
         case .integer(let number): Decimal(number)
@@ -70,7 +70,7 @@ enum Number {
         return calculate(left, right, { $0.multipliedReportingOverflow(by: $1) }, *, *)
     }
 
-    /// Integers divide toward zero; nil when an integer or a decimal is divided by zero.
+    /// The quotient; integers divide toward zero. Nil if an integer or a decimal is divided by zero.
     func divided(by other: Number) -> Number? {
         if case .double = other {} else if case .double = self {} else if other.double == 0 { return nil }
         if let left = decimal, let right = other.decimal, !left.canDivide(by: right) {
@@ -79,7 +79,7 @@ enum Number {
         return Self.calculate(self, other, { $0.dividedReportingOverflow(by: $1) }, /, /)
     }
 
-    /// What division leaves, with the sign of the dividend; nil when an integer or a decimal is divided by zero.
+    /// The remainder of the division, with the sign of the dividend; nil if an integer or a decimal is divided by zero.
     func remainder(dividingBy other: Number) -> Number? {
         if let left = integer, let right = other.integer {
             return right == 0 ? nil : .integer(right == -1 ? 0 : left % right)
@@ -94,8 +94,8 @@ enum Number {
         return .double(double.truncatingRemainder(dividingBy: other.double))
     }
 
-    /// Two integers give an integer when it fits 64 bits, anything with a double gives a double, the rest decimals
-    /// within their range.
+    /// Two integers give an integer if it fits in 64 bits, otherwise a double. Any number with a double gives a double.
+    /// Other numbers give a decimal, or a double if that is out of range.
     private static func calculate(
         _ left: Number, _ right: Number, _ integers: (Int64, Int64) -> (partialValue: Int64, overflow: Bool),
         _ doubles: (Double, Double) -> Double, _ decimals: (Decimal, Decimal) -> Decimal
@@ -111,8 +111,8 @@ enum Number {
         return .double(doubles(left.double, right.double))
     }
 
-    /// An integer to the power of one that is not negative is an integer when it fits 64 bits, a decimal is a decimal
-    /// within its range; everything else is a double.
+    /// An integer to the power of an integer from 0 on is an integer if it fits in 64 bits. A decimal to the power of
+    /// an integer from 0 to 1000 is a decimal within its range. Everything else is a double.
     func power(_ exponent: Number) -> Number {
         if case .decimal = self, let times = exponent.wholeNumber, (0...1000).contains(times) {
             return (0..<times).reduce(.decimal(1)) { power, _ in power * self }
@@ -157,14 +157,15 @@ enum Number {
 }
 
 extension Decimal {
-    // Foundation traps where a product's or quotient's exponent leaves a decimal's range, -128 to 127: these checks prevent that.
+    // Foundation traps if a product's or quotient's exponent leaves a decimal's range, -128 to 127: these checks
+    // prevent that.
 
     fileprivate func canMultiply(by other: Decimal) -> Bool { (-100...80).contains(exponent + other.exponent) }
 
     fileprivate func canDivide(by other: Decimal) -> Bool { (-60...80).contains(exponent - other.exponent) }
 }
 
-// Among functions of this name, the C library's.
+// Selects the C library's function among those of this name.
 extension Double {
     fileprivate func raised(to exponent: Double) -> Double { pow(self, exponent) }
 }

@@ -2,7 +2,7 @@ internal import FetchIndexPlatform
 internal import FetchIndexValues
 
 extension PredicateFunction {
-    /// The result; null for arguments that the function is not made for.
+    /// The result; null for arguments that the function doesn't take.
     func apply(_ arguments: [PredicateValue]) -> PredicateValue {
         switch self {
         case .sum, .count, .min, .max, .average, .median, .mode, .stddev: return aggregate(arguments)
@@ -12,7 +12,7 @@ extension PredicateFunction {
         case .modulus:
             guard let left = Number(arguments[0]), let right = Number(arguments[1]) else { return .null }
             return left.remainder(dividingBy: right)?.value ?? .null
-        case .now: return .null  // the compiler puts the moment in its place
+        case .now: return .null  // the compiler replaces it by the moment
         default:
             guard let number = Number(arguments[0]) else { return .null }
             return apply(to: number)
@@ -75,7 +75,8 @@ extension PredicateFunction {
         }
     }
 
-    /// The average or the median of numbers of which one is a decimal and none a double; nil for others.
+    /// The average or the median of numbers, of which one is a decimal and none a double; nil for other numbers or
+    /// functions.
     private func exactMean(of numbers: [Number], _ sum: Number) -> Number? {
         guard self == .average || self == .median, case .decimal = sum else { return nil }
         if self == .average { return sum.divided(by: .integer(Int64(numbers.count))) }
@@ -85,13 +86,13 @@ extension PredicateFunction {
         return sorted.count % 2 == 1 ? upper : (Number.decimal(sorted[half - 1]) + upper).divided(by: .integer(2))
     }
 
-    /// Of an even count the mean of the two in the middle.
+    /// The median; for an even count, the mean of the two numbers in the middle.
     private static func middle(of sorted: [Double]) -> Double {
         let half = sorted.count / 2
         return sorted.count % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2
     }
 
-    /// Null when two of the values have no common order.
+    /// The least or the greatest value; null if two of the values have no common order.
     private func extreme(of values: [PredicateValue]) -> PredicateValue {
         var found: Value?
         for value in values {
@@ -106,10 +107,10 @@ extension PredicateFunction {
         return found.map { .one($0) } ?? .null
     }
 
-    /// In ascending order where they have one. O(n).
+    /// The most frequent values, in ascending order if they have one. O(n + m log m) for m of them.
     private static func mostFrequent(of values: [PredicateValue]) -> [PredicateValue] {
         let groups = Dictionary(grouping: values) { value in
-            // Numbers of any type are the same when their values are.
+            // Equal whole numbers of different types are one value.
             value.value?.exactly(as: .integer).map(PredicateValue.one) ?? value
         }
         let most = groups.values.map(\.count).max() ?? 0
@@ -118,7 +119,7 @@ extension PredicateFunction {
 }
 
 extension CollectionOperator {
-    /// What it makes of a list; `count` counts nulls too and is taken apart.
+    /// The function that the operator applies to a list. `count` is handled apart, because it also counts nulls.
     var function: PredicateFunction {
         switch self {
         case .count: .count

@@ -1,22 +1,22 @@
 internal import FetchIndexPlatform
 package import FetchIndexValues
 
-/// What a compiled predicate reads: values by slot. A record's bytes and a dictionary are rows alike.
+/// A row that a compiled predicate reads: values by slot. Records and dictionaries are rows.
 package protocol PredicateRow: ~Escapable {
-    /// The integer of a slot that holds integers; nil when it is null.
+    /// The integer in a slot of integers; nil if it's null.
     func integer(at slot: Int) throws -> Int64?
-    /// The double of a slot that holds doubles, or the seconds since 2001 of one that holds dates; nil when it is null.
+    /// The double in a slot of doubles, or the seconds since 2001 in a slot of dates; nil if it's null.
     func double(at slot: Int) throws -> Double?
-    /// Whether the text of a slot that holds texts passes a test; nil when it is null.
+    /// Whether the text in a slot of texts passes a test; nil if it's null.
     func test(at slot: Int, _ test: TextTest) throws -> Bool?
-    /// Calls the body with the bytes of a slot that holds a UUID, or the digits of one that holds a decimal, as records have them;
-    /// nil when it is null.
+    /// Calls the body with the bytes of a UUID, or the digits of a decimal, as records store them; returns nil if the
+    /// slot is null.
     func bytes<Result>(at slot: Int, _ body: (RawSpan) throws -> Result) throws -> Result?
-    /// A slot's value, of the type that the slot was resolved with.
+    /// A slot's value, as the type that the slot was resolved with.
     func value(at slot: Int, as type: ValueType?) throws -> PredicateValue
-    /// How many elements the list of a slot has.
+    /// The number of elements of a slot's list.
     func count(at slot: Int) throws -> Int
-    /// SELF.
+    /// The value of SELF.
     var object: PredicateValue { get }
 }
 
@@ -24,7 +24,7 @@ extension PredicateRow where Self: ~Escapable {
     package func count(at slot: Int) throws -> Int { try value(at: slot, as: nil).elements.count }
 }
 
-/// Attributes of a value, found by name.
+/// A row of a value's attributes, found by name.
 struct ValueRow: PredicateRow {
     let object: PredicateValue
     let names: [String]
@@ -65,7 +65,7 @@ struct ValueRow: PredicateRow {
 }
 
 extension PredicateValue {
-    /// The value of a key; of a list, those of its elements. Null where there is none.
+    /// The value of a key; for a list, the values of its elements. Null if the key is missing.
     func value(of name: String) -> PredicateValue {
         switch self {
         case .one(let value): return FoundationKey(rawValue: name).map { .one($0.value(of: value)) } ?? .null

@@ -1,10 +1,10 @@
 internal import FetchIndexPlatform
 internal import FetchIndexValues
 
-/// What an operator asks of a text whose other side is a constant, prepared once: the constant is folded, and a regular
-/// expression compiled.
+/// A text operator whose other side is a constant, prepared once: the constant is folded, and a regular expression
+/// compiled.
 ///
-/// A class, so that a row retains one object and not each part of the test.
+/// A class, so that a row retains one object instead of each part of the test.
 package final class TextTest: Sendable {
     private enum Kind: Sendable {
         case order(Comparator)
@@ -14,16 +14,17 @@ package final class TextTest: Sendable {
         case isIn
         case like(LikePattern)
         case matches(RegularExpression)
-        /// As NSPredicate has it: an empty text is contained in no text, and begins and ends none.
+        /// Holds for no text, as in NSPredicate: no text contains, begins with or ends with an empty text.
         case nothing
     }
 
     private let kind: Kind
-    /// Folded; of comparisons, and of CONTAINS, BEGINSWITH and ENDSWITH.
+    /// The folded constant of comparisons, CONTAINS, BEGINSWITH and ENDSWITH.
     private let bytes: [UInt8]
-    /// Of CONTAINS, else empty. Not part of the kind: a row would retain it, and threads would wait for each other's counts.
+    /// The pattern of CONTAINS, empty for others. Not part of the kind: a row would retain it, and threads would
+    /// contend for its reference count.
     private let pattern: BytePattern
-    /// Of `isIn`, sorted.
+    /// The folded constants of `isIn`, sorted.
     private let texts: [[UInt8]]
     private let folding: TextFolding
 
@@ -35,7 +36,7 @@ package final class TextTest: Sendable {
         self.folding = folding
     }
 
-    /// Throws when the pattern of MATCHES is no regular expression.
+    /// Throws if the pattern of MATCHES isn't a regular expression.
     convenience init(_ comparator: Comparator, _ pattern: String, _ folding: TextFolding) throws {
         switch comparator {
         case .contains where pattern.isEmpty, .beginsWith where pattern.isEmpty, .endsWith where pattern.isEmpty:
@@ -59,12 +60,12 @@ package final class TextTest: Sendable {
         }
     }
 
-    /// Whether it is one of some texts. O(log n) a test.
+    /// Tests whether a text is one of some texts. O(log n) comparisons.
     convenience init(oneOf texts: [String], _ folding: TextFolding) {
         self.init(.isIn, texts: texts.map(folding.fold).sorted { $0.lexicographicallyPrecedes($1) }, folding: folding)
     }
 
-    /// What it demands of an attribute's order, which is by code point.
+    /// What the test demands of an attribute's order, which is by code point; nil if that isn't known.
     var demand: AttributeConstraint.Demand? {
         guard folding.isEmpty else { return nil }
         func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
@@ -94,7 +95,8 @@ package final class TextTest: Sendable {
         return try matches(text)
     }
 
-    /// Takes UTF-8. O(length of the text), without allocations for the texts of `TextFolding.withFolded`.
+    /// Whether a UTF-8 text passes the test. O(length of the text) for most tests, and without allocations for plain
+    /// texts.
     package func matches(_ text: RawSpan) throws -> Bool {
         if folding.isEmpty { return try matchesFolded(text, of: text) }
         return try folding.withFolded(text) { try matchesFolded($0, of: text) }

@@ -1,14 +1,14 @@
 internal import FetchIndexValues
 
-/// The constants that IN looks among. O(log n) for texts and integers, O(1) for other values, O(n) for lists.
+/// The constants of IN. A lookup is O(log n) for texts and integers, O(1) for other values, O(n) for lists.
 struct ValueSet: Sendable {
-    /// All that are no lists.
+    /// All constants that aren't lists.
     private let values: [Value]
-    /// Of texts and URLs.
+    /// The test for texts and URLs; nil if the constants have none.
     private let texts: TextTest?
-    /// Of all other values.
+    /// The keys of all other constants.
     private let keys: Set<EqualityKey>
-    /// Those of the keys that are integers, in ascending order.
+    /// The keys that are integers, in ascending order.
     private let integers: [Int64]
     private let lists: [PredicateValue]
     let hasNull: Bool
@@ -25,19 +25,19 @@ struct ValueSet: Sendable {
         self.folding = folding
     }
 
-    /// The test for attributes that are texts, when all values are.
+    /// The test for attributes that are texts, if all constants are texts.
     var textTest: TextTest? { keys.isEmpty && lists.isEmpty && !hasNull ? texts : nil }
 
-    /// Of the values those that an attribute of a type may have; nil when that is not known.
+    /// The constants that an attribute of a type may have; nil if that isn't known.
     func values(of type: ValueType?) -> [Value]? {
         guard let type, folding.isEmpty, lists.isEmpty else { return nil }
         var found: [Value] = []
         for value in values {
             if value.type == type || value.isNull {
-                // What is not a number is equal to nothing.
+                // NaN equals nothing.
                 if value.isNull || value.isEqualToItself { found.append(value) }
             } else {
-                // Literals are of the attribute's type where they can be: no attribute has the others.
+                // Literals have been converted to the attribute's type if possible: no attribute has the others.
                 guard type == .integer || type == .double, value.exactly(as: type) == nil else { return nil }
             }
         }

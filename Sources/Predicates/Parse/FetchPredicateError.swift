@@ -2,20 +2,20 @@ public import FetchIndexValues
 
 /// Why a predicate format, or its use with an entity, is refused.
 public enum FetchPredicateError: Error, Equatable, Sendable {
-    /// At a character (Unicode scalar) of the format, counted from 1, something else was expected.
+    /// The format has something unexpected at a character (Unicode scalar), counted from 1.
     case unexpected(position: Int, found: String, expected: String)
     /// The format has more arguments than placeholders.
     case unusedArguments(Int)
     case unknownAttribute(String, entity: String, near: NearName = NearName())
     /// A variable without a value.
     case unknownVariable(String)
-    /// A comparison of types that have no order in common, or an operation on values that it is not made for.
+    /// A comparison of types without a common order, or an operation on values that it doesn't take.
     case typeMismatch(String)
     /// A regular expression that does not compile.
     case invalidPattern(String)
     /// A regular expression, or a pattern of LIKE, that took too long on a text.
     case patternTimeout(String)
-    /// A part of a `#Predicate` that the format language has no words for.
+    /// A part of a `#Predicate` that the format language can't express.
     case notExpressible(String)
 }
 

@@ -4,7 +4,7 @@ internal import FetchIndexValues
 /// Splits a predicate format into tokens. It works on Unicode scalars: a quote followed by a combining mark is still a
 /// quote.
 struct Lexer {
-    /// Longer formats are refused: thousands of values belong in the arguments.
+    /// The maximum length of a format, in Unicode scalars: thousands of values belong in the arguments.
     static let maximumLength = 16 << 20
 
     private let characters: [Unicode.Scalar]
@@ -104,7 +104,7 @@ struct Lexer {
         return following < characters.count && characters[following] == "(" ? .function(word) : .name(word)
     }
 
-    /// The rest of a function's name, as ":by:".
+    /// Reads the rest of a function's name, e.g. ":by:".
     private mutating func labels() -> String {
         let start = index
         while next == ":" {
@@ -119,7 +119,7 @@ struct Lexer {
     /// Decimal digits that every double keeps.
     private static let digitsOfDouble = 15
 
-    /// Decimal with fraction and exponent, or 0x, 0o and 0b.
+    /// Reads a decimal number with fraction and exponent, or an integer in 0x, 0o or 0b.
     private mutating func number() throws(FetchPredicateError) -> Token.Kind {
         let start = index
         if next == "0", let marker = character(after: 1), let radix = Self.radixes[marker] {
@@ -149,7 +149,7 @@ struct Lexer {
         if isInteger, let value = Int64(text) { return .integer(value) }
         if isInteger, text == "9223372036854775808" { return .integer(.min) }
         if !isInteger, let value = Double(text), value.isFinite {
-            // One with more digits than a double keeps is a decimal, where that has room for it.
+            // A number with more digits than a double keeps is a decimal, if a decimal can hold it.
             guard text.utf8.count(where: { (48...57).contains($0) }) > Self.digitsOfDouble,
                 case .decimal(let exact) = Value(text, as: .decimal), exact.description != value.description,
                 exact != Decimal(string: value.description)
@@ -181,7 +181,7 @@ struct Lexer {
         case "u":
             let start = index - 2
             let unit = try hexadecimal(at: start)
-            // Beyond U+FFFF two units stand for one character, as in JSON.
+            // Beyond U+FFFF two units encode one character, as in JSON.
             guard UTF16.isLeadSurrogate(unit), self.next == "\\", character(after: 1) == "u" else {
                 return try scalar([unit], at: start)
             }
@@ -208,11 +208,11 @@ struct Lexer {
         return scalar
     }
 
-    /// As of printf: how long a number is. The longest first.
+    /// The lengths of numbers in printf, the longest first.
     private static let lengths = ["hh", "ll", "h", "l", "q", "z", "t", "j", "L", ""]
-    /// As of printf: integers and doubles.
+    /// The letters for integers and doubles in printf.
     private static let numbers = Set("diuxXoDUOaAeEfFgG".unicodeScalars)
-    /// A value, a key path and a text.
+    /// The letters for a value, a key path and a text.
     private static let others: Set<Unicode.Scalar> = ["@", "K", "s"]
 
     private mutating func argument() throws(FetchPredicateError) -> Token.Kind {

@@ -5,13 +5,13 @@
 #endif
 public import FetchIndexValues
 
-/// What can stand for a placeholder of a predicate format. Arguments are data: none can change a predicate's shape.
+/// A value for a placeholder of a predicate format. Arguments are data: none can change a predicate's shape.
 public protocol PredicateArgument {
-    /// The argument as a value, or as a list of them. A dictionary is refused.
+    /// The argument as a value, or as a list of values. A dictionary is accepted only with a key path.
     var predicateValue: PredicateValue { get }
 
-    /// What a key path leads to from the argument, as in `name IN %@.tags.name`, when the predicate is made. Nil where there is no
-    /// such key. A list gives what its elements give.
+    /// The value at a key path of the argument, as in `name IN %@.tags.name`, read when the predicate is made; nil if a
+    /// key is unknown. A list gives the values of its elements.
     func predicateValue(atKeyPath names: [String]) -> PredicateValue?
 }
 
@@ -27,7 +27,7 @@ extension PredicateArgument {
 }
 
 extension PredicateValue {
-    /// The value of a key; null where a dictionary lacks it, and nil where a value has no such key.
+    /// The value of a key; null if a dictionary lacks it, and nil if another value has no such key.
     fileprivate func part(named name: String) -> PredicateValue? {
         switch self {
         case .one(.null): .null
@@ -40,7 +40,7 @@ extension PredicateValue {
         }
     }
 
-    /// A list of what keys lead to, without lists in it; nil where one leads nowhere.
+    /// A flat list of what keys lead to; nil if one leads nowhere.
     package init?(joining parts: [PredicateValue?]) {
         var values: [PredicateValue] = []
         for part in parts {
@@ -52,7 +52,7 @@ extension PredicateValue {
 }
 
 extension PredicateValue {
-    /// As a literal of the syntax tree; nil for dictionaries, which have none.
+    /// The value as a literal of the syntax tree; nil for dictionaries, which have no literal.
     var expression: ExpressionSyntax? {
         switch self {
         case .one(let value): return .value(value)
@@ -94,7 +94,7 @@ extension Array: PredicateArgument where Element: PredicateArgument {
     }
 }
 extension Dictionary: PredicateArgument where Key == String, Value: PredicateArgument {
-    /// Placeholders take parts of it, by a key path: `name IN %@.names`.
+    /// Placeholders take its parts by a key path: `name IN %@.names`.
     public var predicateValue: PredicateValue { .dictionary(mapValues(\.predicateValue)) }
 }
 extension Set: PredicateArgument where Element: PredicateArgument {
@@ -111,7 +111,7 @@ extension Set: PredicateArgument where Element: PredicateArgument {
 }
 
 extension PredicateValue {
-    /// Bytes in the order of values.
+    /// Bytes that sort like the values.
     fileprivate var sortKey: [UInt8] {
         var key: [UInt8] = []
         switch self {

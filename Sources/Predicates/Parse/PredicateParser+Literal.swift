@@ -2,7 +2,7 @@ internal import FetchIndexPlatform
 package import FetchIndexValues
 
 extension PredicateParser {
-    /// CAST(literal, "type"), for values that have no literal of their own. Nothing else is cast.
+    /// Parses CAST(literal, "type"), the form of values that have no literal of their own. It casts nothing else.
     mutating func cast() throws(FetchPredicateError) -> ExpressionSyntax {
         try enter()
         try advance()
@@ -22,7 +22,7 @@ extension PredicateParser {
         return .value(value)
     }
 
-    /// Types by our names and by those of Foundation's classes.
+    /// The type for a name: one of ours, or of a class of Foundation.
     private static func type(named name: String, of literal: Value) -> ValueType? {
         switch name {
         case "NSDate": .date
@@ -38,7 +38,7 @@ extension PredicateParser {
         }
     }
 
-    /// The next argument, for a placeholder with these letters.
+    /// Takes the next argument, for a placeholder with these letters.
     mutating func argument(_ letters: String) throws(FetchPredicateError) -> ExpressionSyntax {
         guard let argument = arguments.popFirst()?.predicateValue else { throw unexpected("an argument for it") }
         switch (letters, argument) {
@@ -54,7 +54,8 @@ extension PredicateParser {
         throw unexpected("a number as its argument")
     }
 
-    /// The next argument, for %@, or what a key path behind it leads to: the value that it has when the predicate is made.
+    /// Takes the next argument, for %@, or the value at the key path behind it, which is read when the predicate is
+    /// made.
     mutating func argumentPath() throws(FetchPredicateError) -> ExpressionSyntax {
         let start = token
         guard let argument = arguments.popFirst() else { throw unexpected("an argument for it") }
@@ -70,7 +71,7 @@ extension PredicateParser {
             throw unexpected("an argument with a value for \(names.joined(separator: ".").shownExcerpt)", at: start)
         }
         if let expression = value.expression { return expression }
-        // Parts of a dictionary, or of a list of them.
+        // Parts of a dictionary, or of a list of dictionaries.
         let path = try steps(from: .object)
         guard path != .object, let part = try? PredicateCompiler.value(of: path, on: value).expression else {
             throw unexpected("a value or a list as its argument", at: start)
@@ -78,7 +79,7 @@ extension PredicateParser {
         return part
     }
 
-    /// The name behind a dot, if that is next.
+    /// Reads a dot and the name behind it, if these are next.
     private mutating func nextStepName() throws(FetchPredicateError) -> String? {
         guard token.kind == .symbol(".") else { return nil }
         var ahead = lexer
@@ -90,7 +91,7 @@ extension PredicateParser {
         }
     }
 
-    /// Names between dots, whatever they are made of, and collection operators.
+    /// Splits a key path at its dots into names, of any characters, and collection operators.
     private func keyPath(_ path: String) throws(FetchPredicateError) -> [KeyPathStep] {
         var steps: [KeyPathStep] = []
         for name in path.split(separator: ".", omittingEmptySubsequences: false) {
@@ -110,7 +111,7 @@ extension PredicateParser {
 }
 
 extension Value {
-    /// A number with the other sign; nil when it is none, or has no such literal.
+    /// The number with the other sign; nil if it isn't a number, or has no such literal.
     package var negated: Value? {
         switch self {
         case .integer(let number) where number != .min: .integer(-number)
@@ -120,7 +121,7 @@ extension Value {
         }
     }
 
-    /// A literal as another type: a text that reads as one, or seconds since 2001 as a date.
+    /// The literal as another type: a text that reads as one, or seconds since 2001 as a date.
     func cast(to type: ValueType) -> Value? {
         switch (self, type) {
         case (.string("nan"), .double): .double(.nan)

@@ -16,7 +16,7 @@ extension PredicateParser {
         return expression
     }
 
-    /// An operand whose operators bind at least as tightly as a precedence, or a predicate in parentheses.
+    /// Parses an operand whose operators bind at least as tightly as a precedence, or a predicate in parentheses.
     mutating func operand(_ precedence: Int = 0) throws(FetchPredicateError) -> Term {
         let outerReach = reach
         reach = depth
@@ -58,12 +58,12 @@ extension PredicateParser {
         return .operand(.call(function, [inner]))
     }
 
-    /// The least integer has no positive counterpart, so its sign belongs to the literal.
+    /// Reads the least integer. It has no positive counterpart, so its sign belongs to the literal.
     private mutating func negativeNumber() throws(FetchPredicateError) -> ExpressionSyntax? {
         guard token.kind == .integer(.min) else { return nil }
         let start = token
         try advance()
-        // A power is taken before the sign.
+        // A power binds tighter than the sign.
         if token.kind == .symbol("**") { throw unexpected("a number that fits 64 bits", at: start) }
         return .value(.integer(.min))
     }
@@ -88,7 +88,7 @@ extension PredicateParser {
         }
     }
 
-    /// What is one token.
+    /// Parses an expression of one token.
     private mutating func atom() throws(FetchPredicateError) -> ExpressionSyntax {
         let expression: ExpressionSyntax
         switch token.kind {
@@ -139,7 +139,7 @@ extension PredicateParser {
         return .keyPath(inner, first + steps)
     }
 
-    /// A name behind a dot; a keyword is a name there.
+    /// Reads a name behind a dot; a keyword is a name there.
     mutating func stepName() throws(FetchPredicateError) -> String {
         let name: String
         switch token.kind {

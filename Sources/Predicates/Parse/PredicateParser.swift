@@ -8,21 +8,21 @@ internal import FetchIndexValues
 ///     comparison  = [ ANY | SOME | ALL | NONE ] operand operator [ "[" c d n "]" ] operand | "(" predicate ")"
 ///     operand     = see PredicateParser+Operand
 ///
-/// A parenthesis may hold a predicate or an operand: which one is known only after it. So each rule returns a `Term`, and
-/// nothing is read twice.
+/// A parenthesis may enclose a predicate or an operand: which one is known only after it. So each rule returns a
+/// `Term`, and nothing is read twice.
 struct PredicateParser {
-    /// Deeper nesting is refused, because it would overflow the stack.
+    /// The maximum depth of nesting: a deeper predicate would overflow the stack.
     static let maximumDepth = 200
 
     var lexer: Lexer
     var token: Token
     var arguments: ArraySlice<any PredicateArgument>
-    /// How many levels are open.
+    /// The number of open levels.
     var depth = 0
-    /// How deep the operand that is being read reaches so far, counted from the top of the predicate.
+    /// The depth that the current operand has reached so far, counted from the top of the predicate.
     var reach = 0
 
-    /// What a rule has read.
+    /// The result of a rule.
     enum Term {
         case predicate(PredicateSyntax)
         case operand(ExpressionSyntax)
@@ -74,14 +74,14 @@ struct PredicateParser {
         guard try skip(.symbol(symbol)) else { throw unexpected("\"\(symbol)\"") }
     }
 
-    /// Goes one level deeper; `leave` goes back. An error ends the parse, so `leave` is not needed after one.
+    /// Enters a level; `leave` leaves it. An error ends the parse, so `leave` isn't needed after one.
     mutating func enter() throws(FetchPredicateError) {
         depth += 1
         reach = max(reach, depth)
         try checkReach()
     }
 
-    /// Puts a level on top of the operand that was just read.
+    /// Adds a level above the operand that was just read.
     mutating func deepen() throws(FetchPredicateError) {
         reach += 1
         try checkReach()
@@ -100,7 +100,7 @@ struct PredicateParser {
         return try required(term)
     }
 
-    /// An operand where a predicate must stand lacks its operator.
+    /// Throws if the term is an operand, which lacks its operator.
     private func required(_ term: Term) throws(FetchPredicateError) -> PredicateSyntax {
         guard case .predicate(let predicate) = term else { throw unexpected("a comparison operator") }
         return predicate
@@ -188,7 +188,7 @@ struct PredicateParser {
         }
     }
 
-    /// A literal on the right that can never be what the operator needs.
+    /// Throws for a literal on the right that can never be what the operator needs.
     private func check(_ right: ExpressionSyntax, at start: Token, of comparator: Comparator)
         throws(FetchPredicateError)
     {
@@ -220,7 +220,7 @@ struct PredicateParser {
 }
 
 extension String {
-    /// On one line, without terminal control characters, and cut off when it is long.
+    /// The text on one line, without terminal control characters, and cut off if it's long.
     var shownExcerpt: String {
         var shown = String.UnicodeScalarView()
         for scalar in unicodeScalars.prefix(40) {

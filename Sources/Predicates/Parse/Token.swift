@@ -19,9 +19,9 @@ struct Token: Equatable {
     }
 
     let kind: Kind
-    /// The character it begins at, counted from 1.
+    /// The position of the token's first character, counted from 1.
     let position: Int
-    /// As it stands in the format.
+    /// The token's text in the format.
     let text: String
 }
 
@@ -58,7 +58,7 @@ enum Keyword: String, CaseIterable {
     private static let words = Dictionary(uniqueKeysWithValues: allCases.map { ($0.rawValue, $0) })
     private static let longest = allCases.map(\.rawValue.utf8.count).max() ?? 0
 
-    /// The keyword of a word in any case.
+    /// Finds the keyword for a word, in any case.
     init?(_ word: String) {
         guard word.utf8.count <= Self.longest, word.utf8.allSatisfy({ $0 < 0x80 }),
             let keyword = Self.words[word.uppercased()]

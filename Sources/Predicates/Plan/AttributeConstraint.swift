@@ -1,11 +1,11 @@
 internal import FetchIndexPlatform
 package import FetchIndexValues
 
-/// What a part of a predicate demands of one attribute, where that is a few values or ranges of its order.
+/// What a part of a predicate demands of one attribute, if that is a few values or ranges of its order.
 package struct AttributeConstraint: Equatable, Sendable {
     package indirect enum Demand: Equatable, Sendable {
         case values([Value])
-        /// `<`, `<=`, `>` or `>=` a value; never null.
+        /// `<`, `<=`, `>` or `>=` a value that isn't null.
         case relation(Comparator, Value)
         case prefix(String)
         case anyOf([Demand])
@@ -16,25 +16,25 @@ package struct AttributeConstraint: Equatable, Sendable {
     package let demand: Demand
 }
 
-/// What a part of a predicate demands of attributes, each for itself.
+/// What a part of a predicate demands of attributes, independently of each other.
 package struct PartConstraints: Equatable, Sendable {
-    /// Empty where it demands nothing that is known.
+    /// Empty if no demand is known.
     package let constraints: [AttributeConstraint]
-    /// Whether it demands nothing else.
+    /// Whether the part demands nothing else.
     package let isWhole: Bool
 
     static let unknown = PartConstraints(constraints: [], isWhole: false)
 }
 
 extension CompiledPredicate {
-    /// For each part of the topmost AND of the predicate that this was made of, what it demands of attributes. `types` gives those of
-    /// slots; nil for one that is looked up nowhere. O(size of the predicate).
+    /// For each part of the topmost AND of `syntax`, which this predicate was compiled from, what it demands of
+    /// attributes. `types` gives the types of slots, or nil for a slot that isn't looked up. O(size of the predicate).
     package func constraints(onPartsOf syntax: PredicateSyntax, _ types: (Int) -> ValueType?) -> [PartConstraints] {
-        // Without AND there is one part, though BETWEEN is prepared as two.
+        // Without AND the predicate is one part, though BETWEEN is compiled to two.
         Self.constraints(root, syntax, types)
     }
 
-    /// An AND among the parts of another one is no part: its own parts are.
+    /// Replaces an AND among the parts by its own parts.
     private static func constraints(
         _ node: Node, _ syntax: PredicateSyntax, _ types: (Int) -> ValueType?
     ) -> [PartConstraints] {
@@ -62,9 +62,9 @@ extension CompiledPredicate.Node {
         }
     }
 
-    /// Of an OR: the attributes of which all parts demand something.
+    /// What an OR demands: only attributes of which all its parts demand something.
     private static func ofAny(_ parts: [PartConstraints]) -> PartConstraints {
-        // By slot, of each part so far what it demands.
+        // The demands of the parts so far, by slot.
         var common: [Int: [AttributeConstraint.Demand]]?
         for part in parts {
             let own = Dictionary(grouping: part.constraints, by: \.slot).mapValues {
@@ -98,7 +98,7 @@ extension CompiledPredicate.Node {
         }
     }
 
-    /// What a comparison of an attribute with constants demands of it; nil for what is no such comparison.
+    /// The demand of a comparison of an attribute with constants; nil for other nodes.
     private func constraint(_ types: (Int) -> ValueType?) -> AttributeConstraint? {
         guard let slot = constrainedSlot, let type = types(slot) else { return nil }
         return demand(type).map { AttributeConstraint(slot: slot, demand: $0) }
@@ -128,7 +128,7 @@ extension CompiledPredicate.Node {
 }
 
 extension AttributeConstraint.Demand {
-    /// Nil for what is no range of an order; a double that is not a number has no place in one.
+    /// Nil if the comparison isn't a range of an order; NaN has no place in one.
     init?(_ comparator: Comparator, _ value: Value) {
         if !value.isEqualToItself { return nil }
         switch comparator {
@@ -138,7 +138,7 @@ extension AttributeConstraint.Demand {
         }
     }
 
-    /// Of which one must be met: values where all are values.
+    /// The demand that one of these is met: values if all of them are values.
     init(anyOf demands: [Self]) {
         var values: [Value] = []
         for case .values(let some) in demands { values += some }
@@ -150,7 +150,7 @@ extension AttributeConstraint.Demand {
         }
     }
 
-    /// The values that an attribute may have at most; nil where these are not a few.
+    /// The only values that may meet the demand; nil if these aren't a few.
     package var values: [Value]? {
         switch self {
         case .values(let values): values
@@ -159,7 +159,7 @@ extension AttributeConstraint.Demand {
         }
     }
 
-    /// Whether null meets it.
+    /// Whether null meets the demand.
     package var admitsNull: Bool {
         switch self {
         case .values(let values): values.contains(where: \.isNull)
@@ -171,6 +171,6 @@ extension AttributeConstraint.Demand {
 }
 
 extension Value {
-    /// Whether `==` of the format language holds between it and itself: null and what is not a number do not.
+    /// Whether the value compares as the same with itself: all but null and NaN do.
     var isEqualToItself: Bool { compare(to: self) == .same }
 }

@@ -1,20 +1,20 @@
 internal import FetchIndexPlatform
 internal import FetchIndexValues
 
-/// A part of a predicate that reads one text alone.
+/// A part of a predicate that reads only one text.
 package struct OneTextTest: Sendable {
     private let node: CompiledPredicate.Node
 
     init(_ node: CompiledPredicate.Node) { self.node = node }
 
-    /// Throws as the predicate does.
+    /// Whether the part holds for a text. Throws as the predicate does.
     package func holds(_ text: RawSpan) throws -> Bool { try node.holds(TextRow(text, isNull: false), []) }
 
     package func holdsForNull() throws -> Bool { try node.holds(TextRow(RawSpan(), isNull: true), []) }
 }
 
 extension CompiledPredicate {
-    /// The parts of the topmost AND that read one slot alone, where it holds texts.
+    /// The parts of the topmost AND that read only one slot, if that holds texts.
     package func testsOfOneText(where isText: (_ slot: Int) -> Bool) -> [(slot: Int, test: OneTextTest)] {
         root.conjuncts.compactMap { node in
             guard let slots = node.slots, slots.count == 1, let slot = slots.first, isText(slot) else { return nil }
@@ -29,7 +29,7 @@ extension CompiledPredicate.Node {
         if case .all(let parts) = self { parts.flatMap(\.conjuncts) } else { [self] }
     }
 
-    /// All that it reads; nil when it reads more than the values of slots.
+    /// The slots that the node reads; nil if it reads more than the values of slots.
     fileprivate var slots: Set<Int>? {
         switch self {
         case .constant: []
@@ -60,7 +60,7 @@ extension CompiledPredicate.Operand {
     }
 }
 
-/// Nil when one is nil.
+/// The union; nil if one of the sets is nil.
 private func union(_ parts: [Set<Int>?]) -> Set<Int>? {
     var all: Set<Int> = []
     for part in parts {
@@ -70,7 +70,7 @@ private func union(_ parts: [Set<Int>?]) -> Set<Int>? {
     return all
 }
 
-/// A row of which one slot is read, which holds texts.
+/// A row that gives one text for the slot of texts that is read.
 private struct TextRow: PredicateRow, ~Escapable {
     private let text: RawSpan
     private let isNull: Bool

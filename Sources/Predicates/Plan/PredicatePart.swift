@@ -9,8 +9,8 @@ package enum PredicatePart: Sendable {
 }
 
 extension CompiledPredicate {
-    /// The parts that hold together where the predicate holds. A row on which several have errors may throw another one's than
-    /// `evaluate` does.
+    /// The parts of the topmost AND: the predicate holds if all of them hold. If several parts throw on a row, the
+    /// error may be a different one than that of `evaluate`.
     package var parts: [PredicatePart] {
         root.conjuncts.map { node in
             switch node {

@@ -1,11 +1,11 @@
 package import FetchIndexValues
 
-/// What stands on a side of a comparison.
+/// One side of a comparison.
 package indirect enum ExpressionSyntax: Hashable, Sendable {
     case value(Value)
     /// SELF: what is evaluated.
     case object
-    /// $NAME: given by substitution or by SUBQUERY.
+    /// $NAME, whose value comes from substitution or from SUBQUERY.
     case variable(String)
     case list([ExpressionSyntax])
     /// Steps from a value to others; from `object` they are attributes.
@@ -16,14 +16,14 @@ package indirect enum ExpressionSyntax: Hashable, Sendable {
     case subquery(ExpressionSyntax, variable: String, PredicateSyntax)
     case ternary(PredicateSyntax, ExpressionSyntax, ExpressionSyntax)
 
-    /// An attribute of what is evaluated.
+    /// An attribute of SELF.
     package static func attribute(_ name: String) -> ExpressionSyntax { .keyPath(.object, [.name(name)]) }
 }
 
 package enum KeyPathStep: Hashable, Sendable {
     case name(String)
     case collection(CollectionOperator)
-    /// By number from 0 in a list, by text in a dictionary.
+    /// An element, by number from 0 in a list, by text in a dictionary.
     case index(ExpressionSyntax)
     case first
     case last
@@ -47,7 +47,7 @@ package enum ArithmeticOperator: String, Hashable, Sendable, CaseIterable {
     case divide = "/"
     case power = "**"
 
-    /// How tightly it binds; signs bind with `signPrecedence`.
+    /// The operator's precedence, greater if it binds more tightly; signs have `signPrecedence`.
     var precedence: Int {
         switch self {
         case .or: 1
@@ -63,7 +63,7 @@ package enum ArithmeticOperator: String, Hashable, Sendable, CaseIterable {
     static let signPrecedence = 7
 }
 
-/// The functions of the format language by their canonical names, a colon for each argument that is named.
+/// The functions of the format language by their canonical names, with a colon for each named argument.
 package enum PredicateFunction: String, Hashable, Sendable, CaseIterable {
     case sum = "sum:"
     case count = "count:"
@@ -91,7 +91,7 @@ package enum PredicateFunction: String, Hashable, Sendable, CaseIterable {
     case negative = "-"
     case onesComplement = "onesComplement:"
 
-    /// How many arguments it takes; those that aggregate take a list or any number.
+    /// The number of arguments; aggregates take a list or any number of values.
     var argumentCount: ClosedRange<Int> {
         switch self {
         case .sum, .count, .min, .max, .average, .median, .mode, .stddev: 1...Int.max
@@ -101,13 +101,13 @@ package enum PredicateFunction: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The function of a name as it is written: with colons, or without them when it has but one.
+    /// Finds a function by its name as written: with colons, or without if it has only one.
     init?(written name: String) {
         guard name != "-", let function = Self(rawValue: name) ?? Self(rawValue: name + ":") else { return nil }
         self = function
     }
 
-    /// Functions that mean the same as an operator.
+    /// Functions that are equivalent to an operator.
     static let operators: [String: ArithmeticOperator] = [
         "add:to:": .add, "from:subtract:": .subtract, "multiply:by:": .multiply, "divide:by:": .divide,
         "raise:toPower:": .power, "bitwiseAnd:with:": .and, "bitwiseOr:with:": .or, "bitwiseXor:with:": .xor,

@@ -1,7 +1,7 @@
 internal import FetchIndexPlatform
 internal import FetchIndexValues
 
-// The canonical format: parsing it gives the same tree, so that it can stand for the predicate in a fingerprint.
+// The canonical format: parsing it gives the same tree, so that a fingerprint can contain it in place of the predicate.
 
 extension PredicateSyntax: CustomStringConvertible {
     package var description: String {
@@ -15,7 +15,7 @@ extension PredicateSyntax: CustomStringConvertible {
         }
     }
 
-    /// In parentheses when it is AND or OR.
+    /// The format, in parentheses if it's AND or OR.
     private var enclosed: String {
         switch self {
         case .and, .or: "(\(self))"
@@ -36,7 +36,7 @@ extension Comparison: CustomStringConvertible {
 }
 
 extension CustomStringConvertible {
-    /// Quoted for a message, cut when it is long.
+    /// The description, quoted for a message and cut off if it's long.
     var shown: String {
         let text = description
         return "`" + (text.count > 100 ? text.prefix(100) + "…" : text[...]) + "`"
@@ -68,14 +68,14 @@ extension ExpressionSyntax: CustomStringConvertible {
     private static func operation(
         _ sign: ArithmeticOperator, _ left: ExpressionSyntax, _ right: ExpressionSyntax
     ) -> String {
-        // All but powers are taken from the left.
+        // All operators but the power are left-associative.
         let isPower = sign == .power
         let leftText = left.text(above: isPower ? sign.precedence + 1 : sign.precedence)
         let rightText = right.text(above: isPower ? ArithmeticOperator.signPrecedence : sign.precedence + 1)
         return "\(leftText) \(sign.rawValue) \(rightText)"
     }
 
-    /// In parentheses when it binds less tightly than a precedence.
+    /// The format, in parentheses if it binds less tightly than a precedence.
     private func text(above precedence: Int) -> String { self.precedence < precedence ? "(\(self))" : description }
 
     private var precedence: Int {
@@ -110,7 +110,7 @@ extension ExpressionSyntax: CustomStringConvertible {
         return text
     }
 
-    /// Whether in brackets it would be read as FIRST, LAST or SIZE.
+    /// Whether brackets would read the expression as FIRST, LAST or SIZE.
     private var isMarkName: Bool {
         guard case .keyPath(.object, let steps) = self, case .name(let name) = steps.first else { return false }
         return steps.count == 1 && KeyPathStep(mark: name) != nil
@@ -137,7 +137,7 @@ extension ExpressionSyntax: CustomStringConvertible {
 
     private static func cast(_ literal: String, _ type: ValueType) -> String { "CAST(\(literal), \"\(type.name)\")" }
 
-    /// ISO 8601 where that is exact, else the seconds since 2001, as a text where they are no number.
+    /// ISO 8601 if that is exact, otherwise the seconds since 2001, quoted if they aren't finite.
     private static func dateLiteral(_ date: Date) -> String {
         let text = Value.date(date).description
         let seconds = date.timeIntervalSinceReferenceDate

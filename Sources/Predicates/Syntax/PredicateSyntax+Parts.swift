@@ -1,17 +1,17 @@
 extension PredicateSyntax {
-    /// What must hold altogether: the parts of AND, at any depth, or the predicate itself.
+    /// Predicates that must all hold: the parts of AND, at any depth, or the predicate itself.
     package var conjuncts: [PredicateSyntax] {
         guard case .and(let parts) = self else { return [self] }
         return parts.flatMap(\.conjuncts)
     }
 
-    /// Of which one must hold: the parts of OR, or the predicate itself.
+    /// Predicates of which one must hold: the parts of OR, or the predicate itself.
     package var disjuncts: [PredicateSyntax] {
         guard case .or(let parts) = self else { return [self] }
         return parts
     }
 
-    /// Whether one of its expressions or comparisons, at any depth, is such.
+    /// Whether the predicate has such an expression or comparison, at any depth.
     func contains(
         _ isSuch: (ExpressionSyntax) -> Bool, orComparison isSuchComparison: (Comparison) -> Bool = { _ in false }
     ) -> Bool {
@@ -26,15 +26,15 @@ extension PredicateSyntax {
         }
     }
 
-    /// With expressions in the place of variables.
+    /// The predicate with expressions in place of variables.
     func replacingVariables(_ variables: [String: ExpressionSyntax]) -> PredicateSyntax {
         mapped { $0.replacingVariable(of: variables) }
     }
 
-    /// With other names of attributes: those for which the function returns one.
+    /// The predicate with attributes renamed: those for which the function returns a name.
     func renamingAttributes(_ name: (String) -> String?) -> PredicateSyntax { mapped { $0.renamingAttribute(name) } }
 
-    /// With other expressions in the place of those for which the body returns one; the others are searched.
+    /// Replaces expressions for which the body returns another one, and searches the parts of the others.
     fileprivate func mapped(_ body: (ExpressionSyntax) -> ExpressionSyntax?) -> PredicateSyntax {
         switch self {
         case .constant: return self
@@ -73,7 +73,7 @@ extension ExpressionSyntax {
         mapped { $0.replacingVariable(of: variables) }
     }
 
-    /// Nil where there is nothing to replace but in the parts.
+    /// The expression in place of a variable or a subquery; nil if only parts may need replacing.
     fileprivate func replacingVariable(of variables: [String: ExpressionSyntax]) -> ExpressionSyntax? {
         switch self {
         case .variable(let name): return variables[name]
@@ -86,7 +86,7 @@ extension ExpressionSyntax {
         }
     }
 
-    /// An attribute's name may contain dots, so that it is several steps: the longest name counts.
+    /// Renames an attribute. Its name may contain dots, so that it's several steps: the longest name counts.
     fileprivate func renamingAttribute(_ name: (String) -> String?) -> ExpressionSyntax? {
         guard case .keyPath(.object, let steps) = self else { return nil }
         let names = steps.prefix { if case .name = $0 { true } else { false } }

@@ -11,9 +11,9 @@ package indirect enum PredicateSyntax: Hashable, Sendable {
     case or([PredicateSyntax])
 }
 
-/// Two expressions and what is asked of them.
+/// Two expressions and the operator between them.
 package struct Comparison: Hashable, Sendable {
-    /// Which elements of a list on the left must hold; nil: the left itself.
+    /// Which elements of a list on the left must satisfy the operator; nil if the left side itself must.
     package var quantifier: Quantifier?
     package var left: ExpressionSyntax
     package var comparator: Comparator
@@ -54,7 +54,7 @@ package enum Comparator: String, Hashable, Sendable, CaseIterable {
     case like = "LIKE"
     case matches = "MATCHES"
 
-    /// Operators that look into a text.
+    /// Whether the operator looks into a text.
     package var isTextSearch: Bool {
         switch self {
         case .contains, .beginsWith, .endsWith, .like, .matches: true
