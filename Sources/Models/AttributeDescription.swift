@@ -8,17 +8,17 @@ public struct AttributeDescription: Sendable {
     public let isOptional: Bool
     /// Whether no two objects have the same value (null aside). A unique value has at most 500 bytes.
     public let isUnique: Bool
-    /// What an object has that was saved before the attribute was added, and a new object before the attribute is set. It is
-    /// fixed when the attribute is added to a store.
+    /// The value in objects that were saved before the attribute was added, and in a new object before the attribute is
+    /// set. It's fixed when the attribute is added to a store.
     public var defaultValue: Value { extras?.defaultValue ?? .null }
-    /// The name that the attribute had in an older model: adding it to a store that has an attribute of that name renames
-    /// the stored one.
+    /// The attribute's name in an older model: adding the attribute to a store that has an attribute of that name
+    /// renames the stored one.
     public var renamedFrom: String? { extras?.renamedFrom }
-    /// An expression of the predicate language over other attributes of the object, `canonical:(name)` or `price * count`: every
-    /// writer computes the attribute's value by it. Nil for an attribute that is set.
+    /// An expression of the predicate language over other attributes of the object, `canonical:(name)` or
+    /// `price * count`: every writer computes the attribute's value by it. Nil if the attribute isn't derived.
     public var derivation: String? { extras?.derivation }
 
-    /// What few attributes have: descriptions are copied in hot paths.
+    /// The properties that few attributes have, in an object of their own: descriptions are copied in hot paths.
     private let extras: Extras?
 
     private final class Extras: Sendable {
@@ -43,7 +43,7 @@ public struct AttributeDescription: Sendable {
         extras = hasExtras ? Extras(defaultValue, renamedFrom, derivation) : nil
     }
 
-    /// The same attribute with other properties.
+    /// The attribute with other properties, and without `renamedFrom`.
     func with(
         name: String? = nil, isOptional: Bool? = nil, isUnique: Bool? = nil, defaultValue: Value? = nil
     ) -> AttributeDescription {
@@ -52,14 +52,14 @@ public struct AttributeDescription: Sendable {
             defaultValue: defaultValue ?? self.defaultValue, derivation: derivation)
     }
 
-    /// The same attribute with another derivation, or none.
+    /// The attribute with another derivation, or none, and without `renamedFrom`.
     func derived(by derivation: String?) -> AttributeDescription {
         AttributeDescription(
             name, type, isOptional: isOptional, isUnique: isUnique, defaultValue: defaultValue, derivation: derivation)
     }
 }
 
-/// By name, type, derivation, and whether values are optional and unique: what an object's values must be.
+/// Compares by name, type, derivation, and whether values are optional and unique: what an object's values must be.
 extension AttributeDescription: Hashable {
     public static func == (left: AttributeDescription, right: AttributeDescription) -> Bool {
         left.name == right.name && left.type == right.type && left.isOptional == right.isOptional
@@ -69,13 +69,14 @@ extension AttributeDescription: Hashable {
     public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
-/// A slot of an entity's records: the number of an attribute, or of a relationship's part, for as long as the store exists.
+/// A slot of an entity's records. Its number belongs to an attribute, or to a part of a relationship, for as long as
+/// the store exists.
 package struct SlotDescription: Sendable {
-    /// With its newest name.
+    /// The attribute, with its newest name.
     package var attribute: AttributeDescription
-    /// Its name in the requests of caches: the first that it had, unless another slot's was the same.
+    /// The attribute's name in the requests of caches: its first name, unless another slot had the same.
     package var permanentName: String
-    /// The names that it had. Requests and older programs may use them as long as no other attribute has them.
+    /// The attribute's former names. Requests and older programs may use them as long as no other attribute has them.
     package var formerNames: [String] = []
     /// Whether the attribute was removed. Its number is never used again.
     package var isRemoved = false

@@ -13,12 +13,13 @@ package final class Derivations: Sendable {
         fileprivate let inputs: Set<Int>
     }
 
-    /// The attributes, or why their values cannot be computed: then objects of the entity are read, but not written.
+    /// The attributes, or the error that prevents computing their values: then objects of the entity are read, but not
+    /// written.
     package let attributes: Result<[Attribute], any Error>
 
     init(of entity: Entity) { attributes = Result { try Self.compile(entity) } }
 
-    /// The slots whose values follow from a slot's.
+    /// The slots whose values are derived from a slot.
     package func slots(derivedFrom slot: Int) -> [Int] {
         ((try? attributes.get()) ?? []).filter { $0.inputs.contains(slot) }.map(\.slot)
     }
@@ -50,10 +51,10 @@ package final class Derivations: Sendable {
 }
 
 extension Entity {
-    /// Throws `ModelError.invalid` for an expression that cannot give the values of its attribute.
+    /// Throws `StoreError.invalidModel` for a derivation that can't give the values of its attribute.
     package func requireDerivations() throws { if hasDerivations { _ = try Derivations.compile(self) } }
 
-    /// The attribute that a key path begins with, and how many of its names that takes: a name may contain dots.
+    /// The attribute that a key path begins with, and the number of names that it takes: a name may contain dots.
     package func resolve(_ names: [String]) throws -> (slot: Int, nameCount: Int) {
         for count in stride(from: names.count, through: 1, by: -1) {
             if let slot = slot(of: names.prefix(count).joined(separator: ".")) { return (slot, count) }

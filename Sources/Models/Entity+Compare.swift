@@ -2,8 +2,8 @@ internal import FetchIndexPlatform
 internal import FetchIndexValues
 
 extension Entity {
-    /// Whether objects that were read with this entity can be used with a newer one of the store: what they read is there
-    /// still, and no pass changed it.
+    /// Whether objects that were read with this entity can be used with a newer version of it in the store: what they
+    /// read still exists, and no pass has changed it.
     package func isReadable(with newer: Entity) -> Bool {
         guard newer.slots.count >= slots.count, newer.passes == passes else { return false }
         let isSame = zip(slots, newer.slots).allSatisfy { old, new in
@@ -19,13 +19,13 @@ extension Entity {
             }
     }
 
-    /// Whether records and unique keys of the two follow the same rules.
+    /// Whether records and unique keys of the two entities follow the same rules.
     package func hasSameRules(as other: Entity) -> Bool {
         Set(attributes) == Set(other.attributes) && uniqueConstraints == other.uniqueConstraints
     }
 
-    /// Throws `ModelError.mismatch` when this stored entity lacks what a program declares. Where the store has followed
-    /// the declaration, each attribute must still be the one that it was then.
+    /// Throws `StoreError.modelMismatch` if this stored entity lacks what a program declares. If the store has followed
+    /// the declaration before, each attribute must still be the one that it was then.
     package func requireAttributes(of declared: Entity) throws {
         let checksum = declared.declaration
         let known = declarations.first { $0.checksum == checksum }
@@ -62,7 +62,7 @@ extension Entity {
         }
     }
 
-    /// A checksum of the declaration, whatever the order of the attributes.
+    /// A checksum of the declaration, independent of the order of its parts.
     package var declaration: UInt32 {
         var bytes: [UInt8] = []
         bytes.appendText(name)

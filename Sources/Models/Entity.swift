@@ -1,13 +1,14 @@
 package import FetchIndexValues
 
-/// What no two objects have in common.
+/// Attributes whose values no two objects have in common.
 package struct UniqueConstraint: Hashable, Sendable {
-    /// In keys: the slot of a unique attribute; from `firstCompound` on, attributes that are unique together.
+    /// The constraint's number in keys: the slot of a unique attribute, or a number from `firstCompound` on for
+    /// attributes that are unique together.
     package let number: Int
     package let slots: [Int]
 
-    /// Whose number the keys have: the topmost superentity that has the constraint too, so that values are unique among the
-    /// objects of all its subentities. Nil: the entity itself.
+    /// The entity, and its constraint's number, that the keys have: the topmost superentity with the same constraint,
+    /// so that values are unique among the objects of all its subentities. Nil if it's the entity itself.
     package var owner: Owner?
 
     package struct Owner: Hashable, Sendable {
@@ -15,11 +16,11 @@ package struct UniqueConstraint: Hashable, Sendable {
         package let number: Int
     }
 
-    /// More than the slot of any attribute.
+    /// Greater than the slot of any attribute.
     package static let firstCompound = 1 << 15
 }
 
-/// What the value of an attribute must be, without references: for loops over values.
+/// What an attribute's value must be, in a type without reference counts: for loops over values.
 package struct ValueRule: Sendable {
     package let slot: Int
     package let type: ValueType
@@ -32,10 +33,10 @@ package struct ValueRule: Sendable {
     }
 }
 
-/// What a program declared of an entity.
+/// What a program declared about an entity.
 package struct Declaration: Hashable, Sendable {
     package let checksum: UInt32
-    /// The slots of its attributes, by their names.
+    /// The slots of the attributes, sorted by the attributes' names.
     package let slots: [Int]
 }
 
@@ -43,24 +44,24 @@ package struct Declaration: Hashable, Sendable {
 public struct Entity: Sendable {
     // No more fields: entities are copied in hot paths.
     private var definition: Definition
-    /// A record with the values of slots that older records lack; empty when these are null. Set when a store is read.
+    /// A record with the values of slots that older records lack; empty if these are null. Set when a store is read.
     package var missingValues: [UInt8] = []
 
-    /// What a store knows of an entity besides its declaration.
+    /// What a store knows about an entity besides its declaration.
     package struct Stored: Sendable {
         /// The declarations of the entity that the store has followed, oldest first.
         package var declarations: [Declaration] = []
-        /// How many passes over the records changed them.
+        /// The number of passes that have changed the records.
         package var passes = 0
-        /// How derived values are computed; nil without derived attributes. Set when a store is read.
+        /// The derived attributes; nil if the entity has none. Set when a store is read.
         package var derivations: Derivations?
         /// The owners of inherited unique constraints, by number. Set when a store is read.
         package var keyOwners: [Int: UniqueConstraint.Owner] = [:]
-        /// How its objects are linked; nil where they are not. Set when a store is read.
+        /// The links of the entity's objects; nil if they are never linked. Set when a store is read.
         package var links: EntityLinks?
     }
 
-    /// Setting it costs O(number of slots).
+    /// Setting this costs O(number of slots).
     package var stored: Stored {
         get { definition.stored }
         set { definition = Definition(definition, stored: newValue) }
@@ -71,71 +72,72 @@ public struct Entity: Sendable {
     package var links: EntityLinks? { definition.stored.links }
 
     public var name: String { definition.name }
-    /// The name of the entity that this one specializes: it has the attributes of that one and its own, and its objects are
-    /// also objects of that one.
+    /// The name of the entity that this one specializes: this entity has the attributes of that one and its own, and
+    /// its objects are also objects of that one.
     public var superentity: String? { definition.lineage.superentity }
-    /// Whether there are no objects of the entity itself, only of its subentities.
+    /// Whether the entity has no objects of its own, but only those of its subentities.
     public var isAbstract: Bool { definition.lineage.isAbstract }
-    /// In a model with those of the superentity, which come first; in a stored model by the numbers of their slots, which is
-    /// the order in which they were added.
+    /// The attributes. In a model, those of the superentity come first. In a stored model they are in the order of
+    /// their slots, which is the order in which they were added.
     public var attributes: [AttributeDescription] { definition.attributes }
-    /// Lists of attributes and to-one relationships whose combined values are unique among the objects that have no null among
-    /// them. Together, the keys of the values have at most 500 bytes. A list of one attribute of the entity's own makes that
-    /// attribute unique, and is no list.
+    /// Lists of attributes and to-one relationships whose combined values are unique among the objects that have no
+    /// null in them. Together, the keys of the values have at most 500 bytes. A list of one attribute of the entity's
+    /// own makes that attribute unique, and isn't kept as a list.
     public var uniqueAttributes: [[String]] { definition.uniqueAttributes }
     /// Relations to other objects, those of the superentity first.
     public var relationships: [RelationshipDescription] { definition.relationships }
-    /// Orders that every writer keeps.
+    /// Orders that every writer maintains.
     public var indexes: [Index] { definition.indexes }
-    /// Names of attributes and relationships that the store is to remove.
+    /// The names of attributes and relationships that the store is to remove.
     public var removedAttributes: [String] { definition.removed.attributes }
     /// Indexes that the store is to remove.
     public var removedIndexes: [Index] { definition.removed.indexes }
 
-    /// All slots of records, those of removed attributes and of relationships included.
+    /// All slots of records, including those of removed attributes and of relationships.
     package var slots: [SlotDescription] { definition.slots }
-    /// All relationships, those that were removed included.
+    /// All relationships, including removed ones.
     package var storedRelationships: [StoredRelationship] { definition.storedRelationships }
-    /// The slots that have the parts of relationships.
+    /// The slots of the parts of relationships, without removed ones.
     package var relationshipSlots: [Int] { definition.relationshipSlots }
-    /// Whether its objects are the links of a many-to-many relationship.
+    /// Whether the entity's objects are the links of a many-to-many relationship.
     package var isJoin: Bool { definition.lineage.isJoin }
     package var hasDerivations: Bool { definition.hasDerivations }
     /// The slot of each attribute.
     package var attributeSlots: [Int] { definition.attributeSlots }
     /// What the value of each attribute must be.
     package var valueRules: [ValueRule] { definition.valueRules }
-    /// The slots of the attributes of each list in `uniqueAttributes`, with lists that were removed: these are empty.
+    /// The slots of each list of unique attributes; empty for a removed list.
     package var uniqueLists: [[Int]] { definition.uniqueLists }
     /// The keys of each index.
     package var indexKeys: [[IndexKey]] { definition.indexKeys }
     /// The unique attributes, then the attributes that are unique together.
     package var uniqueConstraints: [UniqueConstraint] { definition.uniqueConstraints }
 
-    /// `unique` names attributes, and to-one relationships, that are unique together, as `[["isbn", "edition"]]`, or alone; `indexes`
-    /// may be over to-one relationships too, and equal ones are one; `removed` and `removedIndexes` are
-    /// attributes (or relationships) and indexes of older models that the store is to remove. `superentity` names another entity of the model, whose
-    /// attributes and unique attributes this one inherits; it never changes in a store.
+    /// `unique` has lists of attributes and to-one relationships that are unique together, as `[["isbn", "edition"]]`,
+    /// or alone. `indexes` may be over to-one relationships, too; equal ones count once. `removed` and `removedIndexes`
+    /// are attributes (or relationships) and indexes of older models that the store is to remove. `superentity` names
+    /// another entity of the model, whose attributes, relationships and unique attributes this one inherits; it never
+    /// changes in a store.
     public init(
         _ name: String, _ attributes: [AttributeDescription], relationships: [RelationshipDescription] = [],
         unique: [[String]] = [], indexes: [Index] = [], removed: [String] = [], removedIndexes: [Index] = [],
         superentity: String? = nil, isAbstract: Bool = false
     ) {
         let slots = Dictionary(attributes.indices.map { (attributes[$0].name, $0) }) { first, _ in first }
-        // Those of a subentity are known with its superentity.
+        // A subentity's lists of one attribute are interpreted together with its superentity.
         let alone = superentity == nil ? Set(unique.filter { $0.count == 1 }.map { $0[0] }) : []
         let attributes = attributes.map { alone.contains($0.name) ? $0.with(isUnique: true) : $0 }
         let unique = unique.filter { $0.count != 1 || !alone.contains($0[0]) || slots[$0[0]] == nil }
             .withoutRepetitions { Set($0) }
         let indexes = indexes.withoutRepetitions { $0 }
-        // A store decides where relationships are; an unknown name is found by `validate`.
+        // The store decides where relationships are; `validate` finds unknown names.
         let lists = unique.map { names in names.map { slots[$0] ?? -1 } }
         let keys = indexes.map { index in
             index.keys.map { IndexKey(slot: slots[$0.attribute] ?? -1, isDescending: $0.isDescending) }
         }
         definition = Definition(
             name, slots: attributes.map { SlotDescription($0) }, uniqueLists: lists, unique, indexKeys: keys, indexes,
-            // A store decides where the links are.
+            // The store decides where the links are.
             relationships: relationships.map { StoredRelationship($0, .inverse) },
             removed: (removed, removedIndexes), lineage: (superentity, isAbstract, false))
     }
@@ -215,7 +217,7 @@ public struct Entity: Sendable {
             uniqueConstraints = constraints
             var related: [String: Int] = [:]
             for (index, relationship) in relationships.enumerated() where !relationship.isRemoved {
-                // Former names give way to present ones, also those of attributes.
+                // Former names give way to current ones, also to those of attributes.
                 for former in relationship.formerNames where byName[former] == nil { related[former] = index }
             }
             for (index, relationship) in relationships.enumerated() where !relationship.isRemoved {
@@ -232,13 +234,13 @@ public struct Entity: Sendable {
         }
     }
 
-    /// The attribute of a slot, also of one that was removed.
+    /// The attribute of a slot, also of a removed one.
     package func attribute(at slot: Int) -> AttributeDescription { definition.slots[slot].attribute }
 
-    /// Its type, without a copy of the attribute.
+    /// The type of a slot's attribute, without copying the attribute.
     package func type(at slot: Int) -> ValueType { definition.slotTypes[slot] }
 
-    /// The slot of an attribute, by its name or by one that it had; nil when there is none.
+    /// The slot of an attribute, by its name or a former name; nil if no attribute has it.
     package func slot(of attribute: String) -> Int? { definition.slotsByName[attribute] }
 
     package func requireSlot(of attribute: String) throws -> Int {
@@ -253,62 +255,63 @@ public struct Entity: Sendable {
         .unknownAttribute(entity: name, attribute: attribute, near: nearName(to: attribute))
     }
 
-    /// The attribute or relationship that may be meant by a name.
+    /// The attribute or relationship that a misspelled name may mean.
     package func nearName(to name: String) -> NearName {
         NearName((attributes.map(\.name) + relationships.map(\.name)).nearest(to: name))
     }
 
-    /// The relationship of a name, or of one that it had; nil when there is none.
+    /// A relationship by its name or a former name; nil if no relationship has it.
     package func relationship(named name: String?) -> StoredRelationship? {
         name.flatMap { definition.relationshipsByName[$0] }.map { definition.storedRelationships[$0] }
     }
 
-    /// The placeholder of an entity that was dropped: numbers of entities are never reused.
+    /// The placeholder of a dropped entity: numbers of entities are never reused.
     package static let dropped = Entity("", [])
 
-    /// Whether the entity was dropped.
     /// Whether an attribute or a relationship has a name.
     package func has(_ name: String) -> Bool { slot(of: name) != nil || relationship(named: name) != nil }
 
+    /// Whether the entity was dropped.
     package var isDropped: Bool { name.isEmpty && slots.isEmpty }
 
-    /// Whether attributes have, or had, other names than their permanent ones.
+    /// Whether attributes have, or had, names other than their permanent ones.
     package var hasRenames: Bool {
         attributeSlots.contains {
             slots[$0].permanentName != slots[$0].attribute.name || !slots[$0].formerNames.isEmpty
         }
     }
 
-    /// The slot of what an index or a list of unique attributes names: an attribute, or a to-one relationship whose links are in the
-    /// records.
+    /// The slot of a name in an index or in a list of unique attributes: of an attribute, or of a to-one relationship
+    /// whose links are in the records. Nil for other names.
     package func keySlot(of name: String) -> Int? {
         if let slot = slot(of: name) { return slot }
         guard case .reference(let slot, _) = relationship(named: name)?.storage else { return nil }
         return slot
     }
 
-    /// The lists in `uniqueAttributes` that name attributes alone, for a declaration without relationships.
+    /// The lists in `uniqueAttributes` that have only attributes, for a declaration without relationships.
     package var uniqueListsOfAttributes: [[String]] {
         uniqueAttributes.filter { $0.allSatisfy { slot(of: $0) != nil } }
     }
 
-    /// The indexes of attributes alone, for a declaration without relationships.
+    /// The indexes that have only attributes, for a declaration without relationships.
     package var indexesOfAttributes: [Index] {
         indexes.filter { $0.keys.allSatisfy { slot(of: $0.attribute) != nil } }
     }
 
-    /// The unique attribute of a slot; nil when it is not unique by itself.
+    /// The constraint of an attribute that is unique by itself; nil for other attributes.
     package func uniqueConstraint(ofSlot slot: Int) -> UniqueConstraint? {
         uniqueConstraints.first { $0.slots == [slot] }
     }
 
-    /// The names of a constraint's attributes, as messages say them.
+    /// The names of a constraint's attributes, as messages show them.
     package func name(of constraint: UniqueConstraint) -> String {
         constraint.slots.map { attribute(at: $0).name }.joined(separator: ", ")
     }
 }
 
-/// By name, superentity, attributes, relationships, unique attributes and indexes, whatever their order.
+/// Compares by name, superentity, abstractness, attributes, relationships, unique attributes and indexes, whatever
+/// their order.
 extension Entity: Hashable {
     public static func == (left: Entity, right: Entity) -> Bool {
         left.name == right.name && Set(left.attributes) == Set(right.attributes)
@@ -323,7 +326,7 @@ extension Entity: Hashable {
 }
 
 extension Array {
-    /// The first element of those with one key.
+    /// The array with only the first of several elements that have the same key.
     fileprivate func withoutRepetitions<Key: Hashable>(_ key: (Element) -> Key) -> [Element] {
         var seen: Set<Key> = []
         return filter { seen.insert(key($0)).inserted }

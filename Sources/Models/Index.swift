@@ -1,5 +1,5 @@
-/// An order of all objects of an entity that every writer keeps in its own transaction, so that fetches may always look
-/// objects up by it. Each write costs O(log n) more for it.
+/// An order of all objects of an entity that every writer maintains in its own transaction, so that fetches can always
+/// look objects up in it. It makes each write O(log n) more expensive.
 public struct Index: Hashable, Sendable {
     public struct Key: Hashable, Sendable {
         public let attribute: String
@@ -16,15 +16,15 @@ public struct Index: Hashable, Sendable {
 
     public init(keys: [Key]) { self.keys = keys }
 
-    /// Names of attributes, with `:desc` behind those that descend: `Index(["publisher", "price:desc"])`. An attribute whose
-    /// own name ends so is named by a ``Key``.
+    /// Takes names of attributes, with `:desc` behind those that descend: `Index(["publisher", "price:desc"])`. An
+    /// attribute whose own name ends with `:desc` is named by a ``Key``.
     public init(_ keys: [String]) {
         self.init(keys: keys.map { $0.hasSuffix(":desc") ? Key(String($0.dropLast(5)), isDescending: true) : Key($0) })
     }
 }
 
 extension Index: CustomStringConvertible {
-    /// publisher,price:desc
+    /// The keys in the form publisher,price:desc.
     public var description: String {
         keys.map { $0.attribute + ($0.isDescending ? ":desc" : "") }.joined(separator: ",")
     }

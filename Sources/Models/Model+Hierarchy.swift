@@ -1,16 +1,16 @@
-/// Entities that specialize others. Each has records and a number of its own, with all attributes that it has; what they share
-/// is found through the names of their superentities.
+/// Entities that specialize others. Each has its own records and number, with all of its attributes; what entities have
+/// in common is found through the names of their superentities.
 extension Model {
     /// Whether any entity specializes another one.
     package var hasHierarchies: Bool { entities.contains { $0.superentity != nil } }
 
-    /// The number of an entity and of all its subentities, theirs included, in ascending order. O(entities x depth).
+    /// The numbers of an entity and of its subentities at any depth, in ascending order. O(entities x depth).
     package func hierarchy(of number: Int) -> [Int] {
         if !hasHierarchies { return [number] }
         return entities.indices.filter { $0 == number || superentities(of: $0).contains(number) }
     }
 
-    /// The superentity of an entity, that one's superentity, and so on.
+    /// The numbers of an entity's superentities, the nearest first.
     package func superentities(of number: Int) -> [Int] {
         var chain: [Int] = []
         var name = entities[number].superentity
@@ -23,13 +23,13 @@ extension Model {
         return chain
     }
 
-    /// Whether an entity is another one or one of its subentities, theirs included.
+    /// Whether an entity is the named one or a subentity of it, at any depth.
     package func isSubentity(_ entity: Entity, of name: String) -> Bool {
         guard let (inner, outer) = try? (number(of: entity.name), number(of: name)) else { return false }
         return hierarchy(of: outer).contains(inner)
     }
 
-    /// All entities of the hierarchy that an entity belongs to.
+    /// The numbers of all entities in an entity's hierarchy.
     package func family(of number: Int) -> [Int] { hierarchy(of: superentities(of: number).last ?? number) }
 
     /// The entities, each after its superentity.
@@ -39,7 +39,7 @@ extension Model {
             .map { entities[$0] }
     }
 
-    /// The entities with what they inherit from their superentities. One that has it already stays as it is.
+    /// The entities with what they inherit from their superentities. An entity that has it already stays as it is.
     static func inheriting(_ entities: [Entity]) -> [Entity] {
         if !entities.contains(where: { $0.superentity != nil }) { return entities }
         var known: [String: Entity] = [:]
@@ -109,12 +109,12 @@ extension Model {
 }
 
 extension Entity {
-    /// The entity with the attributes and unique attributes of its superentity, those first. In a store, an attribute has the
-    /// default value of the superentity's.
+    /// The entity with the attributes, relationships and unique attributes of its superentity, which come first. In a
+    /// store, an inherited attribute has the superentity's default value.
     func inheriting(from parent: Entity, isStored: Bool = false) -> Entity {
         let above = Dictionary(parent.attributes.map { ($0.name, $0.isUnique) }) { first, _ in first }
-        // A list of one attribute makes that attribute unique; of an inherited one, only among the subentity's own objects. Those of a
-        // stored entity are as they are.
+        // A list of one attribute makes that attribute unique; if it's inherited, only among the subentity's own
+        // objects. The lists of a stored entity stay as they are.
         let declared = declarations.isEmpty ? uniqueAttributes : []
         let alone = Set(declared.filter { $0.count == 1 }.map { $0[0] }).filter {
             slot(of: $0) != nil && above[$0] ?? true

@@ -3,7 +3,7 @@ internal import FetchIndexValues
 /// The entities of a store. The model is stored in the file.
 public struct Model: Hashable, Sendable {
     public package(set) var entities: [Entity]
-    /// Types that a user of the model keeps with its entities, by name. Not stored, and not compared.
+    /// Types that a user of the model attaches to its entities, by name. Neither stored nor compared.
     package var attachedTypes: [String: Any.Type] = [:]
 
     /// Entities get the attributes, relationships and unique attributes of their superentities.
@@ -28,7 +28,7 @@ public struct Model: Hashable, Sendable {
         return number
     }
 
-    /// Throws unless names are there, differ, and fit the format.
+    /// Throws `StoreError.invalidModel` unless names exist and differ, and everything fits the format.
     package func validate() throws {
         let entities = entities.filter { !$0.isDropped }
         guard entities.count <= 1 << 15 else { throw ModelError.invalid("it has more than 32,768 entities") }
@@ -79,7 +79,8 @@ public struct Model: Hashable, Sendable {
         }
     }
 
-    /// Throws unless a name is that of an attribute, or of a to-one relationship whose links are in the entity's records.
+    /// Throws unless a name belongs to an attribute, or to a to-one relationship whose links are in the entity's
+    /// records.
     private func requireKey(_ name: String, of entity: Entity, _ purpose: String) throws {
         if entity.slot(of: name) != nil { return }
         guard let relationship = entity.relationship(named: name)?.description else {

@@ -1,10 +1,11 @@
 public import Foundation
 
-/// Names one object of a store, for as long as the store lives: numbers are never used again.
+/// Identifies one object of a store, for as long as the store lives: numbers are never used again.
 ///
-/// An id knows its store. `existingObject(with:)` refuses the id of another store's object, so an id that was kept in a file
-/// leads to the same object or to none. A backup is a store of its own, which shares the ids of the objects that it was made with: only a
-/// store whose file was replaced by other means than a backup gives numbers out again.
+/// An id knows its store. `existingObject(with:)` refuses the id of another store's object, so an id that was kept in a
+/// file leads to the same object or to none. A backup is a store of its own, and shares the ids of the objects that it
+/// was made with. Only a store whose file was replaced by other means than a backup gives numbers out again.
+///
 /// Coding an id gives the text of ``uriRepresentation``.
 public struct ObjectID: Sendable {
     package let key: RecordKey
@@ -27,10 +28,11 @@ public struct ObjectID: Sendable {
     /// such ids.
     public var storeIdentifier: UUID? { origin.store(of: key.number) }
 
-    /// The object's number within its entity, from 1. Of a temporary id, a number that means nothing outside its context.
+    /// The object's number within its entity, from 1. The number of a temporary id means nothing outside of its
+    /// context.
     public var number: UInt64 { key.number }
 
-    /// Whether the object is not saved yet. It gets its permanent id when it is.
+    /// Whether the object isn't saved yet. Saving it gives it a permanent id.
     public var isTemporary: Bool { key.isTemporary }
 }
 
@@ -41,7 +43,7 @@ extension ObjectID: Hashable, Comparable {
 
     public func hash(into hasher: inout Hasher) { hasher.combine(key) }
 
-    /// By entity and number, then by the store.
+    /// Sorts by entity and number, then by store.
     public static func < (left: ObjectID, right: ObjectID) -> Bool {
         if left.key != right.key || left.origin === right.origin { return left.key < right.key }
         return left.storeIdentifier?.uuidString ?? "" < right.storeIdentifier?.uuidString ?? ""
@@ -49,7 +51,7 @@ extension ObjectID: Hashable, Comparable {
 }
 
 extension ObjectID: CustomStringConvertible {
-    /// #17, or new 17 before it is saved.
+    /// #17, or new 17 before the object is saved.
     public var description: String { key.description }
 }
 
@@ -66,7 +68,7 @@ extension ObjectID {
         return URL(string: "\(Self.scheme)://\(store)/\(key.entity)/\(number)/\(name)")
     }
 
-    /// The id that a URI represents; nil for a URI that represents none. Whether there is such an object is not looked at.
+    /// Reads the id from a URI; nil if the URI doesn't represent one. Doesn't look whether the object exists.
     public init?(uriRepresentation uri: URL) {
         let parts = uri.absoluteString.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 6, parts[0] == "\(Self.scheme):", parts[1].isEmpty, let entity = UInt16(parts[3]),
@@ -79,7 +81,7 @@ extension ObjectID {
     }
 }
 
-/// As the text of its URI. A temporary id cannot be encoded.
+/// Encodes the id as the text of its URI. A temporary id can't be encoded.
 extension ObjectID: Codable {
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
@@ -101,9 +103,9 @@ extension ObjectID: Codable {
     }
 }
 
-/// What the ids of one entity's objects have in common.
+/// What the ids of an entity's objects have in common.
 package final class ObjectOrigin: Sendable {
-    /// A store that this one is a copy of, and the number behind its last object then.
+    /// A store that this one is a copy of, and the first object number that it hadn't given yet when it was copied.
     package struct Original: Sendable {
         let store: UUID
         let end: UInt64
@@ -112,7 +114,7 @@ package final class ObjectOrigin: Sendable {
     }
 
     private let store: UUID?
-    /// The oldest first.
+    /// The originals, oldest first.
     private let originals: [Original]
     package let entityName: String
 
@@ -120,10 +122,11 @@ package final class ObjectOrigin: Sendable {
         (self.store, self.originals, self.entityName) = (store, originals, entityName)
     }
 
-    /// The store that gave a number.
+    /// The store that gave a number to an object.
     package func store(of number: UInt64) -> UUID? { originals.first { number < $0.end }?.store ?? store }
 
-    /// Whether a number of another store is that of an object here. Ids and stores without identifiers fit each other.
+    /// Whether a number that another store gave belongs to an object here. Ids and stores without identifiers fit each
+    /// other.
     package func has(_ number: UInt64, of other: UUID?) -> Bool {
         guard let store, let other, other != store else { return true }
         return originals.contains { $0.store == other && number < $0.end }

@@ -25,8 +25,8 @@ package struct RecordKey: Hashable, Comparable, Sendable {
     @inlinable
     package var number: UInt64 { rawValue & RecordKey.maximumNumber }
 
-    /// What files call the number of a row's object, and the store that numbers it: with one more @ where an attribute or a relationship
-    /// has the name.
+    /// The column in files for the number of a row's object; `storeName` is the one for the store that gave the number.
+    /// The name gets another @ if an attribute or a relationship has it.
     package static func numberName(_ isTaken: (String) -> Bool = { _ in false }) -> String { name("@id", isTaken) }
 
     package static func storeName(_ isTaken: (String) -> Bool = { _ in false }) -> String { name("@store", isTaken) }
@@ -37,7 +37,7 @@ package struct RecordKey: Hashable, Comparable, Sendable {
         return name
     }
 
-    /// Numbers from here on are of objects that are not saved yet: greater than any saved object's.
+    /// The first number of objects that aren't saved yet; greater than the number of any saved object.
     @inlinable
     package static var firstTemporaryNumber: UInt64 { 1 << 47 }
 
@@ -49,7 +49,7 @@ package struct RecordKey: Hashable, Comparable, Sendable {
 }
 
 extension RecordKey: CustomStringConvertible {
-    /// #17, or new 17 before it is saved.
+    /// #17, or new 17 before the object is saved.
     @usableFromInline
     package var description: String {
         isTemporary ? "new \(number - RecordKey.firstTemporaryNumber)" : "#\(number)"

@@ -1,7 +1,7 @@
 internal import FetchIndexPlatform
 internal import FetchIndexValues
 
-/// An entity while it is read.
+/// An entity that is being decoded.
 struct StoredEntity {
     let name: String
     var superentity: String?

@@ -1,5 +1,5 @@
 extension EntityMigration {
-    /// Throws when a name in a derivation that stays would mean another attribute than before.
+    /// Throws if a name in a derivation that stays would mean another attribute than before.
     func requireDerivations() throws {
         let kept = slots.filter { new in
             !new.isRemoved && new.attribute.derivation != nil

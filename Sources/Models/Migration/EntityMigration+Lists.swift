@@ -1,4 +1,4 @@
-/// Attributes that are unique together, and indexes.
+/// Migrates lists of attributes that are unique together, and indexes.
 extension EntityMigration {
     mutating func replaceInLists(_ slot: Int, by other: Int) {
         for index in uniqueLists.indices {
@@ -17,7 +17,7 @@ extension EntityMigration {
         for index in uniqueLists.indices where uniqueLists[index].contains(slot) { uniqueLists[index] = [] }
     }
 
-    /// The slot of an attribute, or of a to-one relationship whose links are in the records.
+    /// The slot of an attribute, or of a to-one relationship whose links are in the records; nil for other names.
     private func keySlot(_ name: String) -> Int? {
         if let slot = liveSlot(named: name) { return slot }
         guard case .reference(let slot, _) = liveRelationship(named: name).map({ relationships[$0].storage }) else {
@@ -39,7 +39,7 @@ extension EntityMigration {
     mutating func matchUniqueLists() throws {
         let wanted = try given.uniqueAttributes.map { names in Set(try names.map(requireKeySlot)) }
         for (index, list) in uniqueLists.enumerated() where !list.isEmpty && !wanted.contains(Set(list)) {
-            // A program that does not declare all of the attributes knows nothing of the list.
+            // A program that doesn't declare all of the attributes doesn't know the list.
             let names = list.map { slots[$0].attribute.name }
             guard names.allSatisfy(isDeclared) else { continue }
             steps.append(step(.removeUniqueness(names), .pass, "its unique keys are deleted"))
@@ -54,7 +54,7 @@ extension EntityMigration {
 
     // MARK: Indexes
 
-    /// The keys of an index, by names of now; nil when an attribute is missing.
+    /// The keys of an index, by current names; nil if an attribute is missing.
     private func keys(of index: Index) -> [IndexKey]? {
         let keys = index.keys.compactMap { key in
             keySlot(key.attribute).map { IndexKey(slot: $0, isDescending: key.isDescending) }

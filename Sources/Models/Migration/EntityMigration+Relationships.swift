@@ -1,12 +1,13 @@
 internal import FetchIndexValues
 
-/// Relationships.
+/// Migrates relationships.
 extension EntityMigration {
     func liveRelationship(named name: String) -> Int? {
         relationships.firstIndex { !$0.isRemoved && $0.description.name == name }
     }
 
-    /// Each relationship that is declared gets its place; `storage` says where the links of a new one are.
+    /// Matches each declared relationship with a stored one, or adds it; `storage` decides where the links of a new one
+    /// are.
     mutating func matchRelationships(_ storage: (RelationshipDescription) -> NewStorage) throws {
         let present = Set(given.relationships.map(\.name)).intersection(old.relationships.map(\.name))
         for relationship in given.relationships {
@@ -99,7 +100,8 @@ extension EntityMigration {
         }
     }
 
-    /// The links are deleted: those of to-one relationships with the keys that lead to their holders.
+    /// Removes a relationship. A pass deletes its links, and for a to-one relationship the keys that lead to their
+    /// holders.
     mutating func removeRelationship(_ index: Int) {
         if case .reference(let slot, _) = relationships[index].storage { removeFromLists(slot) }
         steps.append(
@@ -113,7 +115,7 @@ extension EntityMigration {
     }
 }
 
-/// Where the links of a relationship are to be that an entity gets.
+/// The place for the links of a relationship that an entity gets.
 enum NewStorage: Equatable {
     case reference
     case inverse
@@ -128,7 +130,7 @@ enum NewStorage: Equatable {
     }
 }
 
-/// The entities of the many-to-many relationships that a model adds to a stored one.
+/// The join entities of the many-to-many relationships that a model adds to a stored one.
 struct NewJoins {
     private let stored: Model
     private let given: Model
@@ -137,7 +139,7 @@ struct NewJoins {
     private var numbers: [String: Int] = [:]
     private(set) var entities: [Entity] = []
 
-    /// Their numbers follow those of the other new entities.
+    /// The numbers of join entities follow those of the other new entities.
     init(from stored: Model, to given: Model) {
         (self.stored, self.given) = (stored, given)
         taken = Set((stored.entities + given.entities).map(\.name))
@@ -146,12 +148,12 @@ struct NewJoins {
             + given.entities.filter { !$0.isDropped && stored.entity(named: $0.name) == nil }.count
     }
 
-    /// Where the links of a new relationship are to be; those of one that is inherited are where the superentity's are.
+    /// The place for the links of a new relationship; an inherited one has them where the superentity has.
     mutating func storage(
         of relationship: RelationshipDescription, in entity: Entity, inheritedFrom parent: Entity?
     ) -> NewStorage {
         if let inherited = parent?.relationship(named: relationship.name) { return NewStorage(inherited.storage) }
-        // The other side may be there: then this one takes the place of another.
+        // The other side may be stored already: then this side must fit it.
         let declared = given.entity(named: relationship.destination)?.relationship(named: relationship.inverse)
         let destination = stored.entity(named: relationship.destination)
         let other =

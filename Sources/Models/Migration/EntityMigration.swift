@@ -1,8 +1,8 @@
 package import FetchIndexValues
 
-/// How the records of an entity of a store become those of a given declaration.
+/// The migration of an entity of a store, and of its records, to a given declaration.
 package struct EntityMigration: Sendable {
-    /// A value that a pass moves to a new slot, as another type.
+    /// A value that a pass moves to a new slot, converted if the type is another one.
     package struct Conversion: Sendable {
         package let from: Int
         package let to: Int
@@ -14,7 +14,7 @@ package struct EntityMigration: Sendable {
     package let old: Entity
     package var new: Entity { makeEntity() }
     package private(set) var conversions: [Conversion] = []
-    /// Slots of values that must not be null any more, with the values that replace null; null: none does.
+    /// Slots whose values must not be null any more, with the values that replace null; a null value replaces nothing.
     package internal(set) var required: [(slot: Int, replacement: Value)] = []
 
     let given: Entity
@@ -25,17 +25,17 @@ package struct EntityMigration: Sendable {
     private let hasClosure: Bool
     private let isDemanded: Bool
     private var isEmptyOfObjects = false
-    /// Whether derived values are to be computed.
+    /// Whether derived values must be computed.
     private var computesValues = false
-    /// Whether the store has not followed the declaration before.
+    /// Whether the store has never followed the declaration.
     private var isUnknown = false
 
-    /// Of a new entity.
+    /// Adds a new entity.
     init(adding given: Entity, _ storage: (RelationshipDescription) -> NewStorage) throws {
         (number, old, self.given, hasClosure, isDemanded) = (nil, Entity.dropped, given, false, false)
         slots = given.slots
         (uniqueLists, indexKeys, relationships) = ([], [], [])
-        // Of a model that comes from another store.
+        // A model from another store has slots for relationships.
         for slot in given.relationshipSlots { slots[slot].isRemoved = true }
         try matchRelationships(storage)
         try matchUniqueLists()
@@ -43,29 +43,30 @@ package struct EntityMigration: Sendable {
         steps = [step(.addEntity, .free, "there are no objects of it yet")]
     }
 
-    /// Of the entity of a new many-to-many relationship.
+    /// Adds the join entity of a new many-to-many relationship.
     init(adding join: Entity) {
         (number, old, given, hasClosure, isDemanded) = (nil, Entity.dropped, join, false, false)
         (slots, uniqueLists, indexKeys) = (join.slots, [], [])
         relationships = join.storedRelationships
     }
 
-    /// Of a new subentity of one that has indexes: these get its objects.
+    /// Makes a pass rebuild the indexes of a superentity, with the objects of this new subentity.
     mutating func rebuildIndexes(of superentity: String) {
         steps = [step(.addEntity, .pass, "the indexes of \(superentity) are built again, for the objects of both")]
     }
 
-    /// Of one whose hierarchy gets other unique keys.
+    /// Makes a pass write the unique keys again, because the hierarchy gets other ones.
     mutating func renewKeys() {
         guard let first = steps.first, !steps.contains(where: { $0.verdict != .free }) else { return }
         steps[0] = step(first.change, .pass, "the unique keys of its hierarchy are written again")
     }
 
-    /// Of a stored entity. Unless it is demanded, nothing changes when the store has followed the declaration before: then an
-    /// older program, or one of several, opens the store. Throws `ModelError.mismatch` when what that program needs is gone.
+    /// Migrates a stored entity. Unless the migration is demanded, nothing changes if the store has followed the
+    /// declaration before: then an older program, or one of several, opens the store. Throws `StoreError.modelMismatch`
+    /// if something that this program needs is gone.
     ///
-    /// `hasClosure`: whether a closure gives values. An attribute whose values a pass changes gets a new slot, so that caches,
-    /// unique keys and older records of it are not mistaken for those of the new values.
+    /// `hasClosure` tells whether a closure gives values. An attribute whose values a pass changes gets a new slot, so
+    /// that caches, unique keys and older records of the attribute aren't mistaken for those of the new values.
     init(
         of stored: Entity, number: Int, to given: Entity, isDemanded: Bool, hasClosure: Bool,
         _ storage: (RelationshipDescription) -> NewStorage
@@ -76,7 +77,7 @@ package struct EntityMigration: Sendable {
         uniqueLists = stored.uniqueLists
         indexKeys = stored.indexKeys
         relationships = stored.storedRelationships
-        // A program may declare a subentity alone.
+        // A program may declare a subentity without its superentity.
         if let wanted = given.superentity, wanted != stored.superentity {
             throw mismatch(
                 "it is \(stored.superentity.map { "a subentity of \($0)" } ?? "an entity of its own") in the store, and a "
@@ -88,7 +89,7 @@ package struct EntityMigration: Sendable {
             return
         }
         for name in given.removedAttributes { remove(name) }
-        // A name that is there wins over one that an attribute had.
+        // A current name takes precedence over a former one.
         let present = Set(given.attributes.map(\.name)).intersection(stored.attributes.map(\.name))
         for attribute in given.attributes { try add(attribute, present: present) }
         try matchRelationships(storage)
@@ -103,10 +104,10 @@ package struct EntityMigration: Sendable {
         isUnknown = !isKnown
     }
 
-    /// Whether the stored entity stays as it is, and has followed the declaration before.
+    /// Whether nothing changes: the stored entity stays as it is, and has followed the declaration before.
     package var isEmpty: Bool { steps.isEmpty && !isUnknown }
 
-    /// The same for an entity without objects: everything is free.
+    /// The migration of an entity without objects, in which every step is free.
     package var withoutObjects: EntityMigration {
         var migration = self
         migration.steps = steps.map { step($0.change, .free, "there are no objects of it") }
@@ -119,7 +120,7 @@ package struct EntityMigration: Sendable {
         number != nil && !isEmptyOfObjects && (rewritesRecords || steps.contains { $0.verdict != .free })
     }
 
-    /// Whether records get other bytes.
+    /// Whether a pass writes records with other bytes.
     package var rewritesRecords: Bool {
         !isEmptyOfObjects && (hasClosure && !steps.isEmpty || !conversions.isEmpty || computesValues)
     }
@@ -156,7 +157,8 @@ package struct EntityMigration: Sendable {
         insert(attribute)
     }
 
-    /// A pass that rewrites records computes derived values, which may become others: they get new slots, as converted ones do.
+    /// Gives derived attributes new slots, as converted ones get: a pass that rewrites records computes derived values,
+    /// which may change.
     private mutating func renewDerivedAttributes() {
         for slot in old.slots.indices where !slots[slot].isRemoved && slots[slot].attribute.derivation != nil {
             let new = slots.count

@@ -14,8 +14,8 @@ extension Entity {
 }
 
 extension Model {
-    /// What leads from this stored model to a given one, entity by entity; entities without a change are left out. Throws
-    /// `ModelError.mismatch` when something that the given model needs is gone.
+    /// The migrations from this stored model to a given one, without entities that don't change. Throws
+    /// `StoreError.modelMismatch` if something that the given model needs is gone.
     package func migrations(
         to given: Model, isDemanded: Bool, hasClosure: Bool
     ) throws -> [EntityMigration] {
@@ -42,8 +42,8 @@ extension Model {
 
     private func superentity(of entity: Entity) -> Entity? { entity.superentity.flatMap { self.entity(named: $0) } }
 
-    /// A constraint that moves into a superentity, or out of it, needs a pass also where no entity has another constraint than
-    /// before: its keys begin with another number.
+    /// Renews the keys of constraints that move into or out of a superentity. This needs a pass even if each entity has
+    /// the same constraints as before: the keys begin with another number.
     private func withRenewedKeys(_ migrations: [EntityMigration], to next: Model) -> [EntityMigration] {
         if !next.hasHierarchies { return migrations }
         let (before, after) = (withKeyOwners(), next.withKeyOwners())
@@ -58,7 +58,8 @@ extension Model {
         }
     }
 
-    /// Of an entity that is not among the stored ones, which come first. The superentity in the store may have attributes that the given model does not declare.
+    /// The migration that adds an entity; `stored` is the number of stored entities, which come first. The superentity
+    /// in the store may have attributes that the given model doesn't declare.
     private func migration(
         adding entity: Entity, stored: Int, _ joins: inout NewJoins
     ) throws -> EntityMigration {
@@ -74,7 +75,7 @@ extension Model {
         return migration
     }
 
-    /// Throws when a change of an entity would leave a subentity behind that the given model does not have.
+    /// Throws if a change of an entity would leave a subentity behind that the given model lacks.
     private func requireSubentities(of number: Int, in given: Model, _ migration: EntityMigration) throws {
         let changesAttributes = migration.steps.contains {
             switch $0.change {

@@ -1,9 +1,9 @@
 public import FetchIndexValues
 
-/// Every change that leads from the model of a store to another model.
+/// The changes that lead from the model of a store to another model.
 ///
-/// Attributes are matched by name. An attribute that only the store has stays: a program need not declare what others keep.
-/// It is removed where the entity says so (``Entity/removedAttributes``).
+/// Attributes are matched by name. An attribute that only the store has stays: a program need not declare what others
+/// use. It's removed if the entity says so (``Entity/removedAttributes``).
 public struct ModelDifference: Hashable, Sendable {
     public enum Change: Hashable, Sendable {
         case addEntity
@@ -15,7 +15,7 @@ public struct ModelDifference: Hashable, Sendable {
         case makeRequired(String)
         case addUniqueness([String])
         case removeUniqueness([String])
-        /// Nil: the value is set from then on.
+        /// `to` is nil if the attribute's value is set from then on.
         case changeDerivation(of: String, to: String?)
         case addIndex(Index)
         case removeIndex(Index)
@@ -23,17 +23,17 @@ public struct ModelDifference: Hashable, Sendable {
         case addRelationship(String, to: String, isToMany: Bool)
         case renameRelationship(from: String, to: String)
         case removeRelationship(String)
-        /// Its delete rule, its counts, or whether it is ordered.
+        /// A change of the delete rule, of the counts, or of whether the relationship is ordered.
         case changeRelationship(String)
     }
 
-    /// What a change costs.
+    /// The cost of a change.
     public enum Verdict: String, Comparable, Sendable {
         /// O(1): no record is touched.
         case free
         /// A pass over the records of the entity, O(n log n), in one transaction.
         case pass
-        /// Objects need values that the models do not give: a closure must decide.
+        /// Objects need values that the models don't give: a closure must decide.
         case decision
 
         public static func < (left: Verdict, right: Verdict) -> Bool { left.rank < right.rank }
@@ -51,14 +51,14 @@ public struct ModelDifference: Hashable, Sendable {
         public let entity: String
         public let change: Change
         public let verdict: Verdict
-        /// Why the verdict is so, in one sentence.
+        /// The reason for the verdict, in one sentence.
         public let reason: String
     }
 
-    /// By entity, in the order in which they are made.
+    /// The steps by entity, in the order in which they are made.
     public internal(set) var steps: [Step] = []
 
-    /// That of the most expensive step; free when there is none.
+    /// The verdict of the most expensive step; free without steps.
     public var verdict: Verdict { steps.map(\.verdict).max() ?? .free }
 
     public var isEmpty: Bool { steps.isEmpty }

@@ -1,8 +1,8 @@
 internal import Synchronization
 
-/// How the objects of a stored entity are linked with others, with all names resolved.
+/// The links between the objects of a stored entity and others, with all names resolved.
 package final class EntityLinks: Sendable {
-    /// Names all links of a relationship in keys: the topmost entity that has the relationship, and its slot there.
+    /// Names all links of a relationship in keys, by the topmost entity that has the relationship and its slot there.
     package struct Name: Hashable, Sendable {
         package let entity: Int
         package let slot: Int
@@ -17,15 +17,16 @@ package final class EntityLinks: Sendable {
         package let name: Name
         package let relationship: String
         package let isOptional: Bool
-        /// Whether an object has no more than one link of the kind: the inverse is a to-one relationship, too.
+        /// Whether an object has at most one link of this kind: the inverse is a to-one relationship, too.
         package let isUnique: Bool
-        /// The entities whose objects it may lead to.
+        /// The entities of the objects that the reference may lead to.
         package let destinations: Set<Int>
-        /// Of a many-to-many relationship, the slot of the other side: links are sorted by it, and no two are the same.
+        /// In a many-to-many relationship, the slot of the other side: links are sorted by it, and no two are equal.
+        /// Nil in others.
         package let other: Int?
-        /// Whether it may lead to an object that is no more.
+        /// Whether the reference may lead to a deleted object.
         package let mayDangle: Bool
-        /// What the deletion of an object of this entity does to the one that it leads to.
+        /// What deleting an object of this entity does to the object that the reference leads to.
         package let rule: DeleteRule
     }
 
@@ -33,7 +34,7 @@ package final class EntityLinks: Sendable {
     package struct Incoming: Sendable {
         package let name: Name
         package let rule: DeleteRule
-        /// The relationship of this entity that the links are, if any.
+        /// The relationship of this entity that these links make, if any.
         package let relationship: String?
         /// Whether the holders are links of a many-to-many relationship.
         package let isJoin: Bool
@@ -42,7 +43,7 @@ package final class EntityLinks: Sendable {
     package let references: [Reference]
     package let incoming: [Incoming]
 
-    /// Paths that begin at the entity's objects, by their names.
+    /// Cached paths that begin at the entity's objects, by their names.
     private let paths = Mutex<[[String]: RelatedPath]>([:])
     private static let mostPaths = 1000
 
@@ -59,12 +60,12 @@ package final class EntityLinks: Sendable {
 
     package func reference(at slot: Int) -> Reference? { references.first { $0.slot == slot } }
 
-    /// Whether no object of the entity is ever linked.
+    /// Whether objects of the entity are never linked.
     var isEmpty: Bool { references.isEmpty && incoming.isEmpty }
 }
 
 extension Model {
-    /// Whether an entity has relationships.
+    /// Whether any entity has relationships.
     package var hasRelationships: Bool { entities.contains { !$0.storedRelationships.isEmpty } }
 
     /// The entities with their links. O(relationships x entities).

@@ -1,5 +1,5 @@
 extension Model {
-    /// The present form of a dotted path that has the names which its parts had first; nil for what is no path from an entity.
+    /// The current form of a dotted path of permanent names; nil if it isn't a path from the entity.
     package func currentName(ofPath name: String, from entity: Entity) -> String? {
         let names = name.pathNames
         var current: [String] = []
@@ -35,6 +35,6 @@ extension StoredRelationship {
 }
 
 extension String {
-    /// The names of a key path: those that dots separate.
+    /// The names of a key path, which dots separate.
     package var pathNames: [String] { split(separator: ".", omittingEmptySubsequences: false).map(String.init) }
 }

@@ -1,15 +1,15 @@
 extension Model {
-    /// How the links of a relationship are stored, where a model declares it.
+    /// How the links of a declared relationship are stored.
     enum RelationshipKind: Equatable {
         case reference
         case inverse
-        /// `isFirst`: whether the side names the entity of the links, and is its reference 0.
+        /// `isFirst` tells whether this side names the join entity, and is its reference 0.
         case join(isFirst: Bool)
     }
 
     func kind(of relationship: RelationshipDescription, in entity: Entity) -> RelationshipKind {
         guard let inverse = inverse(of: relationship) else { return .reference }
-        // The side of the topmost entity: subentities inherit what it is.
+        // Compares the sides by their topmost entities, so that subentities inherit the result.
         let own = (relationship.name, inverse.destination)
         let other = (inverse.name, relationship.destination)
         let isFirst = (own.1, own.0) < (other.1, other.0)

@@ -1,64 +1,65 @@
 package import FetchIndexValues
 
-/// A key path that leads from an entity's objects through relationships: to an attribute, or to objects. Without any relationship it
-/// leads to the object itself, or to the name of its entity.
+/// A key path that leads from an entity's objects through relationships to an attribute or to objects. Without
+/// relationships it leads to the object itself, or to the name of its entity.
 ///
 /// Each step depends on the entity of the object where it begins: a subentity has other slots than its superentity.
 package struct RelatedPath: Sendable {
-    /// The name that stands for the key of an object at the end of a path.
+    /// The name for the key of an object at the end of a path.
     package static let keyName = "self"
-    /// The name that stands for the name of an object's entity, where the entity has no attribute or relationship of it.
+    /// The name for the name of an object's entity, unless the entity has an attribute or a relationship called so.
     package static let entityName = "entity"
 
-    /// A relationship on the way.
+    /// A relationship on the path.
     package struct Step: Sendable {
         package enum Kind: Sendable {
             /// The record of the object refers to the next one.
             case reference
-            /// The next objects are those whose records refer to the object.
+            /// The next objects are the holders, whose records refer to the object.
             case holders
-            /// The next objects are those to which links of the object lead, by their reference of this name.
+            /// The next objects are those that the object's links lead to, by their reference of this name.
             case links(next: EntityLinks.Name)
         }
 
         package let kind: Kind
-        /// Of the references: for `links`, of those to the objects where the step begins.
+        /// The name of the references; for `links`, of those to the objects where the step begins.
         package let name: EntityLinks.Name
-        /// The slots of the references, by the entity of the record that holds them.
+        /// The slots of the references, by the entity of the records that have them.
         package let slots: [Int: Int]
-        /// The entities of the objects where it ends.
+        /// The entities of the objects where the step ends.
         package let to: Set<Int>
     }
 
-    /// Where the attribute is that the path ends with.
+    /// The place of the attribute that the path ends with.
     package struct End: Sendable {
         package let slot: Int
-        /// Of the entity.
+        /// The entity's `missingValues`.
         package let missingValues: [UInt8]
     }
 
     package let steps: [Step]
     /// The entity that the last relationship leads to; its subentities are among `steps.last.to`.
     package let destination: Int
-    /// The attribute, by entity; nil: the path ends with objects.
+    /// The place of the attribute, by entity; nil if the path ends with objects.
     package let ends: [Int: End]?
     /// The type of the attribute; nil for objects.
     package let type: ValueType?
     package let isToMany: Bool
-    /// Whether objects at its end are given by their keys alone.
+    /// Whether the path gives only the keys of the objects at its end.
     package let givesKeys: Bool
-    /// Whether it gives the names of the entities of the objects at its end.
+    /// Whether the path gives the names of the entities of the objects at its end.
     package let givesEntities: Bool
-    /// How many of the names it takes.
+    /// The number of names that the path takes.
     package let nameCount: Int
-    /// The names with those that the parts had first.
+    /// The names of the path, with permanent names for those of its parts.
     package let permanentNames: [String]
-    /// Whether `permanentNames` are other names than those that the path was made of.
+    /// Whether `permanentNames` differ from the names that the path was made of.
     package let isRenamed: Bool
-    /// The slots of other records that shape what the path leads to, by entity; none where it matters only whether they are there.
+    /// The slots of other records on which the path's result depends, by entity; an empty set if only the existence of
+    /// records matters.
     package let reads: [Int: Set<Int>]
 
-    /// As `init`. A path that was asked for before in the same stored model is not made again: O(names).
+    /// Like `init`, with a cache: a path that was made before in the same stored model costs O(names).
     package static func following(_ names: [String], from entity: Int, in model: Model) throws -> RelatedPath? {
         guard let links = model.entities[entity].links else { return try RelatedPath(names, from: entity, in: model) }
         if let known = links.knownPath(names) { return known }
@@ -67,7 +68,7 @@ package struct RelatedPath: Sendable {
         return path
     }
 
-    /// Nil when the names do not begin with a relationship of the entity, or with a name that stands for the object. Throws
+    /// Returns nil if the names begin neither with a relationship of the entity nor with a name for the object. Throws
     /// `unknownAttribute` for names that lead nowhere.
     private init?(_ names: [String], from entity: Int, in model: Model) throws {
         var builder = Builder(entity, model)
@@ -79,7 +80,7 @@ package struct RelatedPath: Sendable {
         givesEntities = last == Self.entityName && !isAttribute
         if next == 0 && !givesKeys && !givesEntities { return nil }
         if givesKeys || givesEntities {
-            // Objects are as good as their keys.
+            // Behind a relationship `self` adds nothing: objects are as good as their keys.
             if next == 0 || givesEntities { builder.permanentNames.append(names[next]) }
             next += 1
         } else if next < names.count {
@@ -98,7 +99,7 @@ package struct RelatedPath: Sendable {
 
     private struct Builder {
         private let model: Model
-        /// The entity that the names so far lead to, and its subentities.
+        /// The entity that the names so far lead to; `entities` has its subentities, too.
         private(set) var entity: Int
         private var entities: [Int]
         var steps: [Step] = []
@@ -114,7 +115,7 @@ package struct RelatedPath: Sendable {
             entities = [entity]
         }
 
-        /// Returns false when the entity has no relationship of that name.
+        /// Follows a relationship; returns false if the entity has none of that name.
         mutating func follow(_ name: String) throws -> Bool {
             guard let relationship = model.entities[entity].relationship(named: name) else { return false }
             let destination = try model.number(of: relationship.description.destination)
@@ -122,7 +123,7 @@ package struct RelatedPath: Sendable {
             guard let step = step(relationship, to: Set(next)) else {
                 throw model.entities[entity].unknownAttribute(name)
             }
-            // What comes behind objects depends on whether they are there. A key path's last reference does not.
+            // What follows objects depends on whether they exist. A key path's last reference doesn't.
             for entity in steps.last?.to ?? [] { reads[entity, default: []].formUnion([]) }
             note(step)
             steps.append(step)
@@ -162,7 +163,7 @@ package struct RelatedPath: Sendable {
             }
         }
 
-        /// The first record of a path is that of the row itself.
+        /// Notes the slots that a step reads. The first record of a path is the row's own, and isn't noted.
         private mutating func note(_ step: Step) {
             switch step.kind {
             case .reference:
@@ -173,7 +174,8 @@ package struct RelatedPath: Sendable {
             }
         }
 
-        /// The attribute that names begin with, and how many of them it takes: a name may contain dots.
+        /// Ends the path with the attribute that names begin with; returns how many names it takes, since a name may
+        /// contain dots.
         mutating func end(_ names: ArraySlice<String>) throws -> Int {
             for count in stride(from: names.count, through: 1, by: -1) {
                 let name = names.prefix(count).joined(separator: ".")

@@ -1,10 +1,10 @@
-/// What becomes of related objects when an object is deleted.
+/// What happens to related objects when an object is deleted.
 public enum DeleteRule: UInt8, Hashable, Sendable {
-    /// They are related to it no longer.
+    /// They aren't related to the object any more.
     case nullify
     /// They are deleted too, by their own rules.
     case cascade
-    /// The object is not deleted while it has any: the save throws `ValidationError`.
+    /// The object can't be deleted while it has any: the save throws `ValidationError`.
     case deny
     /// Nothing: a to-one relationship to it reads as nil from then on. Links of a many-to-many relationship are deleted.
     case noAction
@@ -12,11 +12,11 @@ public enum DeleteRule: UInt8, Hashable, Sendable {
 
 /// A named relation of an entity's objects to objects of an entity.
 ///
-/// Its inverse is the same fact seen from the other side: a book has an author exactly when the author's books have it. Each of
-/// the two names the other. A to-one relationship may do without; a to-many relationship needs one.
+/// Its inverse is the same fact seen from the other side: a book has an author exactly when the author's books have the
+/// book. Each of the two names the other. A to-one relationship may lack an inverse; a to-many relationship needs one.
 public struct RelationshipDescription: Hashable, Sendable {
     public let name: String
-    /// The name of the entity whose objects, or its subentities', are related.
+    /// The name of the entity whose objects, including those of its subentities, are related.
     public let destination: String
     /// The name of the destination's relationship that is the other side of this one.
     public let inverse: String?
@@ -26,14 +26,15 @@ public struct RelationshipDescription: Hashable, Sendable {
     /// Whether a to-one relationship may be nil.
     public let isOptional: Bool
     public let deleteRule: DeleteRule
-    /// The least number of objects that a to-many relationship has when it is saved.
+    /// The minimum number of objects that a to-many relationship has when it is saved.
     public let minCount: Int
-    /// The greatest number; 0: any.
+    /// The maximum number; 0 means any number.
     public let maxCount: Int
-    /// The name that the relationship had in an older model: adding it to a store that has one of that name renames the stored one.
+    /// The relationship's name in an older model: adding the relationship to a store that has one of that name renames
+    /// the stored one.
     public let renamedFrom: String?
 
-    /// A relation to one object, or to none where it is optional.
+    /// A relation to one object, or to none if it's optional.
     public init(
         _ name: String, toOne destination: String, inverse: String? = nil, isOptional: Bool = true,
         deleteRule: DeleteRule = .nullify, renamedFrom: String? = nil
@@ -62,7 +63,7 @@ public struct RelationshipDescription: Hashable, Sendable {
         (isToMany, isOrdered, isOptional) = (true, ordered, true)
     }
 
-    /// Under another name, without an older one.
+    /// The relationship under another name, and without `renamedFrom`.
     func named(_ name: String, inverse: String?) -> RelationshipDescription {
         isToMany
             ? RelationshipDescription(

@@ -1,22 +1,22 @@
 /// A relationship of a stored entity.
 package struct StoredRelationship: Hashable, Sendable {
-    /// Where the links of a relationship are.
+    /// The place of a relationship's links.
     package enum Storage: Hashable, Sendable {
-        /// In the records of the entity: a slot with the key of the related object, and one with the position that the object has among
-        /// those of the inverse relationship.
+        /// In the records of the entity: one slot has the key of the related object, another one the position that the
+        /// object has among the objects of the inverse relationship.
         case reference(slot: Int, position: Int)
         /// In the records of the destination, as its inverse relationship.
         case inverse
-        /// Many-to-many: in the records of an entity of its own, which has one for each link. Its references 0 and 1 are the two
-        /// sides; `side` is the reference to objects of this entity.
+        /// Many-to-many: in the records of a join entity, one for each link. Its references 0 and 1 are the two sides;
+        /// `side` is the reference to objects of this entity.
         case join(entity: Int, side: Int)
     }
 
-    /// With its newest name.
+    /// The relationship, with its newest name.
     package var description: RelationshipDescription
-    /// Its name in the requests of caches: the first that it had, unless another's was the same.
+    /// The relationship's name in the requests of caches: its first name, unless another relationship had the same.
     package var permanentName: String
-    /// The names that it had. Requests and older programs may use them as long as nothing else has them.
+    /// The relationship's former names. Requests and older programs may use them as long as nothing else has them.
     package var formerNames: [String] = []
     package var isRemoved = false
     package let storage: Storage
@@ -28,7 +28,7 @@ package struct StoredRelationship: Hashable, Sendable {
     }
 }
 
-/// What a slot of a record has.
+/// The content of a record's slot.
 package enum SlotRole: UInt8, Sendable {
     case attribute
     /// The key of a related object, as an integer.

@@ -6,9 +6,9 @@ public import FetchIndexValues
 public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     /// There is no store at the path.
     case missing(path: String)
-    /// What is at the path is not a store; the text says why.
+    /// The path leads to something that isn't a store; the text says why.
     case notAStore(path: String, String)
-    /// The system refuses access to what is at the path; the text says why.
+    /// The system refuses access to the path; the text says why.
     case inaccessible(path: String, String)
     case newerFormat(found: Int, supported: Int)
     case olderFormat(found: Int, supported: Int)
@@ -20,15 +20,15 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     case unknownAttribute(entity: String, attribute: String, near: NearName = NearName())
     /// The stored entity cannot become the given one; the text says why.
     case modelMismatch(entity: String, String)
-    /// Objects stand in the way of a migration; the text says why, and the first ones are named.
+    /// Objects prevent a migration; the text says why, and the first objects are named.
     case cannotMigrate(entity: String, attribute: String, String, objects: [ObjectID])
     case invalidModel(String)
-    /// The entity has no objects of its own: those of its subentities can be inserted.
+    /// The entity is abstract: insert objects of its subentities.
     case abstractEntity(String)
     case invalidValue(entity: String, attribute: String, String)
     /// Another object has this value of a unique attribute.
     case notUnique(entity: String, attribute: String, value: String)
-    /// An object is not deleted while others are linked to it: its relationship has the rule ``DeleteRule/deny``.
+    /// An object can't be deleted while others are linked to it: its relationship has the rule ``DeleteRule/deny``.
     case deletionDenied(object: String, relationship: String, by: String)
     /// A unique value is stored as a key of LMDB, which has at most 511 bytes.
     case uniqueValueTooLong(entity: String, attribute: String)
@@ -36,7 +36,7 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The change log was trimmed and no longer holds the changes after this commit.
     case logTooShort(commit: UInt64)
     /// The disk is full or fails, so that nothing of a transaction was saved; the text is the system's. The store is
-    /// unchanged, and usable when there is room again.
+    /// unchanged, and usable when the disk has room again.
     case notSaved(String)
     /// The disk failed in the last step of a commit, the one write that LMDB cannot take back. The transaction was saved
     /// whole or not at all, which shows when the store is opened again: once this process has released its containers
@@ -49,15 +49,16 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     case writerBusy
     /// The URL of a store is not a file URL.
     case notAFileURL(String)
-    /// A transaction is used on another thread than the one that began it.
+    /// A transaction is used on another thread than that which began it.
     case wrongThread
-    /// The thread has a write transaction of the store open already: waiting for it would be a deadlock.
+    /// The thread already has a write transaction of the store open: waiting for it would be a deadlock.
     case wouldWaitForItself
     /// A cache's name has 1 to 511 bytes of UTF-8, and is not that of an index.
     case invalidCacheName(String)
     /// No cache has the name.
     case unknownCache(String, near: NearName = NearName())
-    /// The cache of this name is of another request, and is locked or must not be replaced; or it was to be deleted, and is locked.
+    /// The cache of this name belongs to another request, and is locked or must not be replaced; or it was to be
+    /// deleted, and is locked.
     case cacheLocked(String)
     /// The store can neither be read nor written now, for example because LMDB's reader table is full; the text says why.
     case unavailable(String)
@@ -119,13 +120,13 @@ extension StoreError: DamageReporting {
 }
 
 extension ByteReader {
-    /// Throws `StoreError.corrupted` when bytes are not what they must be. `subject` names what is read.
+    /// Reads bytes; throws `StoreError.corrupted` if they aren't what they must be. `subject` names what is read.
     @_lifetime(copy bytes)
     package init(_ bytes: RawSpan, _ subject: @escaping @autoclosure () -> String) {
         self.init(bytes, subject: subject) { StoreError.corrupted($0) }
     }
 
-    /// As above, for bytes that end with their checksum, mixed with another one.
+    /// Reads bytes that end with their checksum, mixed with another one; throws like the reader above.
     @_lifetime(copy bytes)
     package init(
         checked bytes: RawSpan, with other: UInt32 = 0, _ subject: @escaping @autoclosure () -> String
@@ -135,7 +136,7 @@ extension ByteReader {
 }
 
 extension StoreError {
-    /// Whether the values of one object are to blame.
+    /// Whether the values of one object caused the error.
     package var isOfValues: Bool {
         switch self {
         case .notUnique, .uniqueValueTooLong, .invalidValue: true
