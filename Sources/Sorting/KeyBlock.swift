@@ -1,6 +1,6 @@
 internal import FetchIndexPlatform
 
-/// Keys that are handed on together, some 256 KiB of them.
+/// Keys that are handed on together, about 256 KiB.
 package struct KeyBlock {
     private static let length = 1 << 18
 
@@ -18,7 +18,7 @@ package struct KeyBlock {
         ends.append(bytes.count)
     }
 
-    /// The block, which begins anew.
+    /// Returns the keys, and empties the block.
     package mutating func take() -> KeyBlock {
         var taken = KeyBlock()
         swap(&self, &taken)

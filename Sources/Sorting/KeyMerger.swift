@@ -2,7 +2,7 @@ internal import FetchIndexPlatform
 
 /// Merges sorted keys in memory and in runs into one sequence with a binary heap of their next keys.
 enum KeyMerger {
-    /// Where sorted keys come from, and the next of them.
+    /// A source of sorted keys, and its next key.
     final class Source {
         private enum Keys {
             case memory(UnsafeBufferPointer<KeySorter.Entry>, UnsafeRawBufferPointer)
@@ -11,7 +11,7 @@ enum KeyMerger {
 
         private let keys: Keys
         private var next = 0
-        /// Accumulates bytes that are loaded ahead, so that the compiler does not remove the loads.
+        /// Accumulates bytes that are loaded ahead, so that the compiler doesn't remove the loads.
         private var touched: UInt8 = 0
         private static let lookahead = 8
         fileprivate private(set) var key = UnsafeRawBufferPointer(start: nil, count: 0)
@@ -23,13 +23,13 @@ enum KeyMerger {
 
         init(run: SortedRun, bufferLength: Int) { keys = .run(RunReader(run, bufferLength: bufferLength)) }
 
-        /// Moves to the next key. False at the end.
+        /// Moves to the next key. Returns false at the end.
         fileprivate func advance() throws -> Bool {
             switch keys {
             case .memory(let entries, let keys):
                 guard next < entries.count else { return false }
                 key = MultikeyQuicksort.key(of: entries[next], in: keys)
-                // In sorted order, keys stand anywhere in memory: their cache misses overlap.
+                // Sorted keys are scattered in memory: loading ahead makes their cache misses overlap.
                 if next + Self.lookahead < entries.count {
                     let offset = entries[next + Self.lookahead].offset
                     touched &+= keys[offset] &+ keys[min(offset + 64, keys.count - 1)]
@@ -44,7 +44,7 @@ enum KeyMerger {
         }
     }
 
-    /// A source's next key beside it, so that comparisons do not go through references.
+    /// A source with its next key, so that comparisons don't go through references.
     private struct Head {
         var key: UnsafeRawBufferPointer
         let source: Unmanaged<Source>
@@ -52,7 +52,7 @@ enum KeyMerger {
         func isLess(than other: Head) -> Bool { key.bytes.compare(other.key.bytes) < 0 }
     }
 
-    /// Hands out the first keys of all sources in order. O(k log sources) for k keys.
+    /// Hands out the first keys of all sources together, in order. O(k log sources) for k keys.
     static func merge(_ sources: [Source], first: Int, _ body: (RawSpan) throws -> Void) throws {
         try withExtendedLifetime(sources) {
             var heap: [Head] = []
@@ -106,7 +106,7 @@ private final class RunReader {
 
     deinit { buffer.deallocate() }
 
-    /// The next key, until it is called again; nil at the end.
+    /// The next key, which is valid until the next call; nil at the end.
     func next() throws -> UnsafeRawBufferPointer? {
         let start = SortedRun.prefixLength
         guard offset + position < run.length else { return nil }
@@ -124,7 +124,7 @@ private final class RunReader {
 
     private func number(at index: Int) -> UInt32 { buffer.loadUnaligned(fromByteOffset: index, as: UInt32.self) }
 
-    /// Ensures that the buffer holds `count` bytes from the position on. False at the end of the run.
+    /// Ensures that the buffer holds `count` bytes from the position on. Returns false at the end of the run.
     private func fill(_ count: Int) throws -> Bool {
         if position + count <= filled { return true }
         offset += position

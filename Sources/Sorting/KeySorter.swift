@@ -1,9 +1,9 @@
 internal import FetchIndexPlatform
 
-/// Sorts byte keys, none of which is a prefix of another, in bounded memory: what does not fit is written to sorted runs on
-/// disk, which are merged at the end. Several sorters may be filled on threads of their own, and merged.
+/// Sorts byte keys, none of which is a prefix of another, in bounded memory: keys that don't fit are written to sorted
+/// runs on disk, which are merged at the end. Several sorters may be filled on threads of their own, and merged.
 package final class KeySorter {
-    /// A key in memory: eight of its bytes at the depth being sorted, and where its length and bytes are.
+    /// A key in memory: eight of its bytes at the depth being sorted, and the offset of its length and bytes.
     struct Entry {
         var cache: UInt64
         let offset: Int
@@ -11,18 +11,18 @@ package final class KeySorter {
 
     static let lengthSize = 4
     private static let smallestBudget = 1 << 16
-    /// So few that handing them to another thread does not pay.
+    /// For at most this many keys, handing them to another thread doesn't pay.
     private static let fewKeys = 50_000
 
     private let memoryBudget: Int
-    /// Where runs are made; nil: nowhere.
+    /// The folder for runs; nil if the sorter must not make any.
     private let folder: String?
     private var memory: KeysInMemory
     private var runFile: TemporaryFile?
     private(set) var runs: [SortedRun] = []
     private var spilledCount = 0
 
-    /// Where only the first keys are wanted, `mostWanted` of them, greater ones are dropped as they come.
+    /// If only the first `mostWanted` keys are wanted, greater ones are dropped as they come.
     package init(memoryBudget: Int, folder: String?, mostWanted: Int = .max) {
         self.memoryBudget = max(memoryBudget, Self.smallestBudget)
         self.folder = folder
@@ -31,27 +31,28 @@ package final class KeySorter {
 
     deinit { memory.removeAndFree() }
 
-    /// Without those that were dropped.
+    /// The number of keys, without dropped ones.
     package var count: Int { spilledCount + memory.entries.count }
 
-    /// Greater keys are dropped; empty: none. It becomes less from time to time while keys are appended.
+    /// Keys greater than the bound are dropped; empty without a bound. It decreases from time to time while keys are
+    /// appended.
     package var bound: [UInt8] { memory.bound }
-    /// Whether there will be a bound when more keys came than are wanted.
+    /// Whether the sorter gets a bound when it has many more keys than are wanted.
     package var isBounded: Bool { memory.isBounded }
 
-    /// How many keys were appended, also those that were dropped.
+    /// The number of keys that were appended, including dropped ones.
     package var appendedCount: Int { memory.appendedCount }
 
-    /// Counts keys beyond the bound that were not even made.
+    /// Counts keys beyond the bound as appended, though they weren't even made.
     package func countDropped(_ count: Int) { memory.countDropped(count) }
 
-    /// How many runs went to disk.
+    /// The number of runs on disk.
     package var runCount: Int { runs.count }
 
     package func append(_ key: [UInt8]) throws { try append(key.span.bytes) }
 
     package func append(_ key: RawSpan) throws {
-        // One access to a property for most keys: this is done for each row of a build.
+        // Most keys take one access to a property: this is done for each row of a build.
         if memory.append(key, within: memoryBudget) { return }
         // A process with little memory left has shorter runs.
         if memory.entries.count > 0 { try spill() }
@@ -65,9 +66,9 @@ package final class KeySorter {
         try Self.forEachSorted(of: [self], body)
     }
 
-    /// Calls the body with the keys of several sorters in one order, once; only with the first of them, if so many are
-    /// enough: O(n + k log k) for k of n in memory. Sorters that are not sorted yet are sorted on a thread each. Many keys of several
-    /// sorters are merged on another thread than this one.
+    /// Calls the body with the keys of several sorters in one order, once; only with the `first` ones, if these are
+    /// enough: O(n + k log k) for k of n keys in memory. Sorters that aren't sorted yet are sorted on a thread each.
+    /// Many keys of several sorters are merged on a second thread.
     package static func forEachSorted(
         of sorters: [KeySorter], first: Int = .max, _ body: (RawSpan) throws -> Void
     ) throws {
@@ -102,8 +103,8 @@ package final class KeySorter {
 
     private var sortedEntries: UnsafeBufferPointer<Entry> { UnsafeBufferPointer(memory.entries.elements) }
 
-    /// Sorts what is in memory, so that a merge begins at once. Where there are runs, it becomes another one: the memory is
-    /// needed for reading them.
+    /// Sorts the keys in memory, so that a merge begins at once. If the sorter has runs, these keys become another run:
+    /// reading runs needs the memory.
     package func sort(first: Int = .max) throws {
         if isSorted(first: first) { return }
         if !runs.isEmpty && memory.entries.count > 0 { return try spill(isLast: true) }
@@ -132,21 +133,21 @@ package final class KeySorter {
     }
 }
 
-/// Keys, each after its length, and where they are.
+/// Keys, each after its length, and their entries.
 private struct KeysInMemory {
     private(set) var keys = Memory<UInt8>()
     private(set) var entries = Memory<KeySorter.Entry>()
-    /// How many entries stand in their places.
+    /// The number of entries that are in their final places.
     private var sortedCount = 0
-    /// How many keys came, also those that were dropped, or removed since.
+    /// The number of keys that were appended, including ones that were dropped, or removed since.
     private(set) var appendedCount = 0
 
-    /// Beyond so many, sorting all keys costs little more.
+    /// If more keys than this are wanted, sorting all keys costs little more.
     private static let manyWanted = 50_000
     private let mostWanted: Int
-    /// When there are so many keys, all but the wanted ones are dropped.
+    /// At this number of keys, all but the wanted ones are dropped.
     private let fullCount: Int
-    /// The greatest of the keys that were kept then; empty before.
+    /// The greatest key that was kept when others were dropped; empty before that.
     private(set) var bound: [UInt8] = []
 
     init(mostWanted: Int) {
@@ -170,7 +171,7 @@ private struct KeysInMemory {
         sortedCount = 0
     }
 
-    /// False when it would take more bytes than a budget, or there is no memory.
+    /// Returns false if the keys would exceed the budget, or no memory is left.
     mutating func append(_ key: RawSpan, within budget: Int) -> Bool {
         if !bound.isEmpty && key.compare(bound.span.bytes) > 0 {
             appendedCount += 1
@@ -187,7 +188,7 @@ private struct KeysInMemory {
         return true
     }
 
-    /// O(entries).
+    /// Drops all but the first `mostWanted` keys. O(n + k log k) for k of n.
     private mutating func dropUnwanted() {
         sort(first: mostWanted)
         var kept = KeysInMemory(mostWanted: mostWanted)
@@ -205,7 +206,7 @@ private struct KeysInMemory {
 
     func isSorted(first: Int) -> Bool { sortedCount >= min(first, entries.count) }
 
-    /// The first entries, if so many are enough.
+    /// Sorts the entries, or at least the `first` ones.
     mutating func sort(first: Int) {
         if isSorted(first: first) { return }
         sortedCount = min(first, entries.count)
@@ -213,7 +214,8 @@ private struct KeysInMemory {
     }
 }
 
-/// Elements in memory that grows in place where the system can. Its owner frees it; a class would be retained for each key.
+/// Elements in memory that grows in place if the system can. The owner frees it; a class would be retained for each
+/// key.
 private struct Memory<Element: BitwiseCopyable> {
     private var start: UnsafeMutablePointer<Element>?
     private var capacity = 0
@@ -227,7 +229,7 @@ private struct Memory<Element: BitwiseCopyable> {
     var elements: UnsafeMutableBufferPointer<Element> { UnsafeMutableBufferPointer(start: start, count: count) }
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(elements) }
 
-    /// False when there is no memory.
+    /// Makes room for more elements. Returns false if no memory is left.
     mutating func reserve(_ added: Int) -> Bool {
         if count + added <= capacity { return true }
         let wanted = max(count + added, 2 * capacity, 1 << 10)
@@ -237,7 +239,7 @@ private struct Memory<Element: BitwiseCopyable> {
         return true
     }
 
-    /// There is room for it.
+    /// Appends an element, for which there must be room.
     mutating func append(_ element: Element) {
         start?[count] = element
         count += 1
@@ -247,7 +249,7 @@ private struct Memory<Element: BitwiseCopyable> {
 }
 
 extension Memory<UInt8> {
-    /// Appends a key's length and bytes. There is room for them.
+    /// Appends a key's length and bytes, for which there must be room.
     mutating func append(_ key: RawSpan) {
         guard let start else { return }
         let end = UnsafeMutableRawPointer(start + count)

@@ -1,8 +1,8 @@
 internal import FetchIndexPlatform
 
 /// Caching multikey quicksort: Bentley and Sedgewick, "Fast Algorithms for Sorting and Searching Strings" (1997), with
-/// eight bytes a step kept beside each key (Rantala's caching variant), so that keys with long common beginnings
-/// are compared without going to memory.
+/// eight bytes of each key cached in its entry (Rantala's variant), so that keys with long common prefixes are compared
+/// without going to memory.
 enum MultikeyQuicksort {
     typealias Entry = KeySorter.Entry
 
@@ -15,7 +15,7 @@ enum MultikeyQuicksort {
         return UnsafeRawBufferPointer(rebasing: arena[start..<start + Int(length)])
     }
 
-    /// Sorts keys, or only so far that the first of them stand in their places: O(n + k log k) for k of n.
+    /// Sorts keys, or only so far that the `first` ones are in their places: O(n + k log k) for k of n.
     static func sort(
         _ entries: UnsafeMutableBufferPointer<Entry>, in arena: UnsafeRawBufferPointer, first: Int = .max
     ) {
@@ -25,7 +25,7 @@ enum MultikeyQuicksort {
         sort(entries, in: arena, depth: 0, limit: limit, first: first)
     }
 
-    /// Sorts keys that are equal up to a depth, whose next bytes are in their caches.
+    /// Sorts keys that are equal up to a depth; their next bytes are in the caches.
     private static func sort(
         _ entries: UnsafeMutableBufferPointer<Entry>, in arena: UnsafeRawBufferPointer, depth: Int, limit: Int,
         first: Int
@@ -59,7 +59,7 @@ enum MultikeyQuicksort {
         UnsafeMutableBufferPointer(rebasing: entries[range])
     }
 
-    /// Fills the caches with the bytes at a depth. False when every key has ended there: then they are equal.
+    /// Fills the caches with the bytes at a depth. Returns false if all keys have ended there: then they are equal.
     @discardableResult
     private static func load(
         _ entries: UnsafeMutableBufferPointer<Entry>, in arena: UnsafeRawBufferPointer, depth: Int
@@ -84,7 +84,7 @@ enum MultikeyQuicksort {
         return cache
     }
 
-    /// The median of three, of medians of three where there are many.
+    /// The median of three entries; for many entries, the median of three such medians.
     private static func pivot(of entries: UnsafeMutableBufferPointer<Entry>) -> UInt64 {
         func median(_ a: UInt64, _ b: UInt64, _ c: UInt64) -> UInt64 { max(min(a, b), min(max(a, b), c)) }
         func near(_ index: Int, _ step: Int) -> UInt64 {
@@ -96,7 +96,7 @@ enum MultikeyQuicksort {
         return median(near(eighth, eighth / 2), near(middle, eighth), near(entries.count - eighth - 1, eighth / 2))
     }
 
-    /// Dijkstra's partition into less, equal and greater; returns where equal begins and ends.
+    /// Dijkstra's partition into less, equal and greater; returns the bounds of the equal part.
     private static func partition(
         _ entries: UnsafeMutableBufferPointer<Entry>, by pivot: UInt64
     ) -> (less: Int, equal: Int) {

@@ -1,10 +1,10 @@
 internal import FetchIndexPlatform
 
-/// Sorted keys at the end of a temporary file, or by now in the middle of it: length 4, checksum 4, bytes, one after the
-/// other. All runs of a sorter are in one file: a process may open only so many.
+/// Sorted keys in a part of a temporary file, one after the other: length 4, checksum 4, bytes. All runs of a sorter
+/// share one file, because a process may open only so many.
 final class SortedRun {
     private static let bufferLength = 1 << 20
-    /// Of an entry's length and checksum.
+    /// The length of an entry's prefix: the key's length and checksum.
     static let prefixLength = 8
 
     private let file: TemporaryFile
@@ -38,7 +38,7 @@ final class SortedRun {
         buffer.removeAll(keepingCapacity: true)
     }
 
-    /// Reads bytes at an offset in the run, as many as there are up to the buffer's size.
+    /// Reads bytes at an offset in the run, as many as it has up to the buffer's size.
     func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         let count = min(buffer.count, length - offset)
         do {

@@ -1,11 +1,11 @@
 package import FetchIndexPlatform
 
-/// Why keys cannot be sorted.
+/// The reason why keys can't be sorted.
 package enum SortingError: Error, Equatable, CustomStringConvertible {
     case noMemory
     /// A system call on a temporary file failed: most likely the disk is full.
     case fileFailed(SystemError)
-    /// What was read from a temporary file is not what was written.
+    /// The bytes read from a temporary file aren't the bytes that were written.
     case fileDamaged
 
     package var description: String {
