@@ -3,7 +3,7 @@
 #endif
 
 package enum Memory {
-    /// Gives free memory back to the system, where the allocator would keep it: for programs that run for a long time.
+    /// Returns free memory to the system, which the allocator would keep: for programs that run for a long time.
     package static func giveBack() {
         #if canImport(Glibc)
             malloc_trim(0)

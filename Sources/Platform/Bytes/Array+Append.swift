@@ -2,7 +2,7 @@ extension [UInt8] {
     @inlinable
     package init(copying bytes: RawSpan) { self = bytes.withUnsafeBytes { [UInt8]($0) } }
 
-    /// Copies two pieces, one behind the other.
+    /// Copies two spans, one behind the other.
     @inlinable
     package init(copying first: RawSpan, _ second: RawSpan) {
         if second.byteCount == 0 {
@@ -32,13 +32,13 @@ extension [UInt8] {
         Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
     }
 
-    /// Overwrites eight bytes, little endian.
+    /// Overwrites eight bytes with a number in little-endian order.
     @inlinable
     package mutating func replaceNumber(_ number: UInt64, at offset: Int) {
         withUnsafeMutableBytes { $0.storeBytes(of: number.littleEndian, toByteOffset: offset, as: UInt64.self) }
     }
 
-    /// LEB128.
+    /// Appends a number as LEB128.
     @inlinable
     package mutating func appendVarint(_ number: UInt64) {
         var rest = number
@@ -49,7 +49,7 @@ extension [UInt8] {
         append(UInt8(rest))
     }
 
-    /// The length in bytes as a varint, and UTF-8.
+    /// Appends the text's length in bytes as a varint, and its UTF-8.
     @inlinable
     package mutating func appendText(_ text: String) {
         appendVarint(UInt64(text.utf8.count))

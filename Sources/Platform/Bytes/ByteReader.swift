@@ -1,4 +1,4 @@
-/// Reads numbers and texts one after the other. Bytes that end too soon throw.
+/// Reads numbers and texts one after the other. Throws if the bytes end too soon.
 @usableFromInline
 package struct ByteReader: ~Escapable {
     @usableFromInline package let bytes: RawSpan
@@ -6,7 +6,7 @@ package struct ByteReader: ~Escapable {
     @usableFromInline let damage: (String) -> any Error
     @usableFromInline package internal(set) var offset = 0
 
-    /// `subject` names what is read, when that is wanted; `damage` makes an error of a sentence.
+    /// `subject` names what is read, for errors; `damage` makes an error of a sentence.
     @_lifetime(copy bytes)
     package init(_ bytes: RawSpan, subject: @escaping () -> String, damage: @escaping (String) -> any Error) {
         self.bytes = bytes
@@ -14,7 +14,7 @@ package struct ByteReader: ~Escapable {
         self.damage = damage
     }
 
-    /// Reads bytes that end with their checksum, mixed with another one, which must agree.
+    /// Reads bytes that end with their checksum, mixed with another one. Throws if it doesn't match.
     @_lifetime(copy bytes)
     package init(
         checked bytes: RawSpan, with other: UInt32 = 0, subject: @escaping () -> String,
@@ -39,7 +39,7 @@ package struct ByteReader: ~Escapable {
     @inlinable
     package mutating func uint64() throws -> UInt64 { try number(8) }
 
-    /// The rest as a number without its high bytes that are zero.
+    /// Reads the rest as a little-endian number whose high zero bytes were left out.
     @inlinable
     package mutating func numberToEnd() throws -> UInt64 {
         guard bytes.byteCount - offset <= 8 else { throw damage("\(subject()) is too long") }
@@ -59,7 +59,7 @@ package struct ByteReader: ~Escapable {
     @inlinable
     @inline(__always)
     package mutating func varint() throws -> UInt64 {
-        // Most have one or two bytes.
+        // Most varints have one or two bytes.
         if bytes.byteCount - offset >= 2 {
             let pair = bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt16.self).littleEndian
             if pair & 0x80 == 0 {
@@ -89,7 +89,8 @@ package struct ByteReader: ~Escapable {
         }
     }
 
-    /// A varint that counts elements: at most the number of remaining bytes, so that damage causes no huge allocation.
+    /// Reads a varint that counts elements. Throws if it exceeds the number of remaining bytes, so that damage causes
+    /// no huge allocation.
     @inlinable
     package mutating func count() throws -> Int {
         let number = try varint()
@@ -106,7 +107,7 @@ package struct ByteReader: ~Escapable {
         return text
     }
 
-    /// The range of the next bytes, which are skipped.
+    /// Skips the next bytes and returns their range.
     @inlinable
     package mutating func range(_ length: Int) throws -> Range<Int> {
         let start = try skip(length)

@@ -7,7 +7,7 @@ extension RawSpan {
         withUnsafeBytes { UInt32(truncatingIfNeeded: fi_xxh3($0.baseAddress, $0.count)) }
     }
 
-    /// XXH3-64.
+    /// The XXH3-64 hash of the bytes.
     @inlinable
     package var hash: UInt64 { withUnsafeBytes { fi_xxh3($0.baseAddress, $0.count) } }
 

@@ -1,4 +1,4 @@
-/// An error that says whether damaged stored bytes caused it.
+/// An error that tells whether damaged stored bytes caused it.
 package protocol DamageReporting: Error {
     var isDamage: Bool { get }
 }

@@ -1,8 +1,8 @@
-/// Bytes that are put together again and again in the same memory. To empty them only sets their count: what was there stays and is
-/// overwritten.
+/// Bytes that are assembled again and again in the same memory. Removing them only sets their count: the old bytes stay
+/// until they are overwritten.
 @usableFromInline
 package struct ReusedBytes {
-    /// The bytes, and behind them some that were removed.
+    /// The bytes, followed by bytes that were removed.
     @usableFromInline var storage: [UInt8] = []
     @usableFromInline var end = 0
 

@@ -3,7 +3,7 @@
 /// of a store has a descriptor below 3.
 package enum Descriptors {
     private static let firstFree: CInt = 3
-    /// Enough for a server of one machine.
+    /// The greatest limit that `raiseLimit` sets: enough for a server of one machine.
     private static let mostFiles: rlim_t = 65_536
     #if os(Linux)
         private static let duplicateClosing: CInt = 1030  // F_DUPFD_CLOEXEC, a macro that Swift does not import
@@ -11,12 +11,12 @@ package enum Descriptors {
         private static let duplicateClosing = F_DUPFD_CLOEXEC
     #endif
 
-    /// open(2), which fails with errno and gives a descriptor of 3 or more. The caller adds O_CLOEXEC to the flags.
+    /// open(2): returns a descriptor of 3 or more, or fails with errno. The caller adds O_CLOEXEC to the flags.
     package static func open(_ path: String, _ flags: CInt, _ mode: UInt16 = 0o600) -> CInt {
         raised(systemOpen(path, flags, mode_t(mode)))
     }
 
-    /// The same file under a descriptor of 3 or more; the given one is closed then. fcntl(F_DUPFD_CLOEXEC)
+    /// Duplicates a descriptor below 3 as one of 3 or more, and closes it. fcntl(F_DUPFD_CLOEXEC)
     package static func raised(_ file: CInt) -> CInt {
         guard (0..<firstFree).contains(file) else { return file }
         let raised = fcntl(file, duplicateClosing, firstFree)
@@ -30,13 +30,13 @@ package enum Descriptors {
     /// input is opened for writing and the others for reading, so that using them still fails.
     package static func openMissingStandard() {
         for file in 0..<firstFree where fcntl(file, F_GETFD) < 0 && errno == EBADF {
-            // The lowest descriptor that is closed is this one.
+            // The lowest closed descriptor is this one.
             let opened = systemOpen("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY, 0)
             if opened >= firstFree { close(opened) }
         }
     }
 
-    /// Whether a descriptor that a library opened is not a standard one.
+    /// Whether a descriptor that a library opened isn't a standard one.
     package static func isSafe(_ file: CInt) -> Bool { file >= firstFree }
 
     #if canImport(Glibc)
@@ -59,8 +59,8 @@ package enum Descriptors {
         return getrlimit(limitKind, &limits) == 0 ? Int(clamping: limits.rlim_cur) : .max
     }
 
-    /// The number of files that could be opened now, up to `most`. Takes no descriptor for it, so no other thread lacks one
-    /// meanwhile. O(most), and O(limit) where few are free.
+    /// The number of files that could be opened now, up to `most`. It opens none, so no other thread lacks a descriptor
+    /// meanwhile. O(most), or O(limit) if few are free.
     package static func free(upTo most: Int) -> Int {
         var count = 0
         var file = min(limit, Int(CInt.max)) - 1
@@ -71,14 +71,14 @@ package enum Descriptors {
         return count
     }
 
-    /// Throws unless so many files can be opened now.
+    /// Throws unless this many files can be opened now.
     package static func requireFree(_ count: Int, for purpose: String) throws(TooFewDescriptors) {
         let free = free(upTo: count)
         if free < count { throw TooFewDescriptors(purpose: purpose, needed: count, free: free, limit: limit) }
     }
 }
 
-/// The process may open too few files for something.
+/// The process has too few free descriptors for a purpose.
 package struct TooFewDescriptors: Error, CustomStringConvertible {
     let purpose: String
     let needed: Int

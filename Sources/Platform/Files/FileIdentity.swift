@@ -1,4 +1,5 @@
-/// Identifies a file by device and inode, whatever its path. No other file has the same while this one is open. stat
+/// Identifies a file by device and inode, whatever its path. No other file has the same identity while this one is
+/// open. stat
 package struct FileIdentity: Hashable, Sendable {
     private let device: UInt64
     private let number: UInt64
@@ -8,7 +9,7 @@ package struct FileIdentity: Hashable, Sendable {
         number = UInt64(truncatingIfNeeded: status.st_ino)
     }
 
-    /// Nil where there is no file. Does not follow a symbolic link. Throws when that cannot be determined.
+    /// Returns nil if the file is missing. Doesn't follow a symbolic link. Throws if that can't be determined.
     package init?(ofPath path: String) throws(SystemError) {
         var status = stat()
         if lstat(path, &status) != 0 {

@@ -1,4 +1,4 @@
-/// The most bytes that a file of this process may have: ulimit -f.
+/// The maximum size of files that this process writes: ulimit -f.
 package enum FileSizeLimit {
     /// The limit in bytes; nil if the process has none. getrlimit(RLIMIT_FSIZE)
     package static var bytes: Int? {
@@ -12,9 +12,9 @@ package enum FileSizeLimit {
         return Int(exactly: limits.rlim_cur)
     }
 
-    /// Runs a call that writes. Beyond the limit the call fails with EFBIG, and the system sends the thread SIGXFSZ, which would end the
-    /// process: unless the process handles that signal, the thread holds it back meanwhile, and takes it away. Without a limit it costs
-    /// one system call. pthread_sigmask
+    /// Runs a call that writes. Beyond the limit the call fails with EFBIG, and the system sends the thread SIGXFSZ,
+    /// which would end the process. Unless the process handles that signal, the thread blocks it during the call and
+    /// consumes it. Without a limit this costs one system call. pthread_sigmask
     package static func withoutSignal<Result, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {

@@ -1,4 +1,4 @@
-/// What is in a folder, without following symbolic links.
+/// Tells what a folder contains. Symbolic links in it aren't followed.
 package enum Folder {
     package enum FileKind: Equatable, Sendable {
         case file(length: Int)
@@ -8,7 +8,7 @@ package enum Folder {
         case other
     }
 
-    /// Nil where there is nothing. lstat
+    /// The kind of the file at a path; nil if it's missing. lstat
     package static func kind(at path: String) throws(SystemError) -> FileKind? {
         var status = stat()
         guard lstat(path, &status) == 0 else {
@@ -23,7 +23,7 @@ package enum Folder {
         }
     }
 
-    /// The names of a folder's files; nil when it is no folder, or cannot be read. readdir
+    /// The names of a folder's files; nil if the path isn't a folder, or can't be read. readdir
     package static func names(in path: String) -> [String]? {
         guard let folder = opendir(path) else { return nil }
         defer { closedir(folder) }

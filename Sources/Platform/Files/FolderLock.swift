@@ -2,7 +2,8 @@
 package struct FolderLock: ~Copyable {
     private let file: OpenFile
 
-    /// Waits for another holder until a deadline, or without one as long as it takes. Nil when the deadline passed. flock
+    /// Waits for another holder until a deadline, or as long as it takes without one. Returns nil after the deadline.
+    /// flock
     package init?(_ name: String, inFolder path: String, until end: ContinuousClock.Instant?) throws(SystemError) {
         let opened = try OpenFile(path + "/" + name, O_RDWR | O_CREAT)
         guard try opened.lock(until: end) else { return nil }
@@ -18,7 +19,7 @@ package struct FolderLock: ~Copyable {
         }
     }
 
-    /// The number in the file of a lock that is held; nil when the lock is free, or has no number.
+    /// The number in the file of a held lock; nil if the lock is free, or the file has no number.
     package static func valueOfHeld(_ name: String, inFolder path: String) -> UInt64? {
         let opened = Descriptors.open(path + "/" + name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard opened >= 0 else { return nil }
@@ -29,6 +30,7 @@ package struct FolderLock: ~Copyable {
         return length == 8 ? UInt64(littleEndian: number) : nil
     }
 
-    /// Unlocked first: between fork and exec, a child process shares the descriptor, and closing it here would not unlock.
+    /// Unlocks explicitly: between fork and exec, a child process shares the descriptor, and closing it here wouldn't
+    /// unlock.
     deinit { flock(file.descriptor, LOCK_UN) }
 }

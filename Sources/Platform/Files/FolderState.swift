@@ -1,15 +1,15 @@
-/// Which folder a path leads to, and when names in it last came, went or came to mean other files. While it stays the same, so do
-/// they, unless something is mounted over one of them.
+/// The identity of a folder, and the time of the last change of the names in it. While the state stays the same, the
+/// names lead to the same files, unless something is mounted over one of them.
 package struct FolderState: Equatable, Sendable {
     private let device: UInt64
     private let number: UInt64
-    /// Its ctime, which programs cannot set as they can its mtime.
+    /// The folder's ctime, which programs can't set, unlike its mtime.
     private let seconds: Int
     private let nanoseconds: Int
-    /// When it was asked for, before it was read. All times are since 1970.
+    /// The time just before the folder was examined. All times are since 1970.
     private let asked: Int
 
-    /// Nil where no folder can be seen. stat
+    /// Returns nil if no folder can be seen. stat
     package init?(ofPath path: String) {
         asked = time(nil)
         var status = stat()
@@ -29,6 +29,6 @@ package struct FolderState: Equatable, Sendable {
             && left.nanoseconds == right.nanoseconds
     }
 
-    /// Whether each change since it was read has another time: some file systems count time in steps of two seconds.
+    /// Whether every later change will have another time: some file systems count time in steps of two seconds.
     package var isSettled: Bool { seconds + 3 <= asked }
 }

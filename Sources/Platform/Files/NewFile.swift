@@ -1,10 +1,10 @@
-/// A file that gets its name when it is complete. Until `keep` it is PATH.partial, which is removed with this value; when
-/// the process dies, the next writer of the path replaces it.
+/// A file that gets its name when it's complete. Until `keep` its name is PATH.partial, and it's removed with this
+/// value. If the process dies, the next writer of the path replaces it.
 package struct NewFile: ~Copyable {
-    /// Who may read and write it.
+    /// Who may read and write the file.
     package enum Access {
         case ownerOnly
-        /// Whom the umask allows it.
+        /// The file is open to whom the umask allows.
         case byUmask
     }
 
@@ -13,10 +13,10 @@ package struct NewFile: ~Copyable {
     private let place: UnfinishedFiles.Place?
     private var isKept = false
 
-    /// Throws EBUSY when another process is writing a file of this path.
+    /// Throws EBUSY if another process is writing a file of this path.
     package init(at path: String, _ access: Access = .ownerOnly) throws(SystemError) {
         let partial = path + ".partial"
-        // One that comes while the file is made is handled when it is noted.
+        // A signal that comes while the file is created is handled when the file has been noted.
         let held = UnfinishedFiles.holdSignals()
         defer { UnfinishedFiles.release(held) }
         let opened: CInt
@@ -25,7 +25,7 @@ package struct NewFile: ~Copyable {
             opened = try Self.locked(partial)
             guard fchmod(opened, 0o600) == 0, ftruncate(opened, 0) == 0 else { throw Self.closing(opened, errno) }
         case .byUmask:
-            // The umask is for files that are made, so what a killed process left makes room.
+            // The umask applies to created files only, so a file that a killed process left is removed first.
             if hasName(partial) { close(try Self.locked(partial, removing: true)) }
             opened = try Self.locked(partial, O_EXCL, 0o666)
         }
@@ -34,7 +34,7 @@ package struct NewFile: ~Copyable {
         place = UnfinishedFiles.add(partial)
     }
 
-    /// Opens or makes the file, and locks it.
+    /// Opens or creates the file, and locks it.
     private static func locked(
         _ partial: String, _ flags: CInt = 0, _ mode: UInt16 = 0o600, removing: Bool = false
     ) throws(SystemError) -> CInt {
@@ -52,7 +52,7 @@ package struct NewFile: ~Copyable {
         return SystemError(rawValue: code)
     }
 
-    /// Whether a path names the opened file, which is a regular one and has no other name.
+    /// Whether a path names the open file, and that is a regular file without another name.
     private static func isOnlyName(_ path: String, of file: CInt) -> Bool {
         var opened = stat()
         var named = stat()
@@ -67,10 +67,11 @@ package struct NewFile: ~Copyable {
         close(descriptor)
     }
 
-    /// Removes what a process left of a file of this path that died while it wrote it. What is being written stays.
+    /// Removes the file that a process left when it died while writing to this path. A file that is being written
+    /// stays.
     package static func removeLeftover(of path: String) {
         guard hasName(path + ".partial") else { return }
-        // Removed with this value.
+        // The file is removed with this value.
         _ = try? NewFile(at: path)
     }
 
@@ -88,8 +89,8 @@ package struct NewFile: ~Copyable {
         if code != 0 { throw SystemError(rawValue: code) }
     }
 
-    /// Syncs the file and gives it its name, replacing a file of that name; throws EEXIST if there is one and it must not be
-    /// replaced. fsync, rename or link
+    /// Syncs the file and gives it its name. Replaces a file of that name, or throws EEXIST if it must not. fsync,
+    /// rename or link
     package consuming func keep(replacing: Bool = true) throws(SystemError) {
         let partial = path + ".partial"
         guard fsync(descriptor) == 0, (replacing ? rename(partial, path) : link(partial, path)) == 0 else {
@@ -100,14 +101,14 @@ package struct NewFile: ~Copyable {
         try Self.synchronize(folderOf: path)
     }
 
-    /// A name is on the disk when its folder is.
+    /// Syncs the folder of a file, without which the file's name isn't on the disk.
     package static func synchronize(folderOf path: String) throws(SystemError) {
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
         try OpenFile(folder, O_RDONLY | O_DIRECTORY).sync()
     }
 }
 
-/// Also of a link that leads nowhere. lstat
+/// Whether a path names anything, even a link that leads nowhere. lstat
 private func hasName(_ path: String) -> Bool {
     var status = stat()
     return lstat(path, &status) == 0

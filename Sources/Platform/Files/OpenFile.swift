@@ -1,5 +1,5 @@
-/// A file that is open as long as this lives. Symbolic links are not followed, and programs that this process starts do
-/// not get it.
+/// A file that is open as long as this value lives. Symbolic links aren't followed, and programs that this process
+/// starts don't get the file.
 package struct OpenFile: ~Copyable {
     package let descriptor: CInt
 
@@ -12,8 +12,8 @@ package struct OpenFile: ~Copyable {
 
     private static let longestPause: UInt32 = 5000
 
-    /// Locks the file until it is closed; false when another lock on it lasts until the deadline. Without one, waits as long
-    /// as it takes. flock
+    /// Locks the file until it's closed. Returns false if another lock on it lasts until the deadline; without a
+    /// deadline, waits as long as it takes. flock
     package borrowing func lock(until end: ContinuousClock.Instant?) throws(SystemError) -> Bool {
         var pause: UInt32 = 50
         while flock(descriptor, end == nil ? LOCK_EX : LOCK_EX | LOCK_NB) != 0 {
@@ -26,7 +26,7 @@ package struct OpenFile: ~Copyable {
         return true
     }
 
-    /// EINVAL is ignored: file systems that cannot sync folders return it. fsync
+    /// Syncs the file. Ignores EINVAL, which file systems that can't sync folders return. fsync
     package borrowing func sync() throws(SystemError) {
         if fsync(descriptor) != 0 && errno != EINVAL { throw SystemError.last }
     }

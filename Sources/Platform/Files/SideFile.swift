@@ -1,11 +1,11 @@
 internal import Synchronization
 
-/// A small file that stays open between its uses, and that nobody waits for: where it cannot be opened, or another process keeps
-/// it locked, it is not used. When it is removed or replaced, what is there then is opened within a second.
+/// A small optional file that stays open between its uses. If it can't be opened, or another process keeps it locked,
+/// it isn't used. If it's removed or replaced, the new file is opened within a second.
 package final class SideFile: Sendable {
     package enum Use {
         case read
-        /// Of a file that is there.
+        /// Writes to an existing file.
         case write
         case writeCreating
     }
@@ -13,15 +13,16 @@ package final class SideFile: Sendable {
     private struct Opened {
         let descriptor: CInt
         let isWritable: Bool
-        /// In which second it was last seen to have a name.
+        /// The second in which the file was last seen to have a name.
         var seen = time(nil)
     }
 
-    /// How often a locked file is tried, and the microseconds between.
+    /// The number of attempts to lock the file, and the microseconds between them.
     private static let attempts = 5
     private static let pause: UInt32 = 10
 
-    /// Without it, the first read after each write sets the time of the last access, which costs more than the read.
+    /// Without this flag, the first read after each write sets the time of the last access, which costs more than the
+    /// read.
     #if os(Linux)
         private static let noAccessTime: CInt = 0o1_000_000  // O_NOATIME, a macro that Swift does not import
     #else
@@ -32,13 +33,13 @@ package final class SideFile: Sendable {
     private let isReadOnly: Bool
     private let opened = Mutex<Opened?>(nil)
 
-    /// One that is read-only is never written.
+    /// A read-only file is never written.
     package init(_ path: String, isReadOnly: Bool = false) { (self.path, self.isReadOnly) = (path, isReadOnly) }
 
     deinit { opened.withLock { if let opened = $0 { close(opened.descriptor) } } }
 
-    /// Hands out the file's descriptor, under an exclusive lock when it is to be written. `accepts` is asked once after opening; a
-    /// file that it does not accept is not used.
+    /// Hands out the file's descriptor, under an exclusive lock for writing. Calls `accepts` once after opening; a file
+    /// that it refuses isn't used.
     package func use(
         _ use: Use, accepts: (_ descriptor: CInt, _ isWritable: Bool) -> Bool, _ body: (CInt) -> Void
     ) {
@@ -49,7 +50,7 @@ package final class SideFile: Sendable {
                 opened = nil
             }
             guard let file = opened ?? open(use) else { return }
-            // What is only read may be read beside a writer: checksums tell.
+            // The file may be read during a write: checksums tell whether the bytes are whole.
             let isLocked = Self.lock(file.descriptor, use == .read ? LOCK_SH : LOCK_EX)
             let isUsed = (isLocked || use == .read) && (opened != nil || accepts(file.descriptor, use != .read))
             if isUsed { body(file.descriptor) }
@@ -65,14 +66,14 @@ package final class SideFile: Sendable {
     private func open(_ use: Use) -> Opened? {
         let flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
         let mode = use == .read ? O_RDONLY : use == .write ? O_RDWR : O_RDWR | O_CREAT
-        // Only the file's owner may leave the time of the last access as it is.
+        // Only the file's owner may keep the time of the last access.
         var descriptor = Descriptors.open(path, mode | flags | Self.noAccessTime)
         if descriptor < 0, errno == EPERM { descriptor = Descriptors.open(path, mode | flags) }
         return descriptor < 0 ? nil : Opened(descriptor: descriptor, isWritable: use != .read)
     }
 
-    /// Whether no name leads to the file any more. Asked once a second at most: after fstat, Linux gives the next write a time of
-    /// its own, which costs more than the write.
+    /// Whether the file has lost its name. Looks at most once a second: after fstat, Linux gives the next write a time
+    /// of its own, which costs more than the write.
     private static func isGone(_ opened: inout Opened?) -> Bool {
         let now = time(nil)
         guard let file = opened, now != file.seen else { return false }

@@ -1,5 +1,5 @@
 package enum Signals {
-    /// Whether the process leaves it to the system what a signal does. sigaction
+    /// Whether a signal has the system's default action. sigaction
     package static func isDefault(_ number: CInt) -> Bool {
         var action = sigaction()
         guard sigaction(number, nil, &action) == 0 else { return false }
@@ -11,7 +11,8 @@ package enum Signals {
         #endif
     }
 
-    /// Holds a signal back on this thread. Returns the signals that it held back before; nil if that failed. pthread_sigmask
+    /// Blocks a signal on this thread. Returns the signals that were blocked before; nil if that failed.
+    /// pthread_sigmask
     static func block(_ number: CInt) -> sigset_t? {
         var (added, before) = (sigset_t(), sigset_t())
         sigemptyset(&added)
@@ -19,7 +20,7 @@ package enum Signals {
         return pthread_sigmask(SIG_BLOCK, &added, &before) == 0 ? before : nil
     }
 
-    /// Ends `block`, and takes away the signal if it came meanwhile. sigpending, sigwait
+    /// Ends `block`, and consumes the signal if it came meanwhile. sigpending, sigwait
     static func release(_ number: CInt, _ before: sigset_t) {
         var before = before
         if sigismember(&before, number) == 1 { return }
@@ -31,8 +32,9 @@ package enum Signals {
         pthread_sigmask(SIG_SETMASK, &before, nil)
     }
 
-    /// Lets signals reach this thread, and threads that it makes. A program inherits the mask of the thread that started it, and
-    /// threads of Dispatch block nearly all signals: a signal that should end the program would stay pending. pthread_sigmask
+    /// Unblocks signals on this thread, and on threads that it creates. A program inherits the mask of the thread that
+    /// started it, and threads of Dispatch block nearly all signals: a signal that should end the program would stay
+    /// pending. pthread_sigmask
     package static func unblock(_ numbers: [CInt]) {
         var set = sigset_t()
         sigemptyset(&set)

@@ -1,6 +1,6 @@
 /// Reads files of the system that fit in memory.
 package enum SmallFile {
-    /// The first bytes of a regular file, at most `limit`; nil when a regular file is missing. Follows symbolic links.
+    /// The first bytes of a regular file, at most `limit`; nil if the path has no regular file. Follows symbolic links.
     package static func bytes(of path: String, limit: Int) throws(SystemError) -> [UInt8]? {
         // Opening a pipe must not wait for its writer.
         let file = Descriptors.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)

@@ -5,7 +5,7 @@ package final class TemporaryFile {
 
     /// `prefix` begins the name that the file has for a moment. mkstemp
     package init(inFolder folder: String, prefix: String) throws(SystemError) {
-        // A new name, readable by the owner alone: no link can be there already.
+        // A new name, readable only by the owner: no link can have it already.
         var template = Array((folder + "/" + prefix + "-XXXXXX").utf8CString)
         let opened = mkstemp(&template)
         guard opened >= 0 else { throw SystemError.last }
@@ -31,7 +31,7 @@ package final class TemporaryFile {
         length += written
     }
 
-    /// Reads bytes at an offset, as many as there are up to the buffer's size.
+    /// Reads bytes at an offset, as many as the file has up to the buffer's size.
     package func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
         while true {
             let count = pread(file, buffer.baseAddress, buffer.count, off_t(offset))

@@ -1,16 +1,17 @@
 internal import Synchronization
 
-/// The files that are being written, of a program that asks for it: a signal that ends it removes them. It is the program's state as the
-/// signal's handler is: a handler gets nothing but the signal's number.
+/// The files that a program is writing, if it asks for this: a signal that ends the program removes them. They are a
+/// state of the process, like the signal's handler, which gets nothing but the signal's number.
 package enum UnfinishedFiles {
-    /// Where a path is noted.
+    /// The place where a path is noted.
     struct Place {
         fileprivate let index: Int
     }
 
     private static let most = 16
     private static let lock = Mutex(())
-    /// Read by the handler. Paths are never freed, since it may read one on another thread: a program writes few files.
+    /// The handler reads this. Paths are never freed, since the handler may read one on another thread: a program
+    /// writes few files.
     nonisolated(unsafe) private static let paths = {
         let paths = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>.allocate(capacity: most)
         paths.initialize(repeating: nil, count: most)
@@ -19,7 +20,8 @@ package enum UnfinishedFiles {
     private static let isAsked = Atomic(false)
     private static let signals = Mutex<[CInt]>([])
 
-    /// From now on these signals remove unfinished files before they end the program, unless it ignores or handles them already.
+    /// From now on these signals remove unfinished files before they end the program, except for signals that it
+    /// ignores or handles already.
     package static func areRemoved(by numbers: [CInt]) {
         _ = paths[0]
         signals.withLock { $0 = numbers }
@@ -29,14 +31,15 @@ package enum UnfinishedFiles {
                 for index in 0..<UnfinishedFiles.most {
                     if let path = UnfinishedFiles.paths[index] { unlink(path) }
                 }
-                // It ends the program when this returns.
+                // The signal ends the program when the handler returns.
                 signal(number, SIG_DFL)
                 raise(number)
             }
         }
     }
 
-    /// Lets the signals wait on this thread. Returns those that waited before; nil unless the program asks for it.
+    /// Blocks the signals on this thread. Returns the signals that were blocked before; nil unless the program asked
+    /// for it.
     static func holdSignals() -> sigset_t? {
         guard isAsked.load(ordering: .sequentiallyConsistent) else { return nil }
         var added = sigset_t()
@@ -50,7 +53,7 @@ package enum UnfinishedFiles {
         if var held { pthread_sigmask(SIG_SETMASK, &held, nil) }
     }
 
-    /// Nil unless the program asks for it.
+    /// Notes a path. Returns nil unless the program asked for it, or if all places are taken.
     static func add(_ path: String) -> Place? {
         guard isAsked.load(ordering: .sequentiallyConsistent) else { return nil }
         return lock.withLock { _ in

@@ -17,8 +17,9 @@ package final class Crew: @unchecked Sendable {
         try body()
     }
 
-    /// Called by the leader, in `lead`, one share after the other. Calls the body with 0 to count - 1, in that order, on this thread, which is number 0, and on the one that helps, number 1.
-    /// Returns when all calls have. After an error no more parts are begun. Of several errors throws that of the least part.
+    /// Calls the body with 0 to count - 1, in that order, on this thread (number 0) and on the helper's (number 1).
+    /// Called by the leader in `lead`, one share after the other. Returns when all calls have. After an error no more
+    /// parts begin, and the error of the least part is thrown.
     package func share(_ count: Int, _ body: (_ thread: Int, _ part: Int) throws -> Void) throws {
         // All calls have ended before the body does.
         try withoutActuallyEscaping(body) { body in
@@ -30,7 +31,7 @@ package final class Crew: @unchecked Sendable {
         }
     }
 
-    /// Takes parts until the leader ends. Returns at once when it has not begun: it may never do.
+    /// Takes parts until the leader ends. Returns at once if the leader hasn't begun: it may never do so.
     package func help() {
         while let work = nextWork() { while work.runNext(as: 1) {} }
     }

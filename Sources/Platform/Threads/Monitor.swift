@@ -1,4 +1,4 @@
-/// A lock, and waiting until another thread has changed what it guards.
+/// A lock, and waiting until another thread has changed what the lock guards.
 final class Monitor: @unchecked Sendable {
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
     private let changed: UnsafeMutablePointer<pthread_cond_t>
@@ -27,6 +27,6 @@ final class Monitor: @unchecked Sendable {
         return try body()
     }
 
-    /// In a body of `locked`: gives the lock away until the next body of another thread has ended.
+    /// Called in a body of `locked`: releases the lock until the next body of another thread has ended.
     func wait() { pthread_cond_wait(changed, lock) }
 }

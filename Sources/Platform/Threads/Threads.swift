@@ -5,15 +5,14 @@
 ///     pipe       items of one producer, in order     } `OrderedPipe`
 ///     inOrder    results of parts, in their order    }
 package enum Threads {
-    /// The most that work is divided among: each has a reader of the store, files and memory of its own.
+    /// The maximum number of threads for one task: each has its own reader of the store, files and memory.
     package static let most = 8
-    /// How many threads work is divided among unless it is said. Asked once: the system reads files for it.
+    /// The number of threads for a task unless specified. Read once: the system reads files for it.
     package static let available = min(ProcessInfo.processInfo.activeProcessorCount, most)
 
-    /// Calls the body with 0 to count - 1, each on a thread of its own, 0 on this one, and returns when all calls have. After an
-    /// error no more calls begin; of several errors throws that of the least number. Where the system gives no more threads, or
-    /// one has not begun yet when this one is done, this one does their work: then calls must not wait for those with a greater
-    /// number.
+    /// Calls the body with 0 to count - 1, each on a thread of its own, 0 on this one, and returns when all calls have.
+    /// Of several errors, throws that of the least number. If the system gives no more threads, or one hasn't begun
+    /// when this thread is done, this thread does its work: so calls must not wait for calls with a greater number.
     package static func run(_ count: Int, _ body: (Int) throws -> Void) throws {
         if count == 1 { return try body(0) }
         // All calls have returned before the body does.
