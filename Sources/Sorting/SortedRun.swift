@@ -1,7 +1,7 @@
 internal import FetchIndexPlatform
 
 /// Sorted keys in a part of a temporary file, one after the other: length 4, checksum 4, bytes. All runs of a sorter
-/// share one file, because a process may open only so many.
+/// share one file, because a process may open only a limited number.
 final class SortedRun {
     private static let bufferLength = 1 << 20
     /// The length of an entry's prefix: the key's length and checksum.

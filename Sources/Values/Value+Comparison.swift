@@ -1,6 +1,6 @@
 internal import FetchIndexPlatform
 
-/// How two values compare.
+/// The order of two values.
 package enum ValueOrdering: Sendable {
     case ascending
     case same

@@ -46,7 +46,7 @@ enum NodeLayout {
     static let headerLength = 4
 
     static let longKeyMark: UInt16 = 0x8000
-    /// The reference at the end of a long key's cell.
+    /// The length of the reference at the end of a long key's cell.
     static let longKeyReferenceLength = 12
     static let overflowHeaderLength = 12
     static let maximumLevel = 40

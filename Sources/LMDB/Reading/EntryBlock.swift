@@ -1,6 +1,6 @@
 /// Entries of a table of integer keys that are read together, in place: valid until their transaction writes or ends.
 package struct EntryBlock: ~Copyable {
-    /// Few enough that the entries of a usual table fit into a core's cache.
+    /// The maximum number of entries: few enough that those of a usual table fit into a core's cache.
     package static let capacity = 128
 
     /// Only the first `count` elements belong to the block. The memory is valid while the block lives.

@@ -11,8 +11,9 @@ package enum Threads {
     package static let available = min(ProcessInfo.processInfo.activeProcessorCount, most)
 
     /// Calls the body with 0 to count - 1, each on a thread of its own, 0 on this one, and returns when all calls have.
-    /// Of several errors, throws that of the least number. If the system gives no more threads, or one hasn't begun
-    /// when this thread is done, this thread does its work: so calls must not wait for calls with a greater number.
+    /// If several calls throw, throws the error of the least number. If the system gives no more threads, or one hasn't
+    /// begun when this thread is done, this thread does its work: so calls must not wait for calls with a greater
+    /// number.
     package static func run(_ count: Int, _ body: (Int) throws -> Void) throws {
         if count == 1 { return try body(0) }
         // All calls have returned before the body does.

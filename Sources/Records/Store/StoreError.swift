@@ -53,7 +53,7 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     case wrongThread
     /// The thread already has a write transaction of the store open: waiting for it would be a deadlock.
     case wouldWaitForItself
-    /// A cache's name has 1 to 511 bytes of UTF-8, and is not that of an index.
+    /// The name of a cache doesn't have 1 to 511 bytes of UTF-8, or begins like the name of an index.
     case invalidCacheName(String)
     /// No cache has the name.
     case unknownCache(String, near: NearName = NearName())

@@ -60,7 +60,7 @@ public struct SectionCalendar: Hashable, Sendable {
         self.firstWeekday = firstWeekday
     }
 
-    /// The same calendar with weeks that begin with another day.
+    /// This calendar with weeks that begin on another day.
     public func weeks(from firstWeekday: Weekday) -> SectionCalendar {
         SectionCalendar(system, weeksFrom: firstWeekday)
     }

@@ -11,7 +11,7 @@ public struct UnknownTimeZone: Error, Equatable, CustomStringConvertible {
 /// its period: ICU takes 2 µs to find one.
 package final class TimeZoneOffsets: Sendable {
     private struct State {
-        // A calendar of ICU is for one thread at a time; the mutex around this state sees to that.
+        // ICU's calendar is for one thread at a time: the mutex around this state guards it.
         nonisolated(unsafe) var zone: OpaquePointer?
         /// The period last used: neighbouring rows often share it.
         var last = OffsetPeriod.none

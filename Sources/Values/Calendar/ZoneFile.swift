@@ -10,9 +10,9 @@ struct ZoneFile: Sendable {
         let reason: String
     }
 
-    /// When the clocks change, in seconds since 1970, in order.
+    /// The moments when the clocks change, in seconds since 1970, in order.
     private let changes: [Int64]
-    /// Seconds ahead of UTC: before the first change, and from each one on.
+    /// Offsets in seconds ahead of UTC: before the first change, then from each change on.
     private let offsets: [Int32]
     /// The rule from the last change on; nil if the offset stays.
     private let rule: ZoneRule?

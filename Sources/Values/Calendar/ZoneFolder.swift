@@ -2,7 +2,7 @@ internal import FetchIndexPlatform
 internal import CFetchIndexICU
 internal import Synchronization
 
-/// The data of a time zone that cannot be read.
+/// A file of time zone data that can't be read.
 public struct UnusableTimeZone: Error, Equatable, CustomStringConvertible {
     public let description: String
 }

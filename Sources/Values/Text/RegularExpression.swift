@@ -26,7 +26,7 @@ package final class RegularExpression: Sendable {
     }
 
     private struct State {
-        // An expression of ICU is for one thread at a time; the mutex around this state sees to that.
+        // ICU's expression is for one thread at a time: the mutex around this state guards it.
         nonisolated(unsafe) var expression: OpaquePointer
     }
 

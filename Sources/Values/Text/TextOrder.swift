@@ -2,17 +2,17 @@ internal import CFetchIndexICU
 
 /// How texts are ordered. Only the order named by a request counts, never the machine's locale of the moment.
 public enum TextOrder: Hashable, Sendable {
-    /// By code point.
+    /// Compares by code point.
     case binary
-    /// As ICU's root collation, letters and accents only.
+    /// Compares by ICU's root collation, letters and accents only.
     case caseInsensitive
-    /// As ICU's root collation, letters and case only.
+    /// Compares by ICU's root collation, letters and case only.
     case diacriticInsensitive
-    /// As ICU's root collation, letters only.
+    /// Compares by ICU's root collation, letters only.
     case caseDiacriticInsensitive
-    /// As readers of a locale expect, e.g. "ja" or "sv".
+    /// Compares as readers of a locale expect, e.g. "ja" or "sv".
     case localized(String)
-    /// As `localized`, with runs of digits by value: file2 before file10.
+    /// Compares like `localized`, with runs of digits by value: file2 before file10.
     case localizedStandard(String)
 
     /// The order's name in descriptions of requests and in the tool, e.g. localized=ja.
