@@ -9,7 +9,7 @@
 
 #include "CFetchIndexICU.h"
 
-// In C++, since ICU's alphabetic index has no C functions.
+// This file is C++, because ICU's alphabetic index has no C functions.
 
 struct fi_index {
     std::string locale;
@@ -46,7 +46,7 @@ int32_t fi_index_bucket(const fi_index *index, const uint16_t *text, int32_t len
     return U_SUCCESS(status) ? std::max(bucket, 0) : 0;
 }
 
-/// Takes out the characters that begin, with another ASCII character, one letter of the collation.
+/// Removes the characters that form one letter of the collation with another ASCII character behind them.
 static bool forgetContractions(const char *locale, int16_t buckets[128]) {
     UErrorCode status = U_ZERO_ERROR;
     std::unique_ptr<UCollator, decltype(&ucol_close)> collator(ucol_open(locale, &status), ucol_close);

@@ -7,8 +7,8 @@
 
 #include "CFetchIndexICU.h"
 
-// In C++, since ICU's C functions cannot tell the Japanese calendar and its like to forget the Julian one, nor list the
-// names of a time zone.
+// This file is C++, because ICU's C functions can neither remove the Julian calendar from the Japanese one and similar
+// ones, nor list the names of a time zone.
 
 fi_calendar *fi_calendar_open(const char *type) {
     UErrorCode status = U_ZERO_ERROR;
@@ -16,7 +16,7 @@ fi_calendar *fi_calendar_open(const char *type) {
     locale.setKeywordValue("calendar", type, status);
     std::unique_ptr<icu::Calendar> calendar(
         icu::Calendar::createInstance(icu::TimeZone::getGMT()->clone(), locale, status));
-    // An unknown calendar is silently the Gregorian one.
+    // ICU silently uses the Gregorian calendar for an unknown one.
     if (U_FAILURE(status) || !calendar || std::strcmp(calendar->getType(), type) != 0) return nullptr;
     if (auto gregorian = dynamic_cast<icu::GregorianCalendar *>(calendar.get())) {
         gregorian->setGregorianChange(-1e300, status);

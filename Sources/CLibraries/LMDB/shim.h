@@ -3,5 +3,5 @@
 
 #include <stdint.h>
 
-/// Asks the processor to load the cache line of an address. A hint: nothing happens where no memory is mapped.
+/// Asks the processor to load the cache line of an address. A hint: nothing happens if the address isn't mapped.
 static inline void fi_prefetch(uintptr_t address) { __builtin_prefetch((const void *)address); }

@@ -1,4 +1,4 @@
-// What glibc's allocator offers, which Swift's Glibc module leaves out.
+// Functions of glibc's allocator that Swift's Glibc module lacks.
 #pragma once
 #ifdef __linux__
 #include <malloc.h>

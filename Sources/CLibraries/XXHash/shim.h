@@ -1,4 +1,4 @@
-// Inlined, so that hashing a short value costs no call.
+// Inlines XXH3, so that hashing a short value costs no call.
 #pragma once
 #define XXH_INLINE_ALL
 #include <xxhash.h>
