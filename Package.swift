@@ -128,8 +128,8 @@ let package = Package(
         .target(
             name: "FetchIndex",
             dependencies: [
-                "FetchIndexLMDB", "FetchIndexModels", "FetchIndexOrderCaches", "FetchIndexPlatform",
-                "FetchIndexPredicates", "FetchIndexRecords", "FetchIndexValues",
+                "FetchIndexCountedTree", "FetchIndexLMDB", "FetchIndexModels", "FetchIndexOrderCaches",
+                "FetchIndexPlatform", "FetchIndexPredicates", "FetchIndexRecords", "FetchIndexValues",
             ], swiftSettings: strict),
 
         // MARK: Satellites
@@ -142,8 +142,7 @@ let package = Package(
         .target(
             name: "FetchIndexInspection",
             dependencies: [
-                "FetchIndex", "FetchIndexCountedTree", "FetchIndexModels", "FetchIndexOrderCaches",
-                "FetchIndexPlatform", "FetchIndexPredicates", "FetchIndexRecords", "FetchIndexValues",
+                "FetchIndex", "FetchIndexModels", "FetchIndexPlatform", "FetchIndexPredicates", "FetchIndexValues",
                 .ofTools("Mustache", package: "swift-mustache"),
             ],
             path: "Sources/Inspection", exclude: ["Server"],
@@ -155,8 +154,7 @@ let package = Package(
         .target(
             name: "FetchIndexInspectionServer",
             dependencies: [
-                "FetchIndex", "FetchIndexInspection", "FetchIndexModels", "FetchIndexOrderCaches",
-                "FetchIndexPlatform", "FetchIndexPredicates", "FetchIndexRecords",
+                "FetchIndex", "FetchIndexInspection", "FetchIndexModels", "FetchIndexPlatform", "FetchIndexPredicates",
                 .ofTools("FlyingSocks", package: "FlyingFox"),
             ],
             path: "Sources/Inspection/Server",
@@ -168,8 +166,7 @@ let package = Package(
         .room(
             "PostgresSource",
             [
-                "CFetchIndexPostgres", "FetchIndex", "FetchIndexModels", "FetchIndexOrderCaches", "FetchIndexPlatform",
-                "FetchIndexRecords", "FetchIndexValues",
+                "CFetchIndexPostgres", "FetchIndex", "FetchIndexModels", "FetchIndexPlatform", "FetchIndexValues",
             ]),
 
         // MARK: Tools
@@ -178,8 +175,7 @@ let package = Package(
         .executableTarget(
             name: "FetchIndexTool",
             dependencies: [
-                "FetchIndex", "FetchIndexCatalogues", "FetchIndexInspection", "FetchIndexModels",
-                "FetchIndexOrderCaches", "FetchIndexPlatform", "FetchIndexRecords",
+                "FetchIndex", "FetchIndexCatalogues", "FetchIndexInspection", "FetchIndexModels", "FetchIndexPlatform",
                 .ofTools("ArgumentParser", package: "swift-argument-parser"),
             ], path: "Sources/Tools/fetchindex", swiftSettings: strict),
         // `fetchindex browse` runs it

@@ -1,5 +1,4 @@
 import Foundation
-import FetchIndexOrderCaches
 import FetchIndexTestSupport
 import Testing
 
@@ -79,7 +78,7 @@ import Testing
                 if isEdited { continue }
                 for countsAll in [false, true] {
                     var options = PersistentContainer.OrderOptions()
-                    options.wantedRows = WantedRows(most: 10, countsAll: countsAll)
+                    (options.mostRows, options.countsAllRows) = (10, countsAll)
                     let definition = OrderDefinition(entity: "Book", predicate: request.predicate, sortKeys: sortKeys)
                     try container.withOrder(definition, options) { order in
                         #expect(order.memberCount == (countsAll ? all.count : min(10, all.count)))
@@ -131,7 +130,7 @@ import Testing
                     // An entity has some 15,000 objects, of which threads divide those behind the first 8,192.
                     for most in TestSettings.isLong ? [1, 50, 8192, 8200, 20_000, 50_000] : [50, 8200, 50_000] {
                         var options = PersistentContainer.OrderOptions()
-                        options.wantedRows = WantedRows(most: most)
+                        (options.mostRows, options.countsAllRows) = (most, false)
                         try container.withOrder(definition, options) { order in
                             var first: [ObjectID] = []
                             try order.forEachRow { first.append($0.id) }

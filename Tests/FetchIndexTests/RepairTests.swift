@@ -1,3 +1,4 @@
+import Foundation
 import FetchIndexPlatform
 @testable import FetchIndex
 import FetchIndexLMDB
@@ -97,13 +98,15 @@ import FetchIndexValues
     private func repair(_ comment: Comment? = nil, location: SourceLocation = #_sourceLocation) throws -> StoreRepair {
         let records = try entries(\.records)
         let next = (try? container.store.snapshot().entityState(0).nextObject) ?? 0
-        let repair = try PersistentContainer.repair(at: copy.path) { _, _ in }
+        let repair = try PersistentContainer.repair(at: URL(fileURLWithPath: copy.path)) { _, _ in }
         #expect(!repair.defects.isEmpty, comment, sourceLocation: location)
         #expect(!repair.repairs.isEmpty, comment, sourceLocation: location)
         #expect(repair.left == [], comment, sourceLocation: location)
         #expect(try entries(\.records) == records, comment, sourceLocation: location)
         #expect(try container.store.snapshot().entityState(0).nextObject >= next, sourceLocation: location)
-        #expect(try PersistentContainer.repair(at: copy.path) { _, _ in }.defects == [], sourceLocation: location)
+        #expect(
+            try PersistentContainer.repair(at: URL(fileURLWithPath: copy.path)) { _, _ in }.defects == [],
+            sourceLocation: location)
         for definition in Self.definitions {
             let rows = try container.withOrder(definition.value, .init(cacheName: definition.key)) { try self.rows($0) }
             let right = try container.withOrder(definition.value, .init()) { try self.rows($0) }
@@ -121,7 +124,7 @@ import FetchIndexValues
 
     @Test func aWholeStoreIsLeftAlone() throws {
         let before = try container.store.lastTransaction()
-        #expect(try PersistentContainer.repair(at: copy.path) { _, _ in }.defects == [])
+        #expect(try PersistentContainer.repair(at: URL(fileURLWithPath: copy.path)) { _, _ in }.defects == [])
         #expect(try container.store.lastTransaction() == before)
     }
 
@@ -167,7 +170,7 @@ import FetchIndexValues
     @Test func numbersOfDeletedObjectsAreTakenFromTheLog() throws {
         try write { writer in for number in 561...600 { try writer.delete(Self.book(number)) } }
         try change(\.meta, StoreLayout.entityKey(0)) { _ in nil }
-        _ = try PersistentContainer.repair(at: copy.path) { _, _ in }
+        _ = try PersistentContainer.repair(at: URL(fileURLWithPath: copy.path)) { _, _ in }
         #expect(try container.store.snapshot().entityState(0) == EntityState(nextObject: 601, count: 460))
     }
 
@@ -238,7 +241,7 @@ import FetchIndexValues
         for (isMissing, commit) in [(false, UInt64(7)), (true, 8)] {
             try damageState(isMissing: isMissing)
             #expect(throws: StoreError.self) { try container.store.snapshot() }
-            let records = try PersistentContainer.repair(at: copy.path) { _, _ in }
+            let records = try PersistentContainer.repair(at: URL(fileURLWithPath: copy.path)) { _, _ in }
             #expect(records.left == [])
             #expect(records.repairs.contains { $0.contains("at commit \(commit)") })
             let state = try container.store.snapshot().state
@@ -269,7 +272,7 @@ import FetchIndexValues
     @Test func whatIsNoStoreOfThisFormatIsNotTouched() throws {
         let missing = TemporaryFolder()
         #expect(throws: StoreError.missing(path: missing.path)) {
-            try PersistentContainer.repair(at: missing.path) { _, _ in }
+            try PersistentContainer.repair(at: URL(fileURLWithPath: missing.path)) { _, _ in }
         }
         try damageState(isMissing: true)
         var format: [UInt8] = []
@@ -280,7 +283,9 @@ import FetchIndexValues
         try transaction.view.put(format.span.bytes, for: key.span.bytes, in: container.store.tables.meta)
         try transaction.commit()
         let before = try container.store.lastTransaction()
-        #expect(throws: StoreError.self) { try PersistentContainer.repair(at: copy.path) { _, _ in } }
+        #expect(throws: StoreError.self) {
+            try PersistentContainer.repair(at: URL(fileURLWithPath: copy.path)) { _, _ in }
+        }
         #expect(try container.store.lastTransaction() == before)
     }
 
@@ -290,7 +295,9 @@ import FetchIndexValues
         // Without that of the damaged record, which could not be made anew.
         let unique = try entries(\.unique).keys.sorted { $0.lexicographicallyPrecedes($1) }.prefix(3)
         for lost in unique { try change(\.unique, lost) { _ in nil } }
-        let (records, repair) = try (entries(\.records), PersistentContainer.repair(at: copy.path) { _, _ in })
+        let (records, repair) = try (
+            entries(\.records), PersistentContainer.repair(at: URL(fileURLWithPath: copy.path)) { _, _ in }
+        )
         #expect(try entries(\.records) == records)
         for what in ["unique keys", "\"by price\""] { #expect(repair.repairs.contains { $0.contains(what) }) }
         #expect(!repair.left.isEmpty)

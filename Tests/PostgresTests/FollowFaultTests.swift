@@ -298,7 +298,8 @@ import Testing
         try followed.follow(["books=Book", "notes"])
         try fetchOrders(followed)
         let slot = try #require(
-            try PersistentContainer(at: URL(fileURLWithPath: followed.store)).store.snapshot().followedSource()?.slot)
+            try PersistentContainer(at: URL(fileURLWithPath: followed.store)).followedSource(as: FollowedSource.self)?
+                .slot)
         try connection.execute("SELECT pg_drop_replication_slot('\(slot)')")
         try connection.execute(
             "DELETE FROM public.books WHERE id <= 10; UPDATE public.books SET title = 'New' WHERE id = 11; INSERT INTO public.books(id) VALUES (1000)"

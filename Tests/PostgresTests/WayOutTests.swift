@@ -113,13 +113,12 @@ import Testing
             "CREATE TABLE public.t(id integer PRIMARY KEY); INSERT INTO public.t VALUES (1)")
         try followed.follow(["t"])
         do {
-            let writer = try PersistentContainer(at: URL(fileURLWithPath: followed.store)).store.beginWrite(
-                author: "test")
-            var source = try #require(try writer.followedSource())
+            let container = try PersistentContainer(at: URL(fileURLWithPath: followed.store))
+            let writer = try KeyedRowWriter(in: container, author: "test")
+            var source = try #require(try container.followedSource(as: FollowedSource.self))
             source.tables[0].requireCopy()
             source.tables[0].changedUntil = "FFFF/0"
             try writer.setFollowedSource(source)
-            try writer.seal()
             try writer.commit()
         }
         #expect(refusal(followed).contains("before this store (FFFF/0)"))

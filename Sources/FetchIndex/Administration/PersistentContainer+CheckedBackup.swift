@@ -1,5 +1,4 @@
 internal import FetchIndexPlatform
-internal import FetchIndexRecords
 
 /// A copy of a store that its own check calls damaged.
 package struct DamagedBackup: Error, CustomStringConvertible {
@@ -30,16 +29,9 @@ extension PersistentContainer {
     private static func defects(
         ofBackupAt path: String, progress: @escaping (_ done: Int, _ total: Int) -> Void
     ) throws -> [String] {
-        var options = Store.Options()
-        options.isReadOnly = true
-        options.remembersOpenings = false
-        do {
-            return try check(at: path) {
-                try PersistentContainer(path: path, options: options)
-            } progress: {
-                progress($0, $1)
-            }
-        } catch  where error.isDamage { return ["\(error)"] }
+        do { return try check(at: URL(fileURLWithPath: path), progress: progress) } catch  where error.isDamage {
+            return ["\(error)"]
+        }
     }
 
     /// Renames a damaged copy. Returns its new path, or the old one if that cannot be done.

@@ -1,26 +1,34 @@
 internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 internal import FetchIndexModels
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 
-/// What a repair found, did, and left.
-package struct StoreRepair: Encodable, Sendable {
+/// What a repair found, did, and left, one sentence each.
+public struct StoreRepair: Encodable, Sendable {
     /// Everything that was wrong.
-    package let defects: [String]
+    public let defects: [String]
     /// What was done.
-    package let repairs: [String]
+    public let repairs: [String]
     /// What is still wrong: damaged records, which are left as they are, and damaged pages of the file.
-    package let left: [String]
+    public let left: [String]
 }
 
 extension PersistentContainer {
     /// Checks a store, and repairs what can be derived from its records, which are never changed: unique keys, counters, zones, the
     /// log, which is trimmed up to the last damaged commit, and caches, which are rebuilt. All of it is one transaction,
     /// except for a damaged state, which is repaired first. Then checks again. Changes nothing when pages are damaged.
-    /// Throws `StoreError` when the store's model cannot be read. O(n log n).
-    package static func repair(
-        at path: String, progress: @escaping (_ done: Int, _ total: Int) -> Void
+    /// `progress` is called from time to time with the number of records that were read, and of all. Throws `StoreError` when the
+    /// store's model cannot be read. O(n log n).
+    @discardableResult
+    public static func repair(
+        at url: URL, progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> StoreRepair {
         try withPublicErrors {
+            let path = try url.storePath()
             let pages = try Store.checkPages(at: path)
             if !pages.isEmpty {
                 let advice = "nothing can be repaired while pages are damaged: restore a backup"

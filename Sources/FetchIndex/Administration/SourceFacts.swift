@@ -31,7 +31,7 @@ extension StoreReader {
     func sourceFacts() throws -> SourceFacts? { try followedSource(as: SourceFacts.self) }
 
     /// What the store follows, or a part of it. Nil in a store that follows no source. Throws `corrupted`.
-    package func followedSource<Source: Decodable>(as type: Source.Type) throws -> Source? {
+    func followedSource<Source: Decodable>(as type: Source.Type) throws -> Source? {
         guard let bytes = try attachment(.source) else { return nil }
         var reader = ByteReader(bytes.span.bytes, "the description of the source")
         let text = try reader.text()

@@ -1,6 +1,6 @@
 internal import FetchIndexModels
 internal import FetchIndexPlatform
-package import FetchIndexRecords
+internal import FetchIndexRecords
 
 /// Up to where a store has followed its source: what came before is in it, in the same transaction.
 ///
@@ -16,7 +16,7 @@ package struct SourcePosition: Equatable, Sendable {
 
 extension StoreReader {
     /// Nil before the first copy. Throws `corrupted`.
-    package func sourcePosition() throws -> SourcePosition? {
+    func sourcePosition() throws -> SourcePosition? {
         guard let bytes = try attachment(.sourcePosition) else { return nil }
         var reader = ByteReader(bytes.span.bytes, "the position in the source")
         let time = Double(bitPattern: try reader.uint64())
@@ -25,7 +25,7 @@ extension StoreReader {
 }
 
 extension StoreWriter {
-    package func setSourcePosition(_ position: SourcePosition) throws {
+    func setSourcePosition(_ position: SourcePosition) throws {
         var bytes: [UInt8] = []
         bytes.appendNumber(position.time.bitPattern)
         bytes.appendText(position.text)

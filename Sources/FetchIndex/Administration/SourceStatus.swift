@@ -1,5 +1,5 @@
 internal import FetchIndexPlatform
-package import FetchIndexRecords
+internal import FetchIndexRecords
 
 /// The last report of the process that follows a source. It is written every second to a file beside the store, not in a
 /// transaction: only the report is lost with the file.
@@ -39,7 +39,7 @@ extension Store {
     private static let mostStatusBytes = 4096
 
     /// Nil where there is no report, or it cannot be read.
-    package var sourceStatus: SourceStatus? {
+    var sourceStatus: SourceStatus? {
         guard let file = try? OpenFile(path + "/" + StoreFiles.sourceStatus, O_RDONLY | O_NONBLOCK) else { return nil }
         var bytes = [UInt8](repeating: 0, count: Self.mostStatusBytes)
         let count = bytes.withUnsafeMutableBytes { pread(file.descriptor, $0.baseAddress, $0.count, 0) }
@@ -48,7 +48,7 @@ extension Store {
     }
 
     /// Writes a report. Errors are ignored.
-    package func setSourceStatus(_ status: SourceStatus) {
+    func setSourceStatus(_ status: SourceStatus) {
         var status = status
         // The report must fit.
         status.reason = status.reason.map { String($0.prefix(500)) }
@@ -65,7 +65,7 @@ extension Store {
     }
 
     /// Whether a process follows a source now, for this store.
-    package static func isFollowing(at path: String) -> Bool {
+    static func isFollowing(at path: String) -> Bool {
         FolderLock.valueOfHeld(StoreFiles.followLock, inFolder: path) != nil
     }
 }

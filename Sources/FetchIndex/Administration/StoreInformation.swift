@@ -2,123 +2,148 @@ internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 internal import FetchIndexModels
 internal import FetchIndexValues
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 
-/// What `info` tells of a store.
-package struct StoreInformation: Encodable {
-    package struct Attribute: Encodable {
-        package let name: String
-        package let type: String
-        package let isOptional: Bool
-        package let isUnique: Bool
+/// What is known of a store in one state: its model with counts, its file, its readers, its log. `fetchindex info --output json` prints it
+/// as JSON.
+public struct StoreInformation: Sendable {
+    public struct Attribute: Encodable, Sendable {
+        public let name: String
+        /// The type's name, as `integer`.
+        public let type: String
+        public let isOptional: Bool
+        public let isUnique: Bool
     }
 
-    package struct Relationship: Encodable {
-        package let name: String
-        package let destination: String
-        @NullWhenMissing package private(set) var inverse: String?
-        package let isToMany: Bool
-        package let isOptional: Bool
-        package let isOrdered: Bool
-        package let deleteRule: String
-        /// The number of links of a many-to-many relationship.
-        @NullWhenMissing package private(set) var links: Int?
+    public struct Relationship: Sendable {
+        public let name: String
+        /// The entity that it leads to.
+        public let destination: String
+        public let inverse: String?
+        public let isToMany: Bool
+        public let isOptional: Bool
+        public let isOrdered: Bool
+        public let deleteRule: String
+        /// The number of links of a many-to-many relationship; nil for others.
+        public let links: Int?
     }
 
-    package struct Entity: Encodable {
-        package let name: String
-        package let count: Int
-        package let attributes: [Attribute]
-        package let relationships: [Relationship]
+    public struct Entity: Encodable, Sendable {
+        public let name: String
+        /// Objects of the entity, without those of subentities.
+        public let count: Int
+        public let attributes: [Attribute]
+        public let relationships: [Relationship]
     }
 
-    package struct Table: Encodable {
-        package let name: String
-        package let bytes: Int
+    /// A table of the store's file.
+    public struct Table: Encodable, Sendable {
+        public let name: String
+        /// The bytes of its pages.
+        public let bytes: Int
     }
 
-    package struct Log: Encodable {
+    public struct Log: Encodable, Sendable {
         /// The log holds the changes after this commit.
-        package let start: UInt64
-        package let bytes: Int
-        package let limit: Int
+        public let start: UInt64
+        public let bytes: Int
+        /// The most bytes that it may have.
+        public let limit: Int
     }
 
     /// The time zone data of this machine, on which sections of dates depend.
-    package struct TimeZones: Encodable {
+    public struct TimeZones: Sendable {
         /// Nil when the data do not say.
-        @NullWhenMissing package private(set) var version: String?
+        public let version: String?
         /// system or ICU: whichever is newer.
-        package let source: String
-        @NullWhenMissing package private(set) var systemVersion: String?
-        @NullWhenMissing package private(set) var icuVersion: String?
+        public let source: String
+        public let systemVersion: String?
+        public let icuVersion: String?
     }
 
-    package struct Reader: Encodable {
-        package let process: Int
+    /// A process that reads the store now.
+    public struct Reader: Sendable {
+        public let process: Int
         /// The name of the process's program; nil where the system does not tell.
-        @NullWhenMissing package private(set) var program: String?
+        public let program: String?
         /// Transactions since the one that it sees.
-        package let age: Int
+        public let age: Int
         /// Seconds since the first commit that it does not see; nil when the log does not tell.
-        @NullWhenMissing package private(set) var seconds: Double?
+        public let seconds: Double?
         /// Whether it is older than `seconds`.
-        package let isOlder: Bool
+        public let isOlder: Bool
         /// Pages that could be used again, were it not for this reader.
-        package let pinnedPages: Int
-        package let pinnedBytes: Int
+        public let pinnedPages: Int
+        public let pinnedBytes: Int
     }
 
     /// The database that the store follows.
-    package struct Source: Encodable {
-        package struct Table: Encodable {
-            package let name: String
-            package let entity: String
-            package let key: String
-            @NullWhenMissing package private(set) var condition: String?
-            package let isCopied: Bool
+    public struct Source: Sendable {
+        public struct Table: Sendable {
+            public let name: String
+            public let entity: String
+            /// The column whose values name rows.
+            public let key: String
+            /// Only rows that it holds for are followed; nil: all.
+            public let condition: String?
+            public let isCopied: Bool
         }
 
-        package let address: String
+        public let address: String
         /// The replication slot; nil where changes are read from a change table.
-        @NullWhenMissing package private(set) var slot: String?
-        package let tables: [Table]
+        public let slot: String?
+        public let tables: [Table]
         /// Up to where the store has followed it; nil before the first copy.
-        @NullWhenMissing package private(set) var position: String?
+        public let position: String?
         /// Whether the store equals the source at the position.
-        package let isConsistent: Bool
+        public let isConsistent: Bool
         /// Seconds since 1970 of the last transaction of the source that is here; nil before the first.
-        @NullWhenMissing package private(set) var committed: Double?
-        /// The last report of the process that follows: copying, streaming, disconnected, stopped; nil: none.
-        @NullWhenMissing package private(set) var state: String?
+        public let committed: Double?
+        /// The last report of the process that follows: copying, streaming, disconnected, stopped; nil without a report.
+        public let state: String?
         /// Whether that process runs now.
-        package let isRunning: Bool
-        @NullWhenMissing package private(set) var process: Int?
+        public let isRunning: Bool
+        public let process: Int?
         /// Seconds since the report.
-        @NullWhenMissing package private(set) var age: Double?
-        @NullWhenMissing package private(set) var lagBytes: Int?
-        @NullWhenMissing package private(set) var lagSeconds: Double?
-        @NullWhenMissing package private(set) var slotState: String?
+        public let age: Double?
+        /// Bytes of the source's log, and seconds, that the store is behind; nil where they are not known.
+        public let lagBytes: Int?
+        public let lagSeconds: Double?
+        /// What the source says of the slot.
+        public let slotState: String?
         /// Bytes of the source's log that are retained for the slot.
-        @NullWhenMissing package private(set) var retainedBytes: Int?
-        @NullWhenMissing package private(set) var reason: String?
+        public let retainedBytes: Int?
+        /// Why the process is in its state.
+        public let reason: String?
     }
 
-    package let path: String
-    package let format: Int
-    package let commit: UInt64
-    package let fileBytes: Int
-    package let freeBytes: Int
-    package let tables: [Table]
-    package let entities: [Entity]
-    package let log: Log
-    package let timeZones: TimeZones
-    package let caches: [String]
-    @NullWhenMissing package private(set) var source: Source?
-    package let readers: [Reader]
+    /// The store's folder.
+    public let path: String
+    /// The version of the file's format.
+    public let format: Int
+    /// The newest commit.
+    public let commit: UInt64
+    public let fileBytes: Int
+    /// Bytes of the file's pages that hold nothing now.
+    public let freeBytes: Int
+    public let tables: [Table]
+    public let entities: [Entity]
+    public let log: Log
+    public let timeZones: TimeZones
+    /// The names of the caches, and of the orders of indexes.
+    public let caches: [String]
+    /// Nil for a store that follows nothing.
+    public let source: Source?
+    public let readers: [Reader]
 }
 
 extension PersistentContainer {
-    package func information() throws -> StoreInformation {
+    /// What is known of the newest state. O(entities + tables + caches), and O(commits) for readers of old states. Throws `StoreError`.
+    public func information() throws -> StoreInformation {
         try withPublicErrors {
             // Its readers are listed before the snapshot, which is one too.
             let environment = try store.environmentInformation()
@@ -161,8 +186,20 @@ extension PersistentContainer {
             deleteRule: "\(relationship.deleteRule)", links: links)
     }
 
-    /// Every defect of the store at a path, one sentence each. Checks the pages of its file and, when they are intact, their
-    /// contents. The container is opened only then: LMDB must not read a damaged page. O(n log n).
+    /// Every defect of a store, one sentence each; an intact store has none. Checks the pages of its file and, when they are intact, opens the
+    /// store, for reading only, and checks its values and caches: LMDB must not read a damaged page. `progress` is called from time to
+    /// time with the number of records that were read, and of all. O(n log n). Throws `StoreError` when the store cannot be opened.
+    public static func check(
+        at url: URL, progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
+    ) throws -> [String] {
+        try check(
+            at: url.storePath(),
+            opening: {
+                try PersistentContainer(storeAt: url.storePath(), isReadOnly: true, remembersOpenings: false)
+            }, progress: progress)
+    }
+
+    /// The same, with another way to open the store.
     package static func check(
         at path: String, opening open: () throws -> PersistentContainer,
         progress: @escaping (_ done: Int, _ total: Int) -> Void
@@ -176,8 +213,10 @@ extension PersistentContainer {
         }
     }
 
-    /// Everything that is wrong with the values of the store and its caches, one sentence each. O(n log n).
-    package func check(progress: @escaping (_ done: Int, _ total: Int) -> Void) throws -> [String] {
+    /// Everything that is wrong with the values of the store and its caches, one sentence each; an intact store has none. ``check(at:progress:)``
+    /// looks at the pages of the file too. `progress` is called from time to time with the number of records that were read, and of all.
+    /// O(n log n). Throws `StoreError` when the model cannot be read.
+    public func check(progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }) throws -> [String] {
         try withPublicErrors {
             let snapshot = try store.snapshot()
             let total = try recordCount()
@@ -231,10 +270,18 @@ extension PersistentContainer {
         }
     }
 
-    /// Everything that is wrong with a cache in the newest state, one sentence each. Its request is read from the cache. Throws
-    /// `StoreError.unknownCache`, and `StoreError.corrupted` when the records cannot be read to compare.
-    package func verifyCache(
-        _ name: String, sharedNumbers shared: Set<UInt32>? = nil,
+    /// Everything that is wrong with a cache in the newest state, one sentence each; a sound cache has none. Its order is computed anew, in
+    /// memory, and compared. `progress` is called from time to time with the number of records that were read, and of all. O(n log n).
+    /// Throws `StoreError`: `unknownCache` for a name that no cache has, `corrupted` when the records cannot be read to compare.
+    public func verifyCache(
+        _ name: String, progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
+    ) throws -> [String] {
+        try verifyCache(name, sharedNumbers: nil, progress: progress)
+    }
+
+    /// The same. `shared` are numbers that several caches have; nil: they are looked for.
+    func verifyCache(
+        _ name: String, sharedNumbers shared: Set<UInt32>?,
         progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> [String] {
         try withPublicErrors {

@@ -9,7 +9,7 @@ extension BatchWriter {
     }
 
     /// Prepares a batch for `write`, on any thread.
-    package func prepare(_ batch: inout RecordBatch) throws {
+    func prepare(_ batch: inout RecordBatch) throws {
         let preparation = preparation.load(ordering: .relaxed)
         if preparation != .nothing { try batch.describeParts(entity) }
         guard let constraint else { return }
@@ -62,7 +62,7 @@ extension BatchWriter {
     }
 
     /// Whether unique keys are deferred for now.
-    package var isDeferring: Bool { if case .deferring = deferral { true } else { false } }
+    var isDeferring: Bool { if case .deferring = deferral { true } else { false } }
 
     private func decideDeferral(_ batch: borrowing RecordBatch) throws {
         switch deferral {
@@ -139,7 +139,7 @@ extension BatchWriter {
     }
 
     /// Writes the unique keys that were deferred, and defers no more.
-    package func stopDeferring() throws {
+    func stopDeferring() throws {
         try endDeferral()
         deferral = .never
     }

@@ -3,12 +3,12 @@ internal import FetchIndexRecords
 internal import FetchIndexPlatform
 
 /// A link that could not be made when its row was written: its object was not there yet, or was linked to another one.
-package struct MissingLink {
+struct MissingLink {
     fileprivate let holder: RecordKey
     fileprivate let link: RowLink
     fileprivate let column: RelatedColumn
-    package var number: UInt64 { holder.number }
-    package var relationship: String { column.relationship }
+    var number: UInt64 { holder.number }
+    var relationship: String { column.relationship }
     /// Whether the row was counted as unchanged.
     fileprivate var isOfUnchanged: Bool
 
@@ -79,7 +79,7 @@ extension BatchWriter {
     }
 
     /// Gives an object, which a row was written to, its related objects in a column. Returns the links that cannot be made yet.
-    package func link(
+    func link(
         _ number: UInt64, _ column: RelatedColumn, to related: RelatedObject, isOfUnchanged: Bool
     ) throws -> [MissingLink] {
         let object = RecordKey(entity: entityNumber, number: number)
@@ -96,7 +96,7 @@ extension BatchWriter {
 
     /// Makes the links whose objects are there by now. Objects of one-to-one relationships give up their old ones first, so that rows may
     /// exchange theirs. Returns the others, with the error of each. O(log n) for each link.
-    package func settle(_ missing: [MissingLink]) throws -> [(index: Int, reason: StoreError)] {
+    func settle(_ missing: [MissingLink]) throws -> [(index: Int, reason: StoreError)] {
         if missing.isEmpty { return [] }
         let writer = try transaction()
         for link in missing where link.column.kind == .one && link.column.reference.isUnique {

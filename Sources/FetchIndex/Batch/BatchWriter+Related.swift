@@ -1,5 +1,5 @@
-internal import FetchIndexModels
-package import FetchIndexRecords
+package import FetchIndexModels
+internal import FetchIndexRecords
 internal import FetchIndexPlatform
 
 /// An object that a row of a file is related to.
@@ -27,15 +27,15 @@ package struct RowLink {
 }
 
 /// A row of a file with related objects.
-package struct LinkedRow {
-    package let record: [UInt8]
+struct LinkedRow {
+    let record: [UInt8]
     /// Of its object; nil: the next one.
-    package let number: UInt64?
+    let number: UInt64?
     /// In the order of the columns.
-    package let related: [RelatedObject]
-    package let kept: KeptSlots?
+    let related: [RelatedObject]
+    let kept: KeptSlots?
 
-    package init(_ record: [UInt8], number: UInt64?, _ related: [RelatedObject], keeping kept: KeptSlots? = nil) {
+    init(_ record: [UInt8], number: UInt64?, _ related: [RelatedObject], keeping kept: KeptSlots? = nil) {
         (self.record, self.number, self.related, self.kept) = (record, number, related, kept)
     }
 }
@@ -44,7 +44,7 @@ package struct LinkedRow {
 extension BatchWriter {
     /// Inserts a row's object, or updates that which has its number or unique value. Returns what became of it, and the links that
     /// cannot be made yet. O(log n) for each link.
-    package func write(
+    func write(
         _ row: LinkedRow, _ columns: [RelatedColumn]
     ) throws -> (outcome: WriteOutcome, missing: [MissingLink]) {
         if !hasOpenTransaction { for column in columns { column.forget() } }
@@ -117,7 +117,7 @@ extension BatchWriter {
 
     /// A row's record with its references, where all its columns name single objects that have no order. Inserts what is missing, where
     /// that is wanted. Throws `invalidValue` for an object that is not there. O(log n) for each object that was not named before.
-    package func record(of row: LinkedRow, _ columns: [RelatedColumn]) throws -> [UInt8] {
+    func record(of row: LinkedRow, _ columns: [RelatedColumn]) throws -> [UInt8] {
         if !hasOpenTransaction { for column in columns { column.forget() } }
         let writer = try transaction()
         var values: [Int: Value] = [:]

@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import FetchIndexOrderCaches
-package import FetchIndexRecords
-package import FetchIndexPlatform
+internal import FetchIndexRecords
+internal import FetchIndexPlatform
 public import FetchIndexModels
 /// Writes many objects of an entity without making managed objects: in transactions, by unique keys, logged like every
 /// change.
@@ -19,12 +19,26 @@ public final class BatchWriter {
 
         package init() {}
 
-        package mutating func add(_ outcome: WriteOutcome) {
+        package var changed: Int { inserted + updated + deleted }
+
+        mutating func add(_ outcome: WriteOutcome) {
             switch outcome {
             case .inserted: inserted += 1
             case .updated: updated += 1
             case .unchanged: unchanged += 1
             }
+        }
+
+        package static func + (left: Counts, right: Counts) -> Counts { left.combined(with: right, +) }
+        package static func - (left: Counts, right: Counts) -> Counts { left.combined(with: right, -) }
+
+        private func combined(with other: Counts, _ operation: (Int, Int) -> Int) -> Counts {
+            var counts = Counts()
+            counts.inserted = operation(inserted, other.inserted)
+            counts.updated = operation(updated, other.updated)
+            counts.unchanged = operation(unchanged, other.unchanged)
+            counts.deleted = operation(deleted, other.deleted)
+            return counts
         }
     }
 
@@ -32,7 +46,7 @@ public final class BatchWriter {
     let container: PersistentContainer
     let store: Store
     public let entity: Entity
-    package let entityNumber: Int
+    let entityNumber: Int
     let constraint: UniqueConstraint?
     private let origin: ObjectOrigin
     let author: String
@@ -42,7 +56,7 @@ public final class BatchWriter {
     /// What a cache takes with the next transaction: its reader has had it.
     var told: CacheReading?
     /// The store whose numbers the objects get; noted with each commit. Nil: this one.
-    package var numbersOrigin: UUID?
+    var numbersOrigin: UUID?
     /// Whether unique keys are left out until the end of a first import, and at most how many of them.
     var deferral = KeyDeferral.never
     var mostDeferred = 0
@@ -220,21 +234,19 @@ public final class BatchWriter {
     public var hasOpenTransaction: Bool { writer != nil }
 
     /// Commits, and releases the mapped pages of the file: for imports of many batches.
-    package func commitBatch() throws {
+    func commitBatch() throws {
         try withPublicErrors { _ = try commitTransaction() }
         store.releasePages()
     }
 
     /// Drops what was written since the last commit, and what it was counted as.
-    package func rollback(uncounting gone: Counts) {
+    func rollback(uncounting gone: Counts) {
         rollback()
-        counts.inserted -= gone.inserted
-        counts.updated -= gone.updated
-        counts.unchanged -= gone.unchanged
+        counts = counts - gone
     }
 
     /// Counts rows that changed nothing, because a later one has their key.
-    package func countUnchanged(_ count: Int) { counts.unchanged += count }
+    func countUnchanged(_ count: Int) { counts.unchanged += count }
 
     /// Drops what was written since the last commit.
     public func rollback() {

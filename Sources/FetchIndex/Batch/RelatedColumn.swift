@@ -86,18 +86,24 @@ package final class RelatedColumn {
 
     /// Whether each field names one object by a unique attribute, several rows may name the same object, its list has no order, and rows
     /// don't name each other.
-    package var isPlain: Bool { kind == .one && key != nil && !isOrdered && !reference.isUnique && !mayNameRows }
+    var isPlain: Bool { kind == .one && key != nil && !isOrdered && !reference.isUnique && !mayNameRows }
     private let mayNameRows: Bool
     /// The slots of the reference.
-    package var slots: Set<Int> { [reference.slot, reference.position] }
+    var slots: Set<Int> { [reference.slot, reference.position] }
 
     /// Forgets which objects have which values: others may have deleted them since.
     func forget() { known = [:] }
 
     /// The same, and objects that were inserted since are not there any more.
-    package func forget(insertedCount count: Int) {
+    func forget(insertedCount count: Int) {
         forget()
         insertedCount = count
+    }
+
+    /// The object that a value names; nil for null, and when no object has the value. O(log n).
+    func stored(_ value: Value, in writer: StoreWriter) throws -> RecordKey? {
+        guard let key, !value.isNull else { return nil }
+        return try writer.object(destination, key.constraint, equalTo: [value])
     }
 
     /// The object that a value names, inserted where it is missing and wanted; nil for null, and for an empty text that names none. Throws `invalidValue` when there is none.
@@ -105,7 +111,7 @@ package final class RelatedColumn {
         guard let key, !value.isNull else { return nil }
         if let object = known[value] { return object }
         if known.count >= Self.mostKnown { forget() }
-        var object = try writer.object(destination, key.constraint, equalTo: [value])
+        var object = try stored(value, in: writer)
         let related = writer.model.entities[destination]
         if object == nil {
             if value == .string("") { return nil }

@@ -1,3 +1,4 @@
+internal import FetchIndexModels
 internal import FetchIndexRecords
 internal import FetchIndexOrderCaches
 #if canImport(FoundationEssentials)
@@ -6,45 +7,48 @@ internal import FetchIndexOrderCaches
     public import Foundation
 #endif
 
-/// The statistics of a named cache.
+/// A named cache with the size of its order.
 public struct CacheStatistics: Equatable, Sendable {
-    public let name: String
-    /// Whether the cache is current.
-    public let isFresh: Bool
-    /// Whether every writer keeps it: the order of an index, or a cache that is to be maintained.
-    public let isMaintained: Bool
-    /// Whether no other request replaces it.
-    public let isLocked: Bool
-    /// The number of changes of its entity since it was current; nil when the log does not reach back, or the cache is
-    /// unusable.
-    public let changesBehind: Int?
-    public let rowCount: Int
-    public let sectionCount: Int
+    /// What is known of it beside its size.
+    public let cache: NamedCache
     /// Nodes of at most a page of 4,096 bytes, and the bytes that they hold.
     public let nodeCount: Int
     public let byteCount: Int
-    public let hits: Int
+    public let sectionCount: Int
 
-    init(_ facts: CacheFacts) {
-        name = facts.name
-        isFresh = facts.isFresh
-        isMaintained = facts.isMaintained
-        isLocked = facts.isLocked
-        changesBehind = facts.changesBehind
-        rowCount = facts.header?.rowCount ?? 0
+    /// The facts have the nodes' count.
+    init(_ facts: CacheFacts, in model: Model) {
+        cache = NamedCache(facts, in: model)
         sectionCount = facts.header?.sectionCount ?? 0
         nodeCount = facts.nodes?.count ?? 0
         byteCount = facts.nodes?.bytes ?? 0
-        hits = facts.hits
     }
+
+    public var name: String { cache.name }
+    /// Whether the cache is current.
+    public var isFresh: Bool { cache.isFresh }
+    /// Whether every writer keeps it: the order of an index, or a cache that is to be maintained.
+    public var isMaintained: Bool { cache.isMaintained }
+    /// Whether no other request replaces it.
+    public var isLocked: Bool { cache.isLocked }
+    /// The number of changes of its entity since it was current; nil when the log does not reach back, or the cache is
+    /// unusable.
+    public var changesBehind: Int? { cache.changesBehind }
+    public var rowCount: Int { cache.contents?.rowCount ?? 0 }
+    public var hits: Int { cache.hits }
 }
 
 extension PersistentContainer {
-    /// The named caches of the store, by name. O(nodes). Throws `StoreError`.
+    /// The named caches of the store and the orders of its indexes, by name. O(caches x log n). Throws `StoreError`.
+    public func namedCaches() throws -> [NamedCache] {
+        let state = try pinnedState()
+        return try state.cacheNames().map { try state.facts(ofCache: $0) }
+    }
+
+    /// The same with the sizes of their orders. O(nodes). Throws `StoreError`.
     public func cacheStatistics() throws -> [CacheStatistics] {
-        try withPublicErrors {
-            try cacheEngine.facts(in: store.snapshot()).map(CacheStatistics.init)
-        }
+        let state = try pinnedState()
+        return try state.cacheNames().map { try state.statistics(ofCache: $0) }
     }
 }
 

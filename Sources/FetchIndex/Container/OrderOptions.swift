@@ -1,4 +1,4 @@
-package import FetchIndexOrderCaches
+internal import FetchIndexOrderCaches
 
 extension PersistentContainer {
     /// How an order is opened.
@@ -22,16 +22,20 @@ extension PersistentContainer {
         /// locked.
         public var replacesOtherRequest = true
 
-        /// Gets the outcome before anything is built or stored, and may throw.
-        package var check: (OrderOutcome) throws -> Void = { _ in }
+        /// Gets the outcome, without its change, before anything is built or stored, and may throw.
+        package var check: ((FetchOutcome) throws -> Void)?
 
         /// Who opens the cache; its history names it.
         public var author = ""
 
-        /// An order without cache, sections and aggregates has only these.
-        package var wantedRows = WantedRows.all
+        /// An order without cache, sections and aggregates has only this many rows, the first ones.
+        package var mostRows = Int.max
+        /// Whether such an order knows how many rows there are in all.
+        package var countsAllRows = true
 
         public init(cacheName: String? = nil) { self.cacheName = cacheName }
+
+        var wantedRows: WantedRows { WantedRows(most: mostRows, countsAll: countsAllRows) }
 
         func applied(to request: OrderRequest) -> OrderRequest {
             var request = request

@@ -28,8 +28,14 @@ extension PersistentContainer {
             guard let cache = try cacheRequest(definition, options) else {
                 return try withComputedOrder(definition, options, body)
             }
-            return try withOrder(cache, cacheEngine.begin(cache, check: options.check), options, body)
+            let reading = try cacheEngine.begin(cache, check: { try check($0, options) })
+            return try withOrder(cache, reading, options, body)
         }
+    }
+
+    /// What a cache is to be opened by, before anything is built or stored.
+    private func check(_ outcome: OrderOutcome, _ options: OrderOptions) throws {
+        try options.check?(FetchOutcome(withoutChange: outcome))
     }
 
     private func withOrder<Result>(
@@ -43,7 +49,7 @@ extension PersistentContainer {
             result = try body(
                 FetchedOrder(reading.opened, of: cache.order.builder, reading.snapshot, in: self, damage))
         } catch  where error.isCacheDamage || damage.isMet && error.isDamage {
-            try options.check(.rebuilt(.damaged))
+            try check(.rebuilt(.damaged), options)
             let rebuilt = try engine.rebuild(cache, .damaged)
             let result = try body(FetchedOrder(rebuilt.opened, of: cache.order.builder, rebuilt.snapshot, in: self))
             try engine.end(rebuilt, limit: options.writeTimeout)
@@ -60,7 +66,7 @@ extension PersistentContainer {
         _ definition: OrderDefinition, _ options: OrderOptions, _ body: (FetchedOrder) throws -> Result
     ) throws -> Result {
         let snapshot = try store.snapshot()
-        let endsEarly = definition.sortKeys.isEmpty && options.wantedRows.most < .max
+        let endsEarly = definition.sortKeys.isEmpty && options.mostRows < .max
         let (request, selection) = try definition.plan(in: snapshot, endsEarly: endsEarly)
         let computed = try CacheEngine.compute(
             options.applied(to: request), in: snapshot, from: selection, wanted: options.wantedRows)
@@ -68,7 +74,7 @@ extension PersistentContainer {
     }
 
     /// Nil without a cache name.
-    private func cacheRequest(_ definition: OrderDefinition, _ options: OrderOptions) throws -> CacheRequest? {
+    func cacheRequest(_ definition: OrderDefinition, _ options: OrderOptions) throws -> CacheRequest? {
         guard let name = options.cacheName else { return nil }
         var cache = CacheRequest(
             name: name, order: try compile(definition, options), needsExactChange: options.needsExactChange,

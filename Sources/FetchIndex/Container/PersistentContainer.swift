@@ -35,14 +35,14 @@ public final class PersistentContainer: Sendable {
         at url: URL, model: Model? = nil, migration: MigrationPolicy = .freeChanges, durability: Durability = .full,
         isReadOnly: Bool = false
     ) throws {
-        guard url.isFileURL else { throw StoreError.notAFileURL(url.absoluteString) }
+        let path = try url.storePath()
         var options = Store.Options()
         options.setDurability(durability)
         options.isReadOnly = isReadOnly
         options.creates = model != nil && !isReadOnly
         var allowed = Migration()
         allowed.allowsPasses = migration == .automatic
-        try self.init(path: url.path, model: model, migration: allowed, options: options, folder: nil)
+        try self.init(path: path, model: model, migration: allowed, options: options, folder: nil)
     }
 
     /// Makes a store that is removed with its container, for tests and temporary data: in a folder of its own among the
@@ -223,6 +223,14 @@ extension PersistentContainer {
             let entities = try definition.entities(in: snapshot.model)
             return try FetchPlanner(predicate, compiled, table, entity: number, among: entities, in: snapshot).plan()
         }
+    }
+}
+
+extension URL {
+    /// The path of a store's folder. Throws `StoreError.notAFileURL`.
+    func storePath() throws -> String {
+        guard isFileURL else { throw StoreError.notAFileURL(absoluteString) }
+        return path
     }
 }
 

@@ -90,7 +90,7 @@ public struct FetchedOrder {
     /// Rows in all sections. O(1).
     public var rowCount: Int { opened.order.rowCount }
 
-    /// Rows that match: more than `rowCount` where `OrderOptions.wantedRows` left some out and counted them; without counting, as
+    /// Rows that match: more than `rowCount` where `OrderOptions.mostRows` left some out and counted them; without counting, as
     /// many. O(1).
     package var memberCount: Int { opened.memberCount }
 

@@ -72,10 +72,10 @@ public struct FetchedRow: ~Escapable {
     }
 
     /// Calls the body with the UTF-8 bytes of a text value in place. False when the value is null or no text.
-    package func text(at index: Int, _ body: (UnsafeRawBufferPointer) -> Void) throws -> Bool {
+    package func text(at index: Int, _ body: (UnsafeRawBufferPointer) throws -> Void) throws -> Bool {
         let slot = slots[index]
         guard entity.type(at: slot) == .string, let range = try record.range(of: slot) else { return false }
-        record.bytes(range).withUnsafeBytes(body)
+        try record.bytes(range).withUnsafeBytes(body)
         return true
     }
 }

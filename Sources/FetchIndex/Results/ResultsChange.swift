@@ -13,6 +13,13 @@ public struct ResultsChange: Equatable, Sendable {
         case move(from: Int, to: Int, name: String)
         /// The object that the section is of has another name, and the section did not move.
         case update(from: Int, to: Int, name: String)
+
+        /// The section's name, the new one where that changed.
+        public var name: String {
+            switch self {
+            case .delete(_, let name), .insert(_, let name), .move(_, _, let name), .update(_, _, let name): name
+            }
+        }
     }
 
     public enum RowEvent: Equatable, Sendable {
@@ -162,6 +169,16 @@ extension FetchOutcome {
         case .caughtUp(let change): self = .caughtUp(ResultsChange(change, id))
         // Its change could not be found.
         case .pending: self = .rebuilt(.damaged)
+        case .rebuilt(let cause): self = .rebuilt(cause)
+        case .computed: self = .computed
+        }
+    }
+
+    /// The same for those who don't want the change, which is left out.
+    init(withoutChange outcome: OrderOutcome) {
+        switch outcome {
+        case .hit: self = .hit
+        case .caughtUp, .pending: self = .caughtUp(ResultsChange())
         case .rebuilt(let cause): self = .rebuilt(cause)
         case .computed: self = .computed
         }

@@ -1,8 +1,4 @@
 internal import FetchIndex
-internal import FetchIndexCountedTree
-internal import FetchIndexModels
-internal import FetchIndexOrderCaches
-internal import FetchIndexRecords
 internal import FetchIndexPlatform
 
 /// What the report tells of one cache.
@@ -14,78 +10,76 @@ struct CacheCard {
     private let name: String
     private let number: Int
     private let container: PersistentContainer
-    private let snapshot: Snapshot
+    private let pinned: PinnedState
     private let options: InspectionReport.Options
 
     init(
-        _ name: String, _ number: Int, _ container: PersistentContainer, _ snapshot: Snapshot,
+        _ name: String, _ number: Int, _ container: PersistentContainer, _ pinned: PinnedState,
         _ options: InspectionReport.Options
     ) {
-        (self.name, self.number, self.container, self.snapshot, self.options) =
-            (name, number, container, snapshot, options)
+        (self.name, self.number, self.container, self.pinned, self.options) = (name, number, container, pinned, options)
     }
 
     func card() throws -> Card {
-        let cache = try container.cacheEngine.facts(of: name, in: snapshot)
+        let cache = try pinned.facts(ofCache: name)
         let history = try container.cacheHistory(name)
-        let sections = try SectionChart(ofCache: name, in: container, snapshot)
+        let sections = try SectionChart(ofCache: name, in: pinned)
         var figures = [try sections?.figure()].compactMap(\.self)
         figures += [HistoryCharts.openings(history), HistoryCharts.hits(history)].compactMap(\.self)
         let largest = sections?.largest ?? []
         let shown = history.openings.suffix(Self.mostOpenings)
         let older = history.openings.count - shown.count
         return Card(
-            name: name.visible, anchor: "cache\(number)", state: cache.sentence, stateStyle: cache.style,
+            name: name.visible, anchor: "cache\(number)", state: cache.state.sentence, stateStyle: cache.state.style,
             facts: try facts(cache), figures: figures, hasLargest: !largest.isEmpty, largest: largest,
             hasOpenings: !shown.isEmpty,
             openings: shown.reversed().map(HistoryCharts.row),
             olderOpenings: older > 0 ? "\(Numbers.count(older, "older opening")) in the chart" : "",
-            batch: try LastBatch(name, container, snapshot).batch(history), verified: try verified(cache))
+            batch: try LastBatch(name, container, pinned).batch(history), verified: try verified(cache))
     }
 
-    private func facts(_ cache: CacheFacts) throws -> [Fact] {
-        guard let header = cache.header else { return [] }
-        // With the names that attributes have now.
-        let texts = try? OrderDefinition(header.identity, in: snapshot.model).texts
+    private func facts(_ cache: NamedCache) throws -> [Fact] {
+        guard let contents = cache.contents else { return [] }
+        let request = contents.request
+        let section = [request.sectionKey, request.sectionOrder].compactMap(\.self).joined(separator: " ")
         var facts = [
-            ("entity", header.identity.entity), ("where", texts?.predicate ?? header.identity.predicate),
-            ("sort", texts?.sort ?? header.identity.sort), ("section", texts?.section ?? header.identity.section),
-            ("keeps", texts?.aggregates ?? header.identity.aggregateList),
+            ("entity", request.entity), ("where", request.predicate), ("sort", request.sortKeys), ("section", section),
+            ("keeps", request.aggregates),
         ].filter { !$1.isEmpty }.map { Fact(name: $0, value: $1.visible) }
         facts.append(
             Fact(
                 name: "rows",
-                value: Numbers.grouped(header.rowCount)
-                    + (header.identity.section.isEmpty ? "" : " in \(Numbers.count(header.sectionCount, "section"))")))
+                value: Numbers.grouped(contents.rowCount)
+                    + (section.isEmpty ? "" : " in \(Numbers.count(contents.sectionCount, "section"))")))
         facts.append(contentsOf: try treeFacts())
         facts.append(
             Fact(
                 name: "used",
-                value: "\(Numbers.count(cache.hits, "hit")), caught up \(Numbers.count(Int(header.catchUps), "time")), "
-                    + "built \(Numbers.count(Int(header.builds), "time"))"))
-        facts.append(Fact(name: "commit", value: Numbers.grouped(Int(clamping: header.commit))))
-        facts.append(Fact(name: "updated", value: Clock.iso8601(header.updated)))
+                value: "\(Numbers.count(cache.hits, "hit")), caught up \(Numbers.count(contents.catchUps, "time")), "
+                    + "built \(Numbers.count(contents.builds, "time"))"))
+        facts.append(Fact(name: "commit", value: Numbers.grouped(Int(clamping: contents.commit))))
+        facts.append(Fact(name: "updated", value: Clock.iso8601(contents.updated.timeIntervalSince1970)))
         return facts
     }
 
     /// Size against what it holds, depth and fill of the tree of rows.
     private func treeFacts() throws -> [Fact] {
-        guard let shapes = try? container.caches.shapes(of: name, leaves: Self.sampledLeaves, in: snapshot),
-            let rows = shapes.first, let fill = rows.leafFill(capacity: CacheDirectory.nodeCapacity)
+        guard let order = try? pinned.storedOrder(ofCache: name),
+            let size = try? order.size(sampledLeaves: Self.sampledLeaves)
         else { return [] }
-        let nodes = shapes.reduce(0) { $0 + $1.nodes.reduce(0, +) }
-        let percent = Int((fill * 100).rounded())
+        let nodes = size.nodeCount
+        let percent = Int((size.leafFill * 100).rounded())
         return [
             Fact(name: "size", value: "\(Numbers.count(nodes, "node")), \(Numbers.bytes(nodes * 4096)) of pages"),
             Fact(
                 name: "tree",
-                value: "\(Numbers.count(rows.nodes.count, "level")), leaves \(percent) % full"
-                    + (rows.leavesRead < rows.nodes[0]
-                        ? " (of \(Numbers.grouped(rows.leavesRead)) that were read)" : "")),
+                value: "\(Numbers.count(size.levels, "level")), leaves \(percent) % full"
+                    + (size.leavesRead < size.leafCount
+                        ? " (of \(Numbers.grouped(size.leavesRead)) that were read)" : "")),
         ]
     }
 
-    private func verified(_ cache: CacheFacts) throws -> Verified? {
+    private func verified(_ cache: NamedCache) throws -> Verified? {
         guard options.verifies else { return nil }
         let defects = try container.verifyCache(name) { options.progress(name, $0, $1) }
         let sound =
@@ -97,8 +91,9 @@ struct CacheCard {
     }
 
     /// Not when the cache is unusable, when ICU has changed since it was built, nor when only its program knows its section key.
-    private func isComparable(_ cache: CacheFacts) -> Bool {
-        guard cache.unusable == nil, let request = try? CacheRequest(ofStored: name, in: snapshot) else { return false }
-        return request.order.identity == cache.header?.identity
+    private func isComparable(_ cache: NamedCache) -> Bool {
+        if case .unusable = cache.state { return false }
+        guard case .readable(let request)? = try? pinned.request(ofCache: name) else { return false }
+        return (try? request.isComparable()) ?? false
     }
 }

@@ -1,6 +1,5 @@
 package import FetchIndex
-internal import FetchIndexOrderCaches
-internal import FetchIndexRecords
+internal import FetchIndexPlatform
 
 /// A cache in a few words.
 package struct CacheSummary: Hashable, Sendable {
@@ -16,12 +15,9 @@ package struct CacheSummary: Hashable, Sendable {
 
     /// The summaries of all caches, by name. O(caches x log n). Throws `StoreError`.
     package static func all(of container: PersistentContainer) throws -> [CacheSummary] {
-        let snapshot = try container.store.snapshot()
-        return try CacheDirectory.names(in: snapshot).map { name in
-            do {
-                return CacheSummary(try container.cacheEngine.facts(of: name, in: snapshot))
-            } catch {
-                guard let error = publicError(error) as? StoreError else { throw error }
+        let state = try container.pinnedState()
+        return try state.cacheNames().map { name in
+            do { return CacheSummary(try state.facts(ofCache: name)) } catch let error as StoreError {
                 return CacheSummary(
                     name: name, shownName: name.visible, state: "cannot be read", style: "bad",
                     version: "\(error)".visible)
@@ -31,10 +27,12 @@ package struct CacheSummary: Hashable, Sendable {
 }
 
 extension CacheSummary {
-    private init(_ facts: CacheFacts) {
-        let header = facts.header.map { "\($0.number) \($0.commit) \($0.catchUps) \($0.builds)" } ?? ""
+    private init(_ cache: NamedCache) {
+        let contents = cache.contents.map {
+            "\($0.created.timeIntervalSince1970) \($0.commit) \($0.catchUps) \($0.builds)"
+        }
         self.init(
-            name: facts.name, shownName: facts.name.visible, state: facts.sentence, style: facts.style,
-            version: "\(header) \(facts.hits) \(facts.sentence)")
+            name: cache.name, shownName: cache.name.visible, state: cache.state.sentence, style: cache.state.style,
+            version: "\(contents ?? "") \(cache.hits) \(cache.state.sentence)")
     }
 }

@@ -1,4 +1,4 @@
-internal import FetchIndexRecords
+internal import FetchIndex
 
 /// The commits of the log by hour, with what they inserted, updated and deleted.
 struct CommitChart {
@@ -10,30 +10,28 @@ struct CommitChart {
         var (inserted, updated, deleted) = (0, 0, 0)
     }
 
-    private let headers: [CommitHeader]
+    private let commits: [CommitCounts]
 
     /// O(commits of the log). Throws `StoreError`.
-    init(_ snapshot: Snapshot) throws {
-        headers = try snapshot.commits(after: 0).filter { $0.time.isFinite && abs($0.time) < 1e12 }
+    init(_ state: PinnedState) throws {
+        commits = try state.commits().filter { $0.time.isFinite && abs($0.time) < 1e12 }
     }
 
     /// Nil without commits.
     func figure() -> Figure? {
-        let times = headers.map { ($0.time / 3600).rounded(.down) }
+        let times = commits.map { ($0.time / 3600).rounded(.down) }
         guard let last = times.max(), let first = times.min().map({ min($0, last - Self.leastHours + 1) }),
             last - first < 1e7
         else { return nil }
         // So many hours a column.
         let width = max(1, (Int(last - first) + Self.mostColumns) / Self.mostColumns)
         var hours = [Hours](repeating: Hours(), count: Int(last - first) / width + 1)
-        for (time, header) in zip(times, headers) {
+        for (time, commit) in zip(times, commits) {
             let index = Int(time - first) / width
             hours[index].commits += 1
-            for changes in header.changes.values {
-                hours[index].inserted &+= changes.inserted
-                hours[index].updated &+= changes.updated
-                hours[index].deleted &+= changes.deleted
-            }
+            hours[index].inserted &+= commit.inserted
+            hours[index].updated &+= commit.updated
+            hours[index].deleted &+= commit.deleted
         }
         let chart = ColumnChart(
             hours.enumerated().map { index, hour in
@@ -49,6 +47,6 @@ struct CommitChart {
             title: "Changed objects by hour", top: Numbers.grouped(Int(clamping: Int64(min(chart.greatest, 9e18)))),
             svg: chart.svg(title: "Changed objects by hour"), left: Clock.iso8601(first * 3600),
             right: Clock.iso8601((last + 1) * 3600),
-            note: "\(Numbers.count(headers.count, "commit")) in the log; a column is \(unit)")
+            note: "\(Numbers.count(commits.count, "commit")) in the log; a column is \(unit)")
     }
 }

@@ -1,6 +1,4 @@
 package import FetchIndex
-internal import FetchIndexOrderCaches
-internal import FetchIndexRecords
 internal import FetchIndexPlatform
 
 /// The inspection report of a store: one page of HTML that asks for nothing else.
@@ -16,21 +14,21 @@ package struct InspectionReport {
     private let container: PersistentContainer
     private let options: Options
     private let information: StoreInformation
-    private let snapshot: Snapshot
+    private let state: PinnedState
 
     /// Throws `StoreError`.
     package init(of container: PersistentContainer, _ options: Options = Options()) throws {
         self.container = container
         self.options = options
-        // Before the snapshot, which is a reader too.
+        // Before the pinned state, which is a reader too.
         information = try container.information()
-        snapshot = try container.store.snapshot()
+        state = try container.pinnedState()
     }
 
     /// The page, and whether all caches that were verified are right. O(branches and sections of the caches + commits of the log).
     /// Throws `StoreError`.
     package func html() throws -> (page: String, isSound: Bool) {
-        let names = try CacheDirectory.names(in: snapshot)
+        let names = try state.cacheNames()
         let cards = try names.enumerated().map { try card($1, $0) }
         let page = Page(store: storePart, style: Templates.style, cards: cards, hasCaches: !cards.isEmpty)
         return (try Templates.render(page, .report), cards.allSatisfy { $0.verified?.defects.isEmpty ?? true })
@@ -54,8 +52,7 @@ package struct InspectionReport {
     package func cardHTML(ofCache name: String) throws -> String { try Templates.render(try card(name, 0), .card) }
 
     private func card(_ name: String, _ number: Int) throws -> Card {
-        do { return try CacheCard(name, number, container, snapshot, options).card() } catch {
-            guard let error = publicError(error) as? StoreError else { throw error }
+        do { return try CacheCard(name, number, container, state, options).card() } catch let error as StoreError {
             return Card(name: name.visible, anchor: "cache\(number)", defect: "\(error)".visible)
         }
     }
@@ -63,7 +60,7 @@ package struct InspectionReport {
     private var storePart: StorePart {
         let folder = String(information.path.split(separator: "/").last ?? "store")
         // A log that cannot be read is told by `check`.
-        let commits = (try? CommitChart(snapshot).figure()) ?? nil
+        let commits = (try? CommitChart(state).figure()) ?? nil
         return StorePart(
             title: folder.visible, facts: Self.facts(information), entities: information.entities.map(Self.row),
             file: Self.file(information), fileParts: Self.parts(information),

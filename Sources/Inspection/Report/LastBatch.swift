@@ -1,7 +1,5 @@
 internal import FetchIndex
 internal import FetchIndexModels
-internal import FetchIndexOrderCaches
-internal import FetchIndexRecords
 
 /// What changed in a cache's order since it was last caught up.
 struct LastBatch {
@@ -12,21 +10,22 @@ struct LastBatch {
 
     private let name: String
     private let container: PersistentContainer
-    private let snapshot: Snapshot
+    private let state: PinnedState
 
-    init(_ name: String, _ container: PersistentContainer, _ snapshot: Snapshot) {
-        (self.name, self.container, self.snapshot) = (name, container, snapshot)
+    init(_ name: String, _ container: PersistentContainer, _ state: PinnedState) {
+        (self.name, self.container, self.state) = (name, container, state)
     }
 
     /// Nil where it is not known: a cache that was never caught up or is behind, a log that was cut, too many changes.
     func batch(_ history: CacheHistory) throws -> Batch? {
         guard let start = history.openings.last(where: \.isStored)?.start,
-            let request = try? CacheRequest(ofStored: name, in: snapshot),
-            let change = try? container.cacheEngine.change(
-                of: request, since: start, limit: Self.mostChanges, in: snapshot), !change.isEmpty
+            let change = try? state.change(ofCache: name, since: start, mostRecords: Self.mostChanges), !change.isEmpty
         else { return nil }
-        let names = try? container.names(of: change.rows.prefix(Self.mostRows).map { id(of: $0.object) }, since: start)
-        let rows = change.sections.map(Self.row) + change.rows.prefix(Self.mostRows).map { row($0, names ?? [:]) }
+        let names = try? container.names(of: change.rows.prefix(Self.mostRows).map(\.id), since: start)
+        let sections = change.sections.enumerated().map { index, event in
+            Self.row(event, isOfNull: change.eventsOfNull.contains(index))
+        }
+        let rows = sections + change.rows.prefix(Self.mostRows).map { row($0, names ?? [:]) }
         let left = change.sections.count + change.rows.count - Self.mostRows
         return Batch(
             summary:
@@ -35,11 +34,10 @@ struct LastBatch {
             rows: Array(rows.prefix(Self.mostRows)), more: left > 0 ? "… \(Numbers.grouped(left)) more" : "")
     }
 
-    private static func row(_ event: OrderChange.SectionEvent) -> BatchRow {
+    private static func row(_ event: ResultsChange.SectionEvent, isOfNull: Bool) -> BatchRow {
         func shown(_ index: Int) -> String { "section \(Numbers.grouped(index))" }
-        let name =
-            "section "
-            + (event.name.map { $0.isEmpty ? "of the empty text" : $0.shortened(to: mostNameLength) } ?? "without value")
+        let title = event.name.isEmpty ? "of the empty text" : event.name.shortened(to: mostNameLength)
+        let name = "section \(isOfNull ? "without value" : title)"
         return switch event {
         case .delete(let from, _): BatchRow(before: shown(from), after: "", name: name, style: "deleted")
         case .insert(let to, _): BatchRow(before: "", after: shown(to), name: name, style: "inserted")
@@ -48,13 +46,11 @@ struct LastBatch {
         }
     }
 
-    private func id(of object: RecordKey) -> ObjectID { container.id(of: object, in: snapshot.model) }
-
-    private func row(_ event: OrderChange.RowEvent, _ names: [ObjectID: ObjectName]) -> BatchRow {
+    private func row(_ event: ResultsChange.RowEvent, _ names: [ObjectID: ObjectName]) -> BatchRow {
         func shown(_ path: RowPath) -> String {
             "section \(Numbers.grouped(path.section)), row \(Numbers.grouped(path.row))"
         }
-        let id = id(of: event.object)
+        let id = event.id
         let key = names[id]?.key.map { " \($0.description.shortened(to: Self.mostNameLength))" } ?? ""
         let name = "\(id.entityName.visible) \(id.number)\(key)"
         return switch event {

@@ -1,6 +1,4 @@
 internal import FetchIndex
-internal import FetchIndexOrderCaches
-internal import FetchIndexRecords
 
 /// The rows of a cache by section.
 struct SectionChart {
@@ -10,19 +8,17 @@ struct SectionChart {
     /// Of an order with more sections, not all are read.
     private static let mostRead = 20_000
 
-    private let order: SectionedOrder
+    private let order: StoredOrder
     /// All of them; empty where there are too many to read.
-    private let sections: [OrderSection]
+    private let sections: [FetchedSection]
 
     /// Nil for a cache without sections, or one that cannot be used. O(log n + sections that are read). Throws `StoreError`.
-    init?(ofCache name: String, in container: PersistentContainer, _ snapshot: Snapshot) throws {
-        guard let order = try container.caches.storedOrder(name, in: snapshot), order.shape.hasSections,
-            order.sectionCount > 0
-        else { return nil }
+    init?(ofCache name: String, in state: PinnedState) throws {
+        guard let order = try state.storedOrder(ofCache: name), order.hasSections, order.sectionCount > 0 else {
+            return nil
+        }
         self.order = order
-        sections =
-            order.sectionCount > Self.mostRead
-            ? [] : try container.caches.storedSections(name, in: snapshot, limit: Self.mostRead)
+        sections = order.sectionCount > Self.mostRead ? [] : try order.sections(limit: Self.mostRead)
     }
 
     /// The greatest sections; nothing where not all were read.
@@ -69,7 +65,7 @@ struct SectionChart {
         }
     }
 
-    private static func shownName(_ section: OrderSection) -> String {
+    private static func shownName(_ section: FetchedSection) -> String {
         section.isNull ? "no value" : section.name.isEmpty ? "empty text" : section.name.shortened(to: mostNameLength)
     }
 }

@@ -1,5 +1,4 @@
 internal import FetchIndex
-internal import FetchIndexRecords
 internal import FetchIndexInspection
 internal import FetchIndexPlatform
 
@@ -45,10 +44,7 @@ actor BrowsedStore {
     }
 
     private static func open(_ path: String) throws -> PersistentContainer {
-        var options = Store.Options()
-        options.isReadOnly = true
-        options.remembersOpenings = false
-        return try PersistentContainer(path: path, options: options)
+        try PersistentContainer(storeAt: path, isReadOnly: true, remembersOpenings: false)
     }
 
     // MARK: For requests
@@ -119,8 +115,8 @@ actor BrowsedStore {
     private func poll() async {
         do {
             let container = try current()
-            try container.store.requireInPlace()
-            let commit = try container.store.snapshot().commit
+            try container.requireInPlace()
+            let commit = try container.newestCommit()
             setProblem(nil)
             if listeners.isEmpty {
                 summaries = nil

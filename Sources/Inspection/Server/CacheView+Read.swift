@@ -1,7 +1,6 @@
 internal import FetchIndex
 internal import FetchIndexModels
 internal import FetchIndexPredicates
-internal import FetchIndexRecords
 internal import FetchIndexPlatform
 internal import FetchIndexInspection
 

@@ -1,8 +1,6 @@
 internal import FetchIndex
 internal import FetchIndexModels
-internal import FetchIndexOrderCaches
 internal import FetchIndexPredicates
-internal import FetchIndexRecords
 internal import Synchronization
 internal import FetchIndexPlatform
 internal import FetchIndexInspection
@@ -19,7 +17,7 @@ actor CacheView {
         let context: ManagedObjectContext
         let controller: FetchedResultsController<ManagedObject>
         let changes: Changes
-        let identity: CacheIdentity
+        let definition: OrderDefinition
         let modelVersion: UInt32
     }
 
@@ -65,37 +63,34 @@ actor CacheView {
     // MARK: Opening and following
 
     /// Throws `Unshown` for a cache whose rows could only be shown by computing its order.
-    private func identity(in snapshot: Snapshot) throws -> CacheIdentity {
-        let header: CacheHeader
-        switch try container.cacheEngine.facts(of: name, in: snapshot).assessment {
-        case .current(let found): header = found
-        case .behind(let found, let changes):
+    private func definition(in state: PinnedState) throws -> OrderDefinition {
+        switch try state.facts(ofCache: name).state {
+        case .current: break
+        case .behind(let changes):
             guard changes <= Self.mostBehind else {
                 throw Unshown(name, "is too far behind to show its rows; fetchindex refresh brings it up to date")
             }
-            header = found
-        case .unusable(let reason, _):
+        case .unusable(let reason):
             throw Unshown(name, "is unusable (\(reason.rawValue)); a fetch with its request builds it anew")
         }
-        guard let request = try? CacheRequest(ofStored: name, in: snapshot) else {
-            throw Unshown(name, "has a key that only its program knows, so its rows cannot be shown")
-        }
-        guard request.order.identity == header.identity else {
+        guard case .readable(let request) = try state.request(ofCache: name),
+            let isComparable = try? request.isComparable()
+        else { throw Unshown(name, "has a key that only its program knows, so its rows cannot be shown") }
+        guard isComparable else {
             throw Unshown(name, "was built with other rules of text order; a fetch with its request builds it anew")
         }
-        return header.identity
+        return try request.definition()
     }
 
     private func open() throws -> Opened {
-        let snapshot = try container.store.snapshot()
-        let identity: CacheIdentity
-        do { identity = try self.identity(in: snapshot) } catch {
+        let state = try container.pinnedState()
+        let definition: OrderDefinition
+        do { definition = try self.definition(in: state) } catch {
             close()
             throw error
         }
-        if let opened, opened.identity == identity, opened.modelVersion == snapshot.modelVersion { return opened }
+        if let opened, opened.definition == definition, opened.modelVersion == state.modelVersion { return opened }
         close()
-        let definition = try OrderDefinition(identity, in: snapshot.model)
         let context = container.newContext()
         var fetch = FetchRequest<ManagedObject>(entityName: definition.entity)
         fetch.predicate = definition.predicate
@@ -109,8 +104,8 @@ actor CacheView {
         controller.delegate = changes
         try controller.performFetch()
         let new = Opened(
-            context: context, controller: controller, changes: changes, identity: identity,
-            modelVersion: snapshot.modelVersion)
+            context: context, controller: controller, changes: changes, definition: definition,
+            modelVersion: state.modelVersion)
         opened = new
         return new
     }

@@ -1,4 +1,3 @@
-internal import FetchIndexRecords
 internal import FetchIndexPlatform
 internal import FetchIndexValues
 

@@ -1,5 +1,3 @@
-internal import FetchIndexRecords
-
 /// The change table: triggers in the source note the keys of rows that change, with the transactions that change them. Any number of
 /// followers read it, each from where it is, and need no slot.
 ///

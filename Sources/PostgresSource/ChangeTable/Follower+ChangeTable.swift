@@ -1,7 +1,5 @@
 internal import FetchIndex
 internal import FetchIndexModels
-internal import FetchIndexOrderCaches
-internal import FetchIndexRecords
 internal import FetchIndexPlatform
 
 // Following by the change table.
@@ -24,8 +22,7 @@ extension Follower {
         source.mark = try sourceMark()
         position = SourcePosition(
             text: try connection.value("SELECT pg_catalog.pg_current_snapshot()") ?? "", time: 0)
-        let writer = try container.store.beginWrite(author: "postgres", changesRecords: false)
-        try commit(RowWriter(writer))
+        try commit(KeyedRowWriter(in: container, author: "postgres", changesRecords: false))
     }
 
     func followChangeTable(_ isConnected: () -> Void) throws {
@@ -122,20 +119,20 @@ extension Follower {
             columns = KnownColumns(shape: look.shape, keyTypes: try keyTypes())
         }
         // First the store's lock, for which a job may be waited for; then the source's.
-        let rows = RowWriter(try container.store.beginWrite(author: "postgres"), waiting: waiting)
+        let writer = try KeyedRowWriter(in: container, author: "postgres", waiting: waiting)
         guard let changes = try readChanges() else { return .later }
         guard changes.shape == columns.shape else {
             try changes.finish()
             return .later
         }
-        try rows.writer.beginNextCommit(author: "postgres \(changes.snapshot)")
+        try writer.beginNextCommit(author: "postgres \(changes.snapshot)")
         do {
             for index in source.copyOrder {
                 if let noted = changes.noted[source.tables[index].number] {
-                    try takeRows(of: index, changes, rows, columns.keyTypes, isEmptied: noted.isEmptied)
+                    try takeRows(of: index, changes, RowWriter(writer), columns.keyTypes, isEmptied: noted.isEmptied)
                 }
             }
-            try rows.linkLater(readers(in: rows.writer.model))
+            try linkLater(writer)
             try changes.finish()
         } catch {
             _ = try? connection.execute("ROLLBACK")
@@ -144,10 +141,10 @@ extension Follower {
         try changes.waitUntilDurable(requireNotInterrupted)
         let time = changes.noted.values.map(\.time).min() ?? 0
         position = SourcePosition(text: changes.snapshot, time: time)
-        let counts = rows.counts
+        let counts = writer.counts
         hasReadChanges = true
-        try commit(rows)
-        tell(.transaction(changes.snapshot, counts, lag: max(0, currentTime() - time)))
+        try commit(writer)
+        tell(.transaction(changes.snapshot, counts, lag: max(0, Date().timeIntervalSince1970 - time)))
         return .taken
     }
 
@@ -162,21 +159,22 @@ extension Follower {
         }
         // The changed key comes first, under no name.
         var reader = try RowReader(table, [""] + table.columns.map(\.name), of: source, in: rows.writer.model)
-        var seen = ObjectNumbers()
+        var seen = SeenObjects()
+        let writer = rows.writer
         var row = CopiedRow()
         try changes.forEachRow(of: table, keyType: type) { bytes in
             row.read(bytes)
             try reader.requireWidth(row.fields)
             try row.bytes.withUnsafeBytes { bytes in
                 let noted = try reader.key(row.fields, bytes, at: 0)
-                guard reader.hasKey(row.fields) else { return try rows.delete(key: noted, reader) }
+                guard reader.hasKey(row.fields) else { return try writer.delete(key: noted, reader.table) }
                 let key = try reader.key(row.fields, bytes)
                 // Texts that the source takes for the same key are several here.
-                if key != noted { try rows.delete(key: noted, reader) }
+                if key != noted { try writer.delete(key: noted, reader.table) }
                 try rows.insert(row.fields, bytes, of: table.number, &reader)
-                if isEmptied, let object = try rows.object(reader, key) { seen.insert(object.number) }
+                if isEmptied, let number = try writer.object(reader.table, key: key) { seen.insert(number) }
             }
         }
-        if isEmptied { try rows.deleteAll(of: reader) { !seen.contains($0) } }
+        if isEmptied { try writer.deleteAll(of: reader.table) { !seen.contains($0) } }
     }
 }

@@ -1,4 +1,4 @@
-internal import FetchIndexRecords
+package import FetchIndex
 
 /// What is to be followed, and how.
 package struct FollowOptions: Sendable {
@@ -34,9 +34,9 @@ package enum FollowEvent: Sendable {
     /// The source waits for the transactions that are open in it.
     case makingSlot(String)
     case copying(table: String, rows: Int)
-    case copied(table: String, RowCounts, seconds: Double)
+    case copied(table: String, BatchWriter.Counts, seconds: Double)
     /// The store equals the source at a position.
     case consistent(String)
-    case transaction(String, RowCounts, lag: Double)
+    case transaction(String, BatchWriter.Counts, lag: Double)
     case warning(String)
 }

@@ -1,7 +1,5 @@
 internal import FetchIndex
 internal import FetchIndexModels
-internal import FetchIndexOrderCaches
-internal import FetchIndexRecords
 internal import FetchIndexPlatform
 
 /// What must be right before anything is followed: the source's settings, its tables, and the store's model. Nothing is made while
@@ -22,7 +20,7 @@ struct FollowPreparation {
                 .usage, "a slot's name is of at most 63 letters a to z, digits and _, and this is another one: \(slot)")
         }
         let opened = try Self.opened(path)
-        if let opened, let stored = try opened.store.snapshot().followedSource(),
+        if let opened, let stored = try opened.followedSource(as: FollowedSource.self),
             try !Self.isAbandoned(stored, opened, options)
         {
             (container, source) = (opened, stored)
@@ -53,16 +51,16 @@ struct FollowPreparation {
             let (followed, entities) = try SourceTable.followed(tables)
             let made = try Self.open(path, entities)
             container = made
-            let identifier = made.store.identifier.map { $0.uuidString.filter { $0 != "-" }.prefix(12).lowercased() }
+            let identifier = made.storeIdentifier.map { $0.uuidString.filter { $0 != "-" }.prefix(12).lowercased() }
             let name = "fetchindex_\(identifier ?? "store")"
             source = FollowedSource(
                 way, address: address, systemIdentifier: system, slot: options.slot ?? name,
                 publication: options.publication ?? name, ownsSlot: options.slot == nil,
                 ownsPublication: options.publication == nil, tables: followed)
         }
-        let snapshot = try container.store.snapshot()
-        for name in options.caches where try CacheDirectory.header(name, in: snapshot) == nil {
-            throw try CacheDirectory.unknown(name, in: snapshot)
+        let state = try container.pinnedState()
+        for name in options.caches where try state.request(ofCache: name) == nil {
+            throw try container.unknownCache(name)
         }
         report(.connected(source.address))
         if source.way == .stream, try connection.value("SHOW max_slot_wal_keep_size") == "-1" {
@@ -80,9 +78,7 @@ struct FollowPreparation {
 
     /// Nil where there is no store yet.
     private static func opened(_ path: String) throws -> PersistentContainer? {
-        var options = Store.Options()
-        options.creates = false
-        do { return try PersistentContainer(path: path, options: options) } catch {
+        do { return try PersistentContainer(storeAt: path) } catch {
             switch error {
             // One that was being made when its process was killed is none yet; what is no store is refused when one is made there.
             case StoreError.missing, StoreError.notAStore: return nil
@@ -132,7 +128,7 @@ struct FollowPreparation {
     private static func isAbandoned(
         _ source: FollowedSource, _ container: PersistentContainer, _ options: FollowOptions
     ) throws -> Bool {
-        guard try container.store.snapshot().sourcePosition() == nil, options.address != nil, !options.tables.isEmpty,
+        guard try container.sourcePosition() == nil, options.address != nil, !options.tables.isEmpty,
             source.tables.allSatisfy({ !$0.isCopied && !$0.replaces && $0.copiedThrough == nil })
         else { return false }
         for table in source.tables where try container.model().entity(named: table.entity) != nil {
@@ -198,10 +194,9 @@ struct FollowPreparation {
         guard Set(entities.map(\.name)).count == entities.count else {
             throw SourceError(.usage, "two tables cannot become one entity: --table SCHEMA.TABLE=ENTITY names another")
         }
-        let container = try PersistentContainer(path: path, model: Model(entities: entities))
-        let snapshot = try container.store.snapshot()
+        let container = try PersistentContainer(storeAt: path, model: Model(entities: entities), creates: true)
         for entity in entities {
-            let count = try snapshot.entityState(snapshot.model.number(of: entity.name)).count
+            let count = try container.count(ofEntity: entity.name)
             if count > 0 {
                 throw SourceError(
                     .refused,

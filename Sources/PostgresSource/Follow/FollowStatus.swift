@@ -1,5 +1,4 @@
 internal import FetchIndex
-internal import FetchIndexRecords
 internal import FetchIndexPlatform
 
 /// Writes now and then how far a follower is, for `info`.
@@ -11,13 +10,13 @@ struct FollowStatus {
     var sent: LogPosition?
     /// Whether changes are known that could not be read yet.
     var isBehind = false
-    private let store: Store
+    private let container: PersistentContainer
     private var lastWritten: ContinuousClock.Instant?
     private var lastState: SourceStatus.State?
     private var lastAsked: ContinuousClock.Instant?
     private var slot: (state: String?, retained: Int?) = (nil, nil)
 
-    init(of store: Store) { self.store = store }
+    init(of container: PersistentContainer) { self.container = container }
 
     mutating func write(_ state: SourceStatus.State, _ follower: Follower, reason: String? = nil) {
         let now = ContinuousClock.now
@@ -25,7 +24,7 @@ struct FollowStatus {
         // While tables are copied, another thread uses the connection.
         if state == .streaming, follower.source.way == .stream { askForSlot(follower, now) }
         let reached = follower.position.flatMap { LogPosition($0.text) }
-        var status = SourceStatus(time: currentTime(), process: Int(getpid()), state: state)
+        var status = SourceStatus(time: Date().timeIntervalSince1970, process: Int(getpid()), state: state)
         if let sent, let reached {
             status.lagBytes = Int(clamping: sent.rawValue - min(sent.rawValue, reached.rawValue))
         }
@@ -39,7 +38,7 @@ struct FollowStatus {
         }
         (status.slotState, status.retainedBytes) = slot
         status.reason = reason
-        store.setSourceStatus(status)
+        container.setSourceStatus(status)
         (lastWritten, lastState) = (now, state)
     }
 

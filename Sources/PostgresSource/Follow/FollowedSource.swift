@@ -1,7 +1,3 @@
-internal import FetchIndex
-internal import FetchIndexPlatform
-package import FetchIndexRecords
-
 /// A database of others whose tables entities of a store follow: what it takes to go on after a restart. It holds no passwords.
 ///
 /// Its JSON is stored. `SourceFacts` in FetchIndex reads some of the names, for `info`.
@@ -123,25 +119,4 @@ package struct FollowedSource: Codable, Equatable, Sendable {
     }
 
     package var isConsistent: Bool { consistentFrom == nil && tables.allSatisfy(\.isCopied) }
-}
-
-extension StoreReader {
-    /// Nil in a store that follows no source. Throws `corrupted`.
-    package func followedSource() throws -> FollowedSource? { try followedSource(as: FollowedSource.self) }
-}
-
-extension StoreWriter {
-    /// Nil: the store follows no source any more, and has no position in one.
-    package func setFollowedSource(_ source: FollowedSource?) throws {
-        guard let source else {
-            try setAttachment(.source, to: nil)
-            try setAttachment(.sourcePosition, to: nil)
-            return
-        }
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        var bytes: [UInt8] = []
-        bytes.appendText(String(decoding: try encoder.encode(source), as: UTF8.self))
-        try setAttachment(.source, to: bytes)
-    }
 }

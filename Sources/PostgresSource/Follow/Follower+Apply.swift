@@ -1,7 +1,5 @@
 internal import FetchIndex
 internal import FetchIndexModels
-internal import FetchIndexOrderCaches
-internal import FetchIndexRecords
 internal import FetchIndexPlatform
 internal import FetchIndexValues
 
@@ -45,45 +43,51 @@ extension Follower {
 
     private func write(_ transactions: [StreamedTransaction]) throws {
         guard let first = transactions.first else { return }
-        let writer = try container.store.beginWrite(author: Self.author(of: first))
+        let writer = try KeyedRowWriter(in: container, author: Self.author(of: first), waiting: waiting)
         if writer.modelVersion != modelVersion {
             for table in streamed.values.map(\.description) { try note(table, in: writer.model) }
             modelVersion = writer.modelVersion
         }
-        let rows = RowWriter(writer, isCatchingUp: !source.isConsistent, waiting: waiting)
+        let rows = RowWriter(writer, isCatchingUp: !source.isConsistent)
         var events: [FollowEvent] = []
         for (index, transaction) in transactions.enumerated() {
             if index > 0 { try writer.beginNextCommit(author: Self.author(of: transaction)) }
-            let before = rows.counts
+            let before = writer.counts
             lastTransactions.insert(transaction.number)
             try transaction.messages.forEach { bytes in try apply(try StreamMessage(bytes.bytes), bytes, rows) }
             try readIncomplete(rows)
-            try rows.linkLater(readers(in: writer.model))
+            try linkLater(writer)
             position = SourcePosition(text: transaction.next.description, time: transaction.time)
             events.append(
-                .transaction(transaction.next.description, rows.counts.since(before), lag: transaction.time))
+                .transaction(transaction.next.description, writer.counts - before, lag: transaction.time))
         }
-        try commit(rows)
+        try commit(writer)
         if lastTransactions.count > Self.mostInvisible { try forgetVisible() }
-        let now = currentTime()
+        let now = Date().timeIntervalSince1970
         for case .transaction(let position, let counts, let time) in events {
             tell(.transaction(position, counts, lag: max(0, now - time)))
         }
     }
 
-    /// The readers of tables by the numbers of their entities.
-    func readers(in model: Model) -> (Int) throws -> RowReader? {
-        var known: [Int: RowReader] = [:]
-        for reader in streamed.values.map(\.reader) { known[reader.entityNumber] = reader }
-        return { [source] number in
-            if let reader = known[number] { return reader }
-            guard let table = source.tables.first(where: { $0.entity == model.entities[number].name }) else {
+    /// Links what the rows of a commit refer to.
+    func linkLater(_ writer: KeyedRowWriter) throws {
+        var known: [Int: KeyedTable] = [:]
+        for table in streamed.values.map(\.reader.table) { known[table.entityNumber] = table }
+        let model = writer.model
+        try writer.linkLater { number in
+            if let table = known[number] { return table }
+            guard let followed = source.tables.first(where: { $0.entity == model.entities[number].name }) else {
                 return nil
             }
-            let reader = try RowReader(table, table.columns.map(\.name), of: source, in: model)
-            known[number] = reader
-            return reader
+            let table = try reader(of: followed, in: model).table
+            known[number] = table
+            return table
         }
+    }
+
+    /// A reader of rows that have the followed columns of a table.
+    func reader(of table: FollowedSource.Table, in model: Model) throws -> RowReader {
+        try RowReader(table, table.columns.map(\.name), of: source, in: model)
     }
 
     private static func author(of transaction: StreamedTransaction) -> String { "postgres \(transaction.end)" }
@@ -101,7 +105,9 @@ extension Follower {
         case .delete(let table, let old):
             try withReader(of: table, old) { try rows.delete(old, bytes, $0) }
         case .truncate(let tables):
-            for table in tables { if let found = streamed[table] { try rows.truncate(found.reader) } }
+            for table in tables {
+                if let found = streamed[table] { try rows.writer.deleteAll(of: found.reader.table) { _ in true } }
+            }
         case .other: break
         case .begin, .commit: throw StreamMessage.Malformed("a transaction begins or ends within another one")
         }
@@ -151,7 +157,7 @@ extension Follower {
         for (number, key) in incomplete {
             guard let index = streamed[number]?.index else { continue }
             let table = source.tables[index]
-            var reader = try RowReader(table, table.columns.map(\.name), of: source, in: rows.writer.model)
+            var reader = try self.reader(of: table, in: rows.writer.model)
             var row = CopiedRow()
             do {
                 try connection.copyOut(TableCopy.command(table, ofRow: key)) { bytes in

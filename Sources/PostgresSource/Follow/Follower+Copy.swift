@@ -1,7 +1,5 @@
 internal import FetchIndex
 internal import FetchIndexModels
-internal import FetchIndexOrderCaches
-internal import FetchIndexRecords
 internal import FetchIndexPlatform
 
 // Copies of tables.
@@ -71,8 +69,8 @@ extension Follower {
         source.tables[index].changedUntil = nil
         let table = source.tables[index]
         let title = table.title
-        var seen = ObjectNumbers()
-        var (counts, rowCount) = (RowCounts(), 0)
+        var seen = SeenObjects()
+        var (counts, rowCount) = (BatchWriter.Counts(), 0)
         let copy = TableCopy(
             container: container, connection: connection, source: source, table: table,
             rangeLength: options.rangeLength,
@@ -84,16 +82,16 @@ extension Follower {
                     rowCount += 1
                     if table.replaces { seen.insert(number) }
                 },
-                commit: { rows, end, isLast in
+                commit: { writer, end, isLast in
                     try requireNotInterrupted()
-                    if isLast { try finishCopy(index, rows, seen) } else { source.tables[index].copiedThrough = end }
-                    counts.add(rows.counts)
-                    try commit(rows) {
+                    if isLast { try finishCopy(index, writer, seen) } else { source.tables[index].copiedThrough = end }
+                    counts = counts + writer.counts
+                    try commit(writer) {
                         tell(.copying(table: title, rows: rowCount))
                         let seconds = (ContinuousClock.now - start) / .seconds(1)
                         if isLast { tell(.copied(table: title, counts, seconds: seconds)) }
                     }
-                    container.store.releasePages()
+                    container.releasePages()
                     status.write(.copying, self)
                 })
         } catch let error as SourceError where ["42703", "42P01"].contains(error.code) {
@@ -103,7 +101,7 @@ extension Follower {
     }
 
     /// The last range: rows that are gone are deleted, and the store is consistent when the stream has come to now.
-    private func finishCopy(_ index: Int, _ rows: RowWriter, _ seen: ObjectNumbers) throws {
+    private func finishCopy(_ index: Int, _ writer: KeyedRowWriter, _ seen: SeenObjects) throws {
         hasReadChanges = false
         guard try isUnchanged(index) else {
             // Some rows may have been read under other names: columns that changed places, and changed back.
@@ -114,9 +112,8 @@ extension Follower {
         // With a change table, the store is consistent when it has been read once more.
         let end = try source.way == .stream ? endOfLog().description : position?.text
         if source.tables[index].replaces {
-            let reader = try RowReader(
-                source.tables[index], source.tables[index].columns.map(\.name), of: source, in: rows.writer.model)
-            try rows.deleteAll(of: reader) { !seen.contains($0) }
+            let reader = try self.reader(of: source.tables[index], in: writer.model)
+            try writer.deleteAll(of: reader.table) { !seen.contains($0) }
         }
         source.tables[index].isCopied = true
         source.tables[index].copiedThrough = nil

@@ -1,7 +1,5 @@
 internal import FetchIndex
 internal import FetchIndexModels
-internal import FetchIndexOrderCaches
-internal import FetchIndexRecords
 internal import FetchIndexValues
 
 // Tables that change while they are followed.

@@ -1,4 +1,3 @@
-internal import FetchIndexRecords
 internal import FetchIndexPlatform
 
 // The publication in the source: made for the store, or given.

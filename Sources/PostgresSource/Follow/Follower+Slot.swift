@@ -1,6 +1,4 @@
 internal import FetchIndex
-internal import FetchIndexOrderCaches
-internal import FetchIndexRecords
 internal import FetchIndexPlatform
 
 // The publication and the slot in the source.
@@ -145,8 +143,7 @@ extension Follower {
 
     private func store(position: SourcePosition?) throws {
         self.position = position
-        let writer = try container.store.beginWrite(author: "postgres", changesRecords: false)
-        try commit(RowWriter(writer))
+        try commit(KeyedRowWriter(in: container, author: "postgres", changesRecords: false))
     }
 
     /// Drops the slot and makes another one; all tables are copied again, over the rows that are here.
@@ -168,23 +165,21 @@ extension Follower {
             source.tables[index].changedUntil = nil
         }
         (source.consistentFrom, lastTransactions) = (nil, [])
-        let writer = try container.store.beginWrite(author: "postgres", changesRecords: false)
+        let writer = try KeyedRowWriter(in: container, author: "postgres", changesRecords: false)
         // The stored position goes with the description.
-        try writer.setFollowedSource(nil)
+        try writer.endFollowing()
         try writer.setFollowedSource(source)
         position = nil
-        try commit(RowWriter(writer))
+        try commit(writer)
         try source.way == .stream ? makeSlot() : prepareChangeTable()
     }
 
     /// Ends following: the slot and the publication are dropped where they were made for the store, and the rows stay. Returns what
     /// stays in the source, because it cannot be reached.
     package static func end(storeAt path: String) throws -> String? {
-        var options = Store.Options()
-        options.creates = false
-        let store = try PersistentContainer(path: path, options: options).store
+        let container = try PersistentContainer(storeAt: path)
         let lock = try lock(path)
-        guard let source = try store.snapshot().followedSource() else {
+        guard let source = try container.followedSource(as: FollowedSource.self) else {
             throw SourceError(.usage, "the store follows nothing")
         }
         var left: String?
@@ -198,8 +193,8 @@ extension Follower {
         } catch let error as SourceError where error.kind == .connection {
             left = "\(error); the slot \(source.slot) and the publication \(source.publication) may be left in it"
         }
-        let writer = try store.beginWrite(author: "postgres", changesRecords: false)
-        try writer.setFollowedSource(nil)
+        let writer = try KeyedRowWriter(in: container, author: "postgres", changesRecords: false)
+        try writer.endFollowing()
         try writer.commit()
         withExtendedLifetime(lock) {}
         return left

@@ -1,8 +1,6 @@
 internal import FetchIndex
 internal import FetchIndexPlatform
 internal import FetchIndexModels
-internal import FetchIndexOrderCaches
-internal import FetchIndexRecords
 
 /// Keeps entities of a store in step with tables of a PostgreSQL source.
 ///
@@ -64,22 +62,22 @@ package final class Follower {
         source = preparation.source
         connection = preparation.connection
         if let held = early.take() { lock = held } else { lock = try Self.lock(path) }
-        status = FollowStatus(of: container.store)
+        status = FollowStatus(of: container)
         try readStored()
     }
 
     /// Takes what the store has: after an error, memory may be ahead of it.
     private func readStored() throws {
-        let snapshot = try container.store.snapshot()
-        storedSource = try snapshot.followedSource()
+        // Only the process that has the lock changes them.
+        storedSource = try container.followedSource(as: FollowedSource.self)
         if let storedSource { source = storedSource }
-        position = try snapshot.sourcePosition()
+        position = try container.sourcePosition()
         storedPosition = position.flatMap { LogPosition($0.text) } ?? LogPosition(0)
         (streamed, others, copyIsDue, pending, waiting) = ([:], [], false, nil, WaitingRows())
     }
 
     static func lock(_ path: String) throws -> FolderLock {
-        guard let lock = try FolderLock(StoreFiles.followLock, inFolder: path, until: .now) else {
+        guard let lock = try PersistentContainer.lockForFollowing(storeAt: path) else {
             throw SourceError(.refused, "another process follows a source for this store already")
         }
         lock.write(UInt64(getpid()))
@@ -164,7 +162,7 @@ package final class Follower {
         let replication = try Connection(source.address, isReplication: true)
         try checkTimeline(replication)
         let stream = ChangeStream(
-            replication, from: storedPosition, folder: container.store.path, groupLength: options.groupLength)
+            replication, from: storedPosition, folder: container.path, groupLength: options.groupLength)
         try stream.begin(slot: source.slot, publication: source.publication)
         var goal = options.endsWhenCurrent ? try endOfLog() : nil
         var (lastStored, lastChecked) = (ContinuousClock.now, ContinuousClock.now)
@@ -244,21 +242,20 @@ package final class Follower {
 
     /// Stores the position without a transaction of the source.
     func storePosition() throws {
-        let writer = try container.store.beginWrite(author: "postgres", changesRecords: false)
-        try commit(RowWriter(writer, waiting: waiting))
+        try commit(KeyedRowWriter(in: container, author: "postgres", changesRecords: false, waiting: waiting))
     }
 
     func storeDescription() throws { if storedSource != source { try storePosition() } }
 
     private func findWaitingRows() throws {
-        let rows = RowWriter(try container.store.beginWrite(author: "postgres"), waiting: waiting)
-        try linkAll(rows)
-        try commit(rows)
+        let writer = try KeyedRowWriter(in: container, author: "postgres", waiting: waiting)
+        try linkAll(writer)
+        try commit(writer)
     }
 
-    private func linkAll(_ rows: RowWriter) throws {
+    private func linkAll(_ writer: KeyedRowWriter) throws {
         for table in source.tables where !table.references.isEmpty {
-            try rows.linkAll(RowReader(table, table.columns.map(\.name), of: source, in: rows.writer.model))
+            try writer.linkAll(reader(of: table, in: writer.model).table)
         }
     }
 
@@ -274,23 +271,17 @@ package final class Follower {
     }
 
     /// Commits rows with the position, and the caches that are kept with them. Tells `done` of it before all others.
-    func commit(_ rows: RowWriter, then done: () -> Void = {}) throws {
-        let writer = rows.writer
+    func commit(_ writer: KeyedRowWriter, then done: () -> Void = {}) throws {
         var becameConsistent = false
         if hasReachedEndOfCopy && !source.isConsistent && source.tables.allSatisfy(\.isCopied) {
-            try linkAll(rows)
+            try linkAll(writer)
             source.consistentFrom = nil
             becameConsistent = true
         }
         if isStreaming { source.hasWaitingRows = !waiting.isEmpty }
         if storedSource != source { try writer.setFollowedSource(source) }
         if let position { try writer.setSourcePosition(position) }
-        try writer.seal()
-        let engine = container.cacheEngine
-        let caches = try options.caches.compactMap { try CacheRequest(ofStored: $0, in: writer) }
-        try engine.open(caches, in: writer, for: .keeping)
-        try engine.keepAll(in: writer, except: options.caches)
-        try writer.commit()
+        try writer.commit(keeping: options.caches)
         storedSource = source
         storedPosition = position.flatMap { LogPosition($0.text) } ?? LogPosition(0)
         done()

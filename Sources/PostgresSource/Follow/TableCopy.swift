@@ -1,7 +1,4 @@
 internal import FetchIndex
-internal import FetchIndexModels
-internal import FetchIndexOrderCaches
-internal import FetchIndexRecords
 internal import FetchIndexPlatform
 internal import FetchIndexValues
 
@@ -10,9 +7,6 @@ internal import FetchIndexValues
 struct TableCopy {
     /// Rows of a transaction.
     static let rangeLength = 50_000
-    private static let batchLength = 12_500
-    private static let mostBytes = 16 << 20
-
     let container: PersistentContainer
     let connection: Connection
     let source: FollowedSource
@@ -22,7 +16,7 @@ struct TableCopy {
     let waiting: WaitingRows
 
     private struct Batch {
-        var records = RecordBatch()
+        var rows = RowBatch()
         /// The key of the last row of a range, where the batch ends it.
         var endOfRange: String?
         var isLast = false
@@ -51,24 +45,25 @@ struct TableCopy {
     /// `commit` is called with each range's transaction, the key of its last row and whether it is the last range. `seen` gets
     /// the numbers of the rows' objects.
     func run(
-        seen: (UInt64) -> Void, commit: (RowWriter, _ end: String?, _ isLast: Bool) throws -> Void
+        seen: (UInt64) -> Void, commit: (KeyedRowWriter, _ end: String?, _ isLast: Bool) throws -> Void
     ) throws {
-        let snapshot = try container.store.snapshot()
-        let (model, version) = (snapshot.model, snapshot.modelVersion)
-        let reader = try RowReader(table, table.columns.map(\.name), of: source, in: model)
-        var open: RowWriter?
+        let state = try container.pinnedState()
+        let version = state.modelVersion
+        let reader = try RowReader(table, table.columns.map(\.name), of: source, in: state.model)
+        let kept = reader.keptSlots([])
+        var open: KeyedRowWriter?
         try Threads.pipe(threads, capacity: 2) { deliver in
             try produce(reader, deliver)
         } consume: { (batch: Batch) in
-            let rows = try open ?? RowWriter(container.store.beginWrite(author: "postgres copy"), waiting: waiting)
-            open = rows
-            guard rows.writer.modelVersion == version else {
+            let writer = try open ?? KeyedRowWriter(in: container, author: "postgres copy", waiting: waiting)
+            open = writer
+            guard writer.modelVersion == version else {
                 throw SourceError(.connection, "another process has changed the model while \(table.title) was copied")
             }
-            try rows.put(batch.records, reader, done: seen)
+            try writer.put(batch.rows, keeping: kept, reader.table, done: seen)
             guard batch.endOfRange != nil || batch.isLast else { return }
             open = nil
-            try commit(rows, batch.endOfRange, batch.isLast)
+            try commit(writer, batch.endOfRange, batch.isLast)
         }
     }
 
@@ -81,8 +76,8 @@ struct TableCopy {
             var count = 0
             var last: String?
             try connection.copyOut(Self.command(table, after: after, limit: rangeLength)) { bytes in
-                if batch.records.count >= Self.batchLength || batch.records.byteCount >= Self.mostBytes {
-                    try batch.records.sortKeys(reader.entityNumber, reader.entity, reader.constraint)
+                if batch.rows.isFull {
+                    try batch.rows.sortKeys(of: reader.table)
                     let full = batch
                     batch = Batch()
                     try deliver(full)
@@ -91,11 +86,11 @@ struct TableCopy {
                 try reader.requireWidth(row.fields)
                 count += 1
                 try row.bytes.withUnsafeBytes { bytes in
-                    try reader.append(row.fields, bytes, to: &batch.records)
+                    try reader.append(row.fields, bytes, to: &batch.rows)
                     if count == rangeLength { last = reader.keyText(row.fields, bytes) }
                 }
             }
-            try batch.records.sortKeys(reader.entityNumber, reader.entity, reader.constraint)
+            try batch.rows.sortKeys(of: reader.table)
             batch.endOfRange = last
             batch.isLast = count < rangeLength
             let (isLast, ended) = (batch.isLast, batch)

@@ -1,5 +1,5 @@
+internal import FetchIndex
 internal import FetchIndexPlatform
-internal import FetchIndexRecords
 package import FetchIndexValues
 
 /// How values of a column are read from their texts and stored.
@@ -20,7 +20,7 @@ package enum ColumnValue {
     }
 
     /// Adds the value that a text has to a record. False when it has none.
-    static func append(_ text: UnsafeRawBufferPointer, as type: ValueType, to builder: inout RecordBuilder) -> Bool {
+    static func append(_ text: UnsafeRawBufferPointer, as type: ValueType, to builder: inout RowBuilder) -> Bool {
         switch type {
         case .string:
             guard text.firstInvalidUTF8 == nil else { return false }

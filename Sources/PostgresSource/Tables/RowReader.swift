@@ -1,13 +1,12 @@
+package import FetchIndex
 internal import FetchIndexPlatform
 package import FetchIndexModels
-package import FetchIndexRecords
 package import FetchIndexValues
 
 /// Turns rows of a table, as they are copied or streamed, into records of its entity.
 package struct RowReader {
-    package let entityNumber: Int
-    package let entity: Entity
-    package let constraint: UniqueConstraint
+    package let table: KeyedTable
+    package var entity: Entity { table.entity }
     private let title: String
     /// Names and types of the columns that are followed, by their places in a row.
     private let columns: [(name: String, type: ValueType)?]
@@ -16,36 +15,44 @@ package struct RowReader {
     private let keyPlace: Int
     /// The slots that rows do not have: a stored object keeps its values.
     private let otherSlots: Set<Int>
-    let foreignKeys: [ForeignKey]
-    private var builder = RecordBuilder()
+    private let form: RowForm
+    private var builder = RowBuilder()
 
     /// `names` are the names of a row's columns in order.
     package init(
-        _ table: FollowedSource.Table, _ names: [String], of source: FollowedSource? = nil, in model: Model
+        _ followed: FollowedSource.Table, _ names: [String], of source: FollowedSource? = nil, in model: Model
     ) throws {
-        let (number, title) = (try model.number(of: table.entity), "\(table.schema).\(table.name)")
-        let entity = model.entities[number]
-        let keySlot = try entity.requireSlot(of: table.key)
-        guard let constraint = entity.uniqueConstraint(ofSlot: keySlot),
-            let keyPlace = names.firstIndex(where: { entity.slot(of: $0) == keySlot })
-        else { throw SourceError(.refused, "\(table.entity).\(table.key) is not unique, so that it cannot name rows") }
-        let followed = Set(table.columns.map(\.name))
+        let references = followed.references.compactMap { reference in
+            source?.tables.first { $0.entity == reference.entity }.map { other in
+                KeyedTable.Reference(
+                    attribute: reference.column, relationship: reference.relationship, entity: other.entity,
+                    key: other.key)
+            }
+        }
+        guard let table = try KeyedTable(followed.entity, key: followed.key, references: references, in: model),
+            let keyPlace = names.firstIndex(where: { table.isKey($0) })
+        else {
+            throw SourceError(
+                .refused, "\(followed.entity).\(followed.key) is not unique, so that it cannot name rows")
+        }
+        let entity = table.entity
+        let known = Set(followed.columns.map(\.name))
         var places = [Int?](repeating: nil, count: entity.slots.count)
         var columns = [(name: String, type: ValueType)?](repeating: nil, count: names.count)
         for (place, name) in names.enumerated() {
             // Rows that are older than a rename have the former name.
-            guard let slot = entity.slot(of: name), followed.contains(entity.attribute(at: slot).name) else { continue }
+            guard let slot = entity.slot(of: name), known.contains(entity.attribute(at: slot).name) else { continue }
             places[slot] = place
             columns[place] = (name, entity.type(at: slot))
         }
-        (entityNumber, self.entity, self.constraint, self.title) = (number, entity, constraint, title)
+        (self.table, title) = (table, "\(followed.schema).\(followed.name)")
         (self.columns, self.places, self.keyPlace) = (columns, places, keyPlace)
         otherSlots = Set(places.indices.filter { places[$0] == nil })
-        foreignKeys = try source?.foreignKeys(of: table, in: model) ?? []
+        form = RowForm(of: entity, columnOfSlot: places, mayUpdate: true)
     }
 
     /// The slots of a streamed row whose values an object keeps: those that it does not have, and those that were not sent.
-    package func keptSlots(_ row: [StreamedValue]) -> Set<Int> {
+    func keptSlots(_ row: [StreamedValue]) -> Set<Int> {
         guard row.contains(.unchanged) else { return otherSlots }
         return otherSlots.union(places.indices.filter { slot in places[slot].map { row[$0] == .unchanged } ?? false })
     }
@@ -59,26 +66,26 @@ package struct RowReader {
     }
 
     /// Puts a record together, with null for values that were not sent. Throws `SourceError` for a value that cannot be stored.
-    package mutating func build(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) throws {
+    private mutating func build(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) throws {
         builder.begin()
-        for (slot, place) in places.enumerated() {
-            guard let place, let column = columns[place] else {
-                let rest = entity.attribute(at: slot)
-                builder.append(entity.slots[slot].isRemoved ? .null : rest.defaultValue)
-                continue
-            }
-            switch row[place] {
-            case .null, .unchanged: builder.appendNull()
-            case .text(let range):
+        for source in form.sources {
+            switch source {
+            case .null, .missing: builder.appendNull()
+            case .value(let number): builder.append(form.defaultValues[number])
+            case .column(let place, let type, _, _):
+                guard case .text(let range) = row[place] else {
+                    builder.appendNull()
+                    continue
+                }
                 let text = UnsafeRawBufferPointer(rebasing: bytes[range])
-                guard ColumnValue.append(text, as: column.type, to: &builder) else {
-                    throw unstorable(column, row, bytes, text)
+                guard ColumnValue.append(text, as: type, to: &builder) else {
+                    throw unstorable((columns[place]?.name ?? "", type), row, bytes, text)
                 }
             }
         }
     }
 
-    package mutating func append(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer, to batch: inout RecordBatch)
+    package mutating func append(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer, to batch: inout RowBatch)
         throws
     {
         try build(row, bytes)
@@ -88,6 +95,13 @@ package struct RowReader {
     package mutating func record(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) throws -> [UInt8] {
         try build(row, bytes)
         return builder.finish()
+    }
+
+    /// A row for the store. Throws `SourceError` for a value that cannot be stored.
+    mutating func row(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) throws -> KeyedRow {
+        let key = try key(row, bytes)
+        return KeyedRow(
+            key: key, record: try record(row, bytes), keeping: keptSlots(row), isPartial: row.contains(.unchanged))
     }
 
     func hasKey(_ row: [StreamedValue]) -> Bool { row[keyPlace] != .null }

@@ -4,6 +4,7 @@
 #else
     internal import Darwin
 #endif
+internal import FetchIndex
 internal import FetchIndexPostgresSource
 internal import FetchIndexPlatform
 internal import FetchIndexInspection
@@ -25,7 +26,7 @@ struct EventPrinter {
         var slot: String?
         var reason: String?
 
-        mutating func take(_ counts: RowCounts) {
+        mutating func take(_ counts: BatchWriter.Counts) {
             (inserted, updated, deleted) = (counts.inserted, counts.updated, counts.deleted)
         }
     }

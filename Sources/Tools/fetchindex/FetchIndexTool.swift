@@ -1,5 +1,4 @@
 internal import FetchIndex
-internal import FetchIndexOrderCaches
 internal import FetchIndexModels
 internal import ArgumentParser
 internal import FetchIndexPlatform
@@ -89,7 +88,7 @@ enum Main {
     /// What to type then; empty if nothing helps.
     private static func advice(on error: any Error) -> String {
         switch publicError(error) {
-        case StoreError.invalidCacheName(let name) where name.hasPrefix(CacheDirectory.indexPrefix):
+        case StoreError.invalidCacheName(let name) where PersistentContainer.isIndex(name):
             ": `fetchindex model index` adds and drops these"
         case StoreError.modelMismatch: "; `fetchindex model migrate` changes the model of a store"
         default: ""

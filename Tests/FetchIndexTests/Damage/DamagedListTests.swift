@@ -1,3 +1,4 @@
+import Foundation
 import FetchIndex
 import FetchIndexLMDB
 import FetchIndexOrderCaches
@@ -40,7 +41,7 @@ import Testing
     }
 
     private func repair() throws -> StoreRepair {
-        try PersistentContainer.repair(at: folder.path) { _, _ in }
+        try PersistentContainer.repair(at: URL(fileURLWithPath: folder.path)) { _, _ in }
     }
 
     @Test(arguments: [CacheList.maintained, .unread, .locked])

@@ -63,7 +63,7 @@ import Testing
         header.removeLast(4)
         header.appendChecksum(with: name.span.bytes.checksum)
         let folder = try store.copy([(name, "caches", header)])
-        let repair = try PersistentContainer.repair(at: folder.path) { _, _ in }
+        let repair = try PersistentContainer.repair(at: URL(fileURLWithPath: folder.path)) { _, _ in }
         #expect(repair.defects.count == 2)
         #expect(repair.defects.allSatisfy { $0.contains("is invalid, or also that of another cache") })
         #expect(repair.repairs.count == 1, "\(repair)")

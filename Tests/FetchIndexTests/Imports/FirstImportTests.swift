@@ -1,4 +1,4 @@
-import FetchIndex
+@testable import FetchIndex
 import Foundation
 import FetchIndexModels
 import FetchIndexRecords

@@ -1,3 +1,4 @@
+import Foundation
 import FetchIndexPlatform
 @testable import FetchIndex
 import FetchIndexLMDB
@@ -57,7 +58,7 @@ import Testing
         try damage { writer in try writer.setCacheList(.maintained, Array("damaged".utf8)) }
         try save("new")
         #expect(try container.check { _, _ in }.contains { $0.hasPrefix("the list of maintained caches") })
-        let repair = try PersistentContainer.repair(at: container.store.path) { _, _ in }
+        let repair = try PersistentContainer.repair(at: URL(fileURLWithPath: container.store.path)) { _, _ in }
         #expect(repair.left == [])
         #expect(repair.repairs == ["the list of maintained caches was damaged: no cache is maintained now"])
         try container.setMaintained(true, cacheNamed: "turned")
@@ -97,7 +98,7 @@ import Testing
         try save("newer")
         #expect(try container.check { _, _ in }.contains { $0.contains("the order of the index") })
         try damage { writer in try writer.view.put(record.span.bytes, for: UInt64(5), in: writer.tables.records) }
-        let repair = try PersistentContainer.repair(at: container.store.path) { _, _ in }
+        let repair = try PersistentContainer.repair(at: URL(fileURLWithPath: container.store.path)) { _, _ in }
         #expect(repair.left == [])
         #expect(repair.repairs == ["the order of the index \"\(Self.name)\" was missing: built"])
         #expect(try container.cacheStatistics().map(\.rowCount) == [22])

@@ -161,7 +161,7 @@ import Testing
             #expect(defects.count == 1 && defects[0].contains("history"), "byte \(place): \(defects)")
         }
         // The damage of the last is that of the head.
-        let repair = try PersistentContainer.repair(at: store.folder.path) { _, _ in }
+        let repair = try PersistentContainer.repair(at: URL(fileURLWithPath: store.folder.path)) { _, _ in }
         #expect(try container.cacheHistory("c").openings == whole)
         #expect(repair.left == [] && repair.repairs.contains { $0.contains("history") }, "\(repair)")
         try insert(1)

@@ -195,7 +195,7 @@ final class Post: ManagedObject {
             try writer.view.put([1, 2, 3, 4, 5], for: Array("originals".utf8), in: meta)
             try writer.commit()
         }
-        let repair = try PersistentContainer.repair(at: folder.path) { _, _ in }
+        let repair = try PersistentContainer.repair(at: URL(fileURLWithPath: folder.path)) { _, _ in }
         #expect(repair.defects.contains { $0.contains("an origin of the store's numbers") }, "\(repair.defects)")
         #expect(repair.repairs.count == 1 && repair.left.isEmpty, "\(repair)")
         let whole = try PersistentContainer(at: url, durability: .none)

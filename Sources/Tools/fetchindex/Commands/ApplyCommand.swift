@@ -1,6 +1,4 @@
 internal import FetchIndex
-internal import FetchIndexRecords
-internal import FetchIndexOrderCaches
 internal import FetchIndexModels
 internal import ArgumentParser
 internal import FetchIndexCatalogues
@@ -48,16 +46,17 @@ struct ApplyCommand: ParsableCommand {
         var printer: BatchPrinter?
         if let cacheName {
             // The order of a base entity has the rows of its subentities.
-            let identity = try? CacheDirectory.header(cacheName, in: container.store.snapshot())?.identity
+            var known: ReadableRequest?
+            if case .readable(let found)? = try? container.pinnedState().request(ofCache: cacheName) { known = found }
             let isOfBase =
-                try identity.map { try $0.includesSubentities && container.model().isSubentity(stored, of: $0.entity) }
+                try known.map { try $0.includesSubentities && container.model().isSubentity(stored, of: $0.entity) }
             let asked = isOfBase ?? false ? nil : entity
             let wanted =
-                try identity != nil
+                try known != nil
                 ? request.definition(ofExisting: cacheName, entity: asked, in: container)
                 : request.definition(of: asked, cache: cacheName, in: container)
             guard let definition = wanted else {
-                throw try CacheDirectory.unknown(cacheName, in: container.store.snapshot())
+                throw try container.unknownCache(cacheName)
             }
             printer = BatchPrinter(container, definition, request, cacheName: cacheName, isJSON: output.isJSON)
             try printer?.establish()

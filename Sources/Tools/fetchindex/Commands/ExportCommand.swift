@@ -1,8 +1,8 @@
-internal import FetchIndexRecords
 internal import FetchIndex
 internal import FetchIndexModels
 internal import ArgumentParser
 internal import FetchIndexCatalogues
+internal import FetchIndexPlatform
 
 struct ExportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -65,27 +65,28 @@ struct ExportCommand: ParsableCommand {
     private func write(
         _ definition: OrderDefinition, _ entity: Entity, _ container: PersistentContainer, _ format: CatalogueFormat,
         _ out: ([UInt8]) throws -> Void
-    ) throws -> [RecordKey] {
+    ) throws -> [ObjectID] {
         let bar = ProgressBar("exporting")
         defer { bar.finish() }
         var rows = 0
         let total = try container.recordCount()
         var place = "the header"
         do {
-            let snapshot = try container.store.snapshot()
-            let related = try ExportedLinks(of: entity, in: snapshot)
-            let names = related.hasIDs ? [RecordKey.numberName(entity.has)] : []
-            let storeNames = related.store == nil ? [] : [RecordKey.storeName(entity.has)]
+            let export = try container.export(ofEntity: entity.name)
+            let names = export.hasNumbers ? [RecordKey.numberName(entity.has)] : []
+            let storeNames = export.numbersOrigin == nil ? [] : [RecordKey.storeName(entity.has)]
             var writer = try CatalogueWriter(
-                format, columns: names + entity.attributes.map(\.name) + related.names + storeNames)
-            let damaged = try container.forEachRecord(
-                of: definition, skippingDamaged: skipDamaged, in: snapshot
-            ) { object, record in
-                place = "object \(object.number)"
-                if related.hasIDs { try writer.append(.integer(Int64(object.number))) }
-                try Self.write(record, as: entity, with: &writer)
-                for value in try related.values(of: object, record) { try writer.append(value) }
-                if let store = related.store { try writer.append(store) }
+                format,
+                columns: names + entity.attributes.map(\.name) + export.relationships.map(\.name) + storeNames)
+            let damaged = try export.forEachRow(of: definition, skippingDamaged: skipDamaged) { row, links in
+                place = "object \(row.id.number)"
+                if export.hasNumbers { try writer.append(.integer(Int64(row.id.number))) }
+                try Self.write(row, of: entity, with: &writer)
+                for (relationship, links) in zip(export.relationships, links) {
+                    let texts = links.map { $0.catalogueText(in: relationship.destination, export.model) }
+                    try writer.append(texts.isEmpty ? .null : .string(texts.joined(separator: " ")))
+                }
+                if let store = export.numbersOrigin { try writer.append(.string(store.uuidString)) }
                 try writer.endRow()
                 rows += 1
                 guard writer.bytes.count >= CatalogueWriter.pieceLength else { return }
@@ -104,21 +105,18 @@ struct ExportCommand: ParsableCommand {
     }
 
     private static func write(
-        _ record: borrowing RecordView, as entity: Entity, with writer: inout CatalogueWriter
+        _ row: borrowing FetchedRow, of entity: Entity, with writer: inout CatalogueWriter
     ) throws {
-        for (slot, attribute) in zip(entity.attributeSlots, entity.attributes) {
-            if attribute.type == .string, let range = try record.range(of: slot) {
-                try record.bytes(range).withUnsafeBytes { try writer.append(text: $0) }
-            } else {
-                try writer.append(try record.value(at: slot, as: attribute.type))
-            }
+        for index in entity.attributes.indices {
+            let isText = try row.text(at: index) { try writer.append(text: $0) }
+            if !isText { try writer.append(try row.value(at: index)) }
         }
     }
 
     /// The name of a column whose value cannot be written.
     private func writtenName(ofColumn column: Int, of entity: Entity, _ container: PersistentContainer) -> String {
-        let related = try? ExportedLinks(of: entity, in: container.store.snapshot())
-        let names = (related?.hasIDs ?? false ? [RecordKey.numberName(entity.has)] : []) + entity.attributes.map(\.name)
+        let hasNumbers = (try? container.export(ofEntity: entity.name).hasNumbers) ?? false
+        let names = (hasNumbers ? [RecordKey.numberName(entity.has)] : []) + entity.attributes.map(\.name)
         return names.indices.contains(column) ? names[column] : "a relationship"
     }
 }

@@ -1,7 +1,6 @@
 internal import FetchIndexPlatform
 internal import ArgumentParser
 internal import FetchIndex
-internal import FetchIndexOrderCaches
 internal import FetchIndexInspection
 
 struct FetchCommand: ParsableCommand {
@@ -82,7 +81,7 @@ struct FetchCommand: ParsableCommand {
         var options = request.orderOptions(cacheName: cacheName, bar, author: "fetch")
         options.writeTimeout = timeout.limit
         if let require, let cacheName { options.check = { try require.check($0, cacheName: cacheName) } }
-        options.wantedRows = WantedRows(most: mostRows, countsAll: output.catalogue == nil)
+        (options.mostRows, options.countsAllRows) = (mostRows, output.catalogue == nil)
         let start = ContinuousClock.now
         try container.withOrder(definition, options) { order in
             let outcome = OutcomeReport(order.outcome, ContinuousClock.now - start)

@@ -1,4 +1,3 @@
-internal import FetchIndexRecords
 internal import FetchIndex
 internal import FetchIndexModels
 internal import ArgumentParser
@@ -73,7 +72,7 @@ struct ImportCommand: ParsableCommand {
         var milliseconds = 0.0
 
         mutating func add(_ bad: BadInput) {
-            if badRows.count < RowBatch.listedBadRows { badRows.append(bad.description) }
+            if badRows.count < ReadRows.mostListed { badRows.append(bad.description) }
         }
     }
 
@@ -112,9 +111,7 @@ struct ImportCommand: ParsableCommand {
         for relation in relations where !source.columns.contains(relation.column) {
             throw unknownColumn(relation.column, source.columns)
         }
-        var options = StoreArgument.options(creates: true)
-        options.threads = threads.count
-        let container = try PersistentContainer(path: store.store, options: options)
+        let container = try PersistentContainer(storeAt: store.store, creates: true, threads: threads.count)
         try prepareRelated(relations, container)
         try prepareEntity(
             container, columns: source.columns, relations, given: types,
@@ -130,8 +127,8 @@ struct ImportCommand: ParsableCommand {
         let count = try container.count(ofEntity: entity)
         source.decompressesAhead = threads.count > 1
         let related = try RelatedColumns(
-            source.columns, to: writer.entity, in: container.store.snapshot().model, relations,
-            insertsMissing: createRelated, NumberOwner(in: container.store.snapshot(), isKeyed: key != nil),
+            source.columns, to: writer.entity, in: container.pinnedState().model, relations,
+            insertsMissing: createRelated, NumberOwner(in: container, isKeyed: key != nil),
             isJSON: format == .jsonl)
         // Rows with links end it.
         if !replace { writer.deferUniqueKeys() }
@@ -147,8 +144,7 @@ struct ImportCommand: ParsableCommand {
         let given = try givenTypes(nil)
         let container: PersistentContainer
         do {
-            container = try PersistentContainer(
-                path: store.store, options: StoreArgument.options(creates: !given.isEmpty))
+            container = try PersistentContainer(storeAt: store.store, creates: !given.isEmpty)
         } catch StoreError.missing {
             throw empty  // The empty file says more than the missing store.
         }
@@ -165,7 +161,7 @@ struct ImportCommand: ParsableCommand {
     private func finish(
         _ report: inout Report, _ container: PersistentContainer, _ start: ContinuousClock.Instant
     ) throws {
-        report.commit = try container.store.snapshot().commit
+        report.commit = try container.newestCommit()
         report.milliseconds = (ContinuousClock.now - start) / .milliseconds(1)
         try printReport(report)
     }
@@ -175,11 +171,12 @@ struct ImportCommand: ParsableCommand {
         of source: any RowSource, _ related: RelatedColumns, with writer: BatchWriter, replacing count: Int,
         _ report: inout Report
     ) throws {
-        var seen = ObjectNumbers()
+        var seen = SeenObjects()
         let converter = try RowConverter(
             source.columns, to: writer.entity, file: file, related, mayUpdate: key != nil || related.idPlace != nil,
             isJSON: source is JSONLinesSource)
-        var transaction = ImportTransaction(writer, related, mayWait: !replace)
+        var transaction = ImportTransaction(
+            writer, related.columns, related.owner, resolvesInFile: related.resolvesInFile, mayWait: !replace)
         let bar = ProgressBar("importing")
         // Reading a flag costs more than a row does.
         let (replaces, skipsBadRows) = (replace, skipBadRows)
@@ -198,12 +195,12 @@ struct ImportCommand: ParsableCommand {
         do {
             try Threads.pipe(threads.count, capacity: 2) { deliver in
                 try read(source, converter, for: writer, deliver)
-            } consume: { (batch: RowBatch) in
+            } consume: { (batch: ReadRows) in
                 for bad in batch.badRows { report.add(bad) }
                 report.badRowCount += batch.badRowCount
                 let refusedBefore = refused
-                try transaction.put(batch, refused: refuse, done: note)
-                rows.put += batch.records.count - (refused - refusedBefore)
+                try transaction.put(batch.rows, refused: refuse, done: note)
+                rows.put += batch.rows.count - (refused - refusedBefore)
                 rows.read += batch.rowCount
                 // With --replace, all of it is one transaction, which a refusal undoes.
                 if !replace && rows.put - rows.ended >= Self.transactionLength {
@@ -263,22 +260,22 @@ struct ImportCommand: ParsableCommand {
 
     private func read(
         _ source: any RowSource, _ converter: RowConverter, for writer: BatchWriter,
-        _ deliver: (consuming RowBatch) throws -> Void
+        _ deliver: (consuming ReadRows) throws -> Void
     ) throws {
         var converter = converter
-        var batch = RowBatch()
+        var batch = ReadRows()
         let skipsBadRows = skipBadRows
-        func deliverBatch(_ batch: inout RowBatch) throws {
+        func deliverBatch(_ batch: inout ReadRows) throws {
             batch.progress = source.progress
-            if !batch.hasLinks { try writer.prepare(&batch.records) }
+            try writer.prepare(&batch.rows)
             let full = batch
-            batch = RowBatch(afterOneOf: full.records.count, byteCount: full.records.byteCount)
+            batch = ReadRows(like: full.rows)
             try deliver(full)
         }
         do {
             try source.forEachRow(
                 { row in
-                    do { try batch.append(row, &converter) } catch let bad as BadInput {
+                    do { try converter.append(row, to: &batch.rows) } catch let bad as BadInput {
                         guard skipsBadRows else { throw bad }
                         batch.note(bad)
                     }

@@ -86,7 +86,7 @@ struct ModelMigrateCommand: ParsableCommand {
         let whole = try options.to.map { try ModelFile.read($0) }
         let container =
             create
-            ? try PersistentContainer(path: store.store, options: StoreArgument.options(creates: true))
+            ? try PersistentContainer(storeAt: store.store, creates: true)
             : try store.open()
         let model = try whole ?? options.model(from: container.model())
         let plan = try container.plan(for: model)

@@ -1,4 +1,3 @@
-internal import FetchIndexRecords
 internal import FetchIndexModels
 internal import ArgumentParser
 internal import FetchIndex
@@ -52,7 +51,7 @@ struct WatchCommand: ParsableCommand {
             // A large batch leaves free memory that later ones do not need.
             Memory.giveBack()
         }
-        throw StoreError.moved(path: container.store.path)
+        throw StoreError.moved(path: container.path)
     }
 }
 

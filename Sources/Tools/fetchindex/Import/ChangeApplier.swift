@@ -1,7 +1,6 @@
 internal import FetchIndexCatalogues
 internal import FetchIndex
 internal import FetchIndexModels
-internal import FetchIndexRecords
 
 /// Applies lines of changes to the transaction being written.
 final class ChangeApplier {

@@ -1,4 +1,3 @@
-internal import FetchIndexRecords
 internal import FetchIndex
 internal import FetchIndexModels
 internal import ArgumentParser
@@ -72,7 +71,7 @@ extension ImportCommand {
             stored == nil
             ? try model(of: container, adding: relations, to: new)
             : Model(entities: [new.adding([], stored?.relationships ?? [])])
-        _ = try PersistentContainer(path: store.store, model: made)
+        _ = try PersistentContainer(storeAt: store.store, model: made, creates: true)
     }
 
     private func isAttribute(
@@ -137,7 +136,8 @@ extension ImportCommand {
                         + "import it first, or say --create-related")
             }
             let key = AttributeDescription(relation.attribute, .string, isOptional: false, isUnique: true)
-            _ = try PersistentContainer(path: store.store, model: Model(entities: [Entity(relation.entity, [key])]))
+            _ = try PersistentContainer(
+                storeAt: store.store, model: Model(entities: [Entity(relation.entity, [key])]), creates: true)
         }
     }
 
@@ -183,7 +183,7 @@ extension ImportCommand {
         if missing.isEmpty { return }
         let found = try inferred(missing)
         let added = missing.map { AttributeDescription($0, types[$0] ?? found[$0] ?? .string) }
-        let container = try PersistentContainer(path: store.store)
+        let container = try PersistentContainer(storeAt: store.store)
         // Relationships need the entities that they lead to, and `--relate` may have added some to this one.
         let entities = try container.model().entities
         try container.migrate(to: Model(entities: entities.map { $0.name == entity ? $0.adding(added, []) : $0 }))
@@ -228,7 +228,7 @@ extension ImportCommand {
     func toldColumns() throws -> ToldColumns {
         var names = Set(try givenTypes(nil).named.map(\.name))
         // What is wrong with the folder is told when the store is opened for the rows.
-        let container = try? PersistentContainer(path: store.store, options: StoreArgument.options(creates: false))
+        let container = try? PersistentContainer(storeAt: store.store)
         let stored = try container?.model().entity(named: entity)
         if let stored {
             names.formUnion(stored.attributes.map(\.name))

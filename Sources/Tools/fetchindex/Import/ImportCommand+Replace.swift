@@ -1,5 +1,4 @@
 internal import FetchIndexModels
-internal import FetchIndexRecords
 internal import FetchIndex
 internal import FetchIndexInspection
 
@@ -7,8 +6,7 @@ internal import FetchIndexInspection
 extension ImportCommand {
     /// Deletes the objects that a file did not have, in the open transaction. Returns how many these were. Rolls it back and
     /// throws when a row was skipped or too many objects would go.
-    func deleteOthers(than seen: ObjectNumbers, of count: Int, with writer: BatchWriter, _ report: Report) throws -> Int
-    {
+    func deleteOthers(than seen: SeenObjects, of count: Int, with writer: BatchWriter, _ report: Report) throws -> Int {
         func refuse(_ reason: String) throws -> Never {
             writer.rollback()
             throw Failure("\(reason); nothing was changed")

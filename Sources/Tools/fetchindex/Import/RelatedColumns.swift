@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import FetchIndexCatalogues
 internal import FetchIndex
 internal import FetchIndexModels
-internal import FetchIndexRecords
 internal import FetchIndexPlatform
 
 /// Of `import --relate author=Author.name`: a column whose fields name objects of an entity by a unique attribute.

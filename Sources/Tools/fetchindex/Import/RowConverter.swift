@@ -1,5 +1,4 @@
 internal import FetchIndexPlatform
-internal import FetchIndexRecords
 internal import FetchIndexModels
 internal import FetchIndexCatalogues
 internal import FetchIndex
@@ -9,30 +8,12 @@ struct RowConverter {
     private let file: String
     private let entity: Entity
     private let columns: [String]
-    /// What stands in a slot of a record. Copying the descriptions of attributes for each row would cost more than the rest.
-    private enum SlotSource {
-        /// Removed attributes, and those that the file does not have.
-        case null
-        /// One of the default values. The value itself would be retained for each row.
-        case value(Int)
-        case required
-        case text(column: Int, isRequired: Bool, isKey: Bool)
-        case integer(column: Int, isRequired: Bool, isKey: Bool)
-        case number(column: Int, ValueType, isRequired: Bool, isKey: Bool)
-        case other(column: Int, ValueType, isRequired: Bool, isKey: Bool)
-    }
-
-    private let sources: [SlotSource]
-    private let defaultValues: [Value]
-    /// By slot, the default value of an attribute that has a column.
-    private var defaultOfSlot: [Int?] = []
-    /// Which rows leave which slots to stored objects; nil where each row is a new object.
-    private var omissions: RowOmissions?
+    private var form: RowForm
     private(set) var related: RelatedColumns
     /// Whether the texts of numbers are those of JSON.
     private let isJSON: Bool
     private var spellings = KeySpellings()
-    private var builder = RecordBuilder()
+    private var builder = RowBuilder()
     private var digits: [UInt8] = []
 
     /// `mayUpdate`: rows may be those of stored objects.
@@ -60,108 +41,69 @@ struct RowConverter {
             }
             columnOfSlot[slot] = column
         }
-        if mayUpdate { omissions = RowOmissions(columnOfSlot, of: entity) }
-        var defaultValues: [Value] = []
-        var defaultOfSlot: [Int?] = []
-        let keys = Set(entity.uniqueConstraints.flatMap(\.slots))
-        sources = zip(entity.slots.indices, columnOfSlot).map { slot, column in
-            let description = entity.slots[slot]
-            let attribute = description.attribute
-            var defaultPlace: Int?
-            if !description.isRemoved, description.role == .attribute, !attribute.defaultValue.isNull {
-                defaultValues.append(attribute.defaultValue)
-                defaultPlace = defaultValues.count - 1
-            }
-            defaultOfSlot.append(defaultPlace)
-            // References are put in when the row is linked.
-            if description.isRemoved || description.role != .attribute { return .null }
-            let isRequired = !attribute.isOptional && attribute.derivation == nil
-            guard let column else {
-                if let defaultPlace { return .value(defaultPlace) }
-                return isRequired && !mayUpdate ? .required : .null
-            }
-            let (type, isKey) = (attribute.type, keys.contains(slot))
-            switch type {
-            case .string: return .text(column: column, isRequired: isRequired, isKey: isKey && isJSON)
-            case .integer: return .integer(column: column, isRequired: isRequired, isKey: isKey)
-            case .double, .decimal: return .number(column: column, type, isRequired: isRequired, isKey: isKey)
-            default: return .other(column: column, type, isRequired: isRequired, isKey: isKey)
-            }
-        }
-        self.defaultValues = defaultValues
-        self.defaultOfSlot = defaultOfSlot
+        form = RowForm(of: entity, columnOfSlot: columnOfSlot, mayUpdate: mayUpdate)
     }
 
-    /// Returns the row's number and the objects that it is related to, where the row has such fields. Throws
-    /// `BadInput` with line, column and reason.
-    mutating func append(
-        _ row: FieldRow, to batch: inout RecordBatch
-    ) throws -> RowLinks? {
+    /// Adds a row to a batch, with its number and the objects that it is related to, where it has such fields. Throws `BadInput` with line,
+    /// column and reason.
+    mutating func append(_ row: FieldRow, to batch: inout RowBatch) throws {
         guard row.count == columns.count else {
             throw BadInput(
                 file: file, line: row.line, reason: "it has \(counted(row.count, "field")), not \(columns.count)")
         }
         builder.begin()
         let (isASCII, hasAbsent) = (row.isASCII, row.hasAbsent)
-        for source in sources {
+        for source in form.sources {
             switch source {
             case .null: builder.appendNull()
-            case .value(let number): builder.append(defaultValues[number])
-            case .required: throw bad(row, nil, "a value is required")
-            case .text(let column, let isRequired, let isKey):
-                if hasAbsent && row.isAbsent(column) {
-                    try appendAbsent(row, column, isRequired)
-                } else if row.isNull(column) {
+            case .value(let number): builder.append(form.defaultValues[number])
+            case .missing: throw bad(row, nil, "a value is required")
+            case .column(let column, _, let isRequired, _) where hasAbsent && row.isAbsent(column):
+                try appendAbsent(row, column, isRequired)
+            case .column(let column, let type, let isRequired, let isKey):
+                if Self.isNull(row, column, type) {
                     try appendNull(row, column, isRequired)
                 } else {
-                    if isKey { try requireKey(row, column, .string(row.text(of: column))) }
-                    try appendText(row, column, isValid: isASCII)
-                }
-            case .integer(let column, let isRequired, let isKey):
-                if hasAbsent && row.isAbsent(column) {
-                    try appendAbsent(row, column, isRequired)
-                } else if row.isEmpty(column) {
-                    try appendNull(row, column, isRequired)
-                } else {
-                    try appendInteger(row, column, isKey)
-                }
-            case .number(let column, let type, let isRequired, let isKey):
-                if hasAbsent && row.isAbsent(column) {
-                    try appendAbsent(row, column, isRequired)
-                } else if row.isEmpty(column) {
-                    try appendNull(row, column, isRequired)
-                } else if isKey || !appendNumber(row, column, type) {
-                    try append(row, column, type, isKey)
-                }
-            case .other(let column, let type, let isRequired, let isKey):
-                if hasAbsent && row.isAbsent(column) {
-                    try appendAbsent(row, column, isRequired)
-                } else if row.isNull(column) || type != .data && row.isEmpty(column) {
-                    // Nothing is data, and of other types no value.
-                    try appendNull(row, column, isRequired)
-                } else {
-                    try append(row, column, type, isKey)
+                    try append(row, column, type, isKey, isASCII: isASCII)
                 }
             }
         }
-        let kept = omissions?.kept(by: row)
-        if related.isEmpty || hasAbsent && related.areAbsent(in: row) {
-            batch.append(&builder, keeping: kept)
-            return nil
-        }
-        do throws(UnreadableField) {
-            let found = try related.links(in: row)
-            batch.append(&builder, keeping: kept)
-            return found
-        } catch {
+        form.noteOmissions(in: &builder, hasAbsent: hasAbsent) { row.isAbsent($0) }
+        if related.isEmpty || hasAbsent && related.areAbsent(in: row) { return batch.append(&builder, line: row.line) }
+        let links: RowLinks
+        do throws(UnreadableField) { links = try related.links(in: row) } catch {
             throw bad(row, error.place, error.reason)
+        }
+        batch.append(&builder, line: row.line, links: links, from: related.source)
+    }
+
+    /// Whether a field has no value: an empty text and empty data are values.
+    private static func isNull(_ row: FieldRow, _ column: Int, _ type: ValueType) -> Bool {
+        switch type {
+        case .string, .data: row.isNull(column)
+        case .integer, .double, .decimal: row.isEmpty(column)
+        default: row.isNull(column) || row.isEmpty(column)
+        }
+    }
+
+    private mutating func append(
+        _ row: FieldRow, _ column: Int, _ type: ValueType, _ isKey: Bool, isASCII: Bool
+    ) throws {
+        switch type {
+        case .string:
+            if isKey && isJSON { try requireKey(row, column, .string(row.text(of: column))) }
+            try appendText(row, column, isValid: isASCII)
+        case .integer: try appendInteger(row, column, isKey)
+        case .double, .decimal:
+            if isKey || !appendNumber(row, column, type) { try appendValue(row, column, type, isKey) }
+        default: try appendValue(row, column, type, isKey)
         }
     }
 
     /// A new object has the attribute's default value.
     private mutating func appendAbsent(_ row: FieldRow, _ column: Int, _ isRequired: Bool) throws {
-        if let place = defaultOfSlot[builder.slotCount] { return builder.append(defaultValues[place]) }
-        if isRequired && omissions == nil { throw bad(row, column, "a value is required") }
+        if let value = form.defaultValue(ofSlot: builder.slotCount) { return builder.append(value) }
+        if isRequired && !form.mayUpdate { throw bad(row, column, "a value is required") }
         builder.appendNull()
     }
 
@@ -217,7 +159,7 @@ struct RowConverter {
         return isExact
     }
 
-    private mutating func append(_ row: FieldRow, _ column: Int, _ type: ValueType, _ isKey: Bool) throws {
+    private mutating func appendValue(_ row: FieldRow, _ column: Int, _ type: ValueType, _ isKey: Bool) throws {
         let text = row.text(of: column)
         guard let value = Value(catalogueText: text, as: type) else { throw unreadable(row, column, type) }
         if isKey { try requireKey(row, column, value) }

@@ -1,5 +1,4 @@
 internal import FetchIndex
-internal import FetchIndexOrderCaches
 internal import FetchIndexInspection
 
 /// What a batch says of its rows beside their places.

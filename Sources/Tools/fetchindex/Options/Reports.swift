@@ -1,4 +1,3 @@
-internal import FetchIndexOrderCaches
 internal import FetchIndex
 internal import FetchIndexInspection
 
@@ -13,15 +12,6 @@ struct OutcomeReport: Encodable {
         switch outcome {
         case .hit: self.init("hit", duration)
         case .caughtUp: self.init("caughtUp", duration)
-        case .rebuilt(let why): self.init("rebuilt", duration, why)
-        case .computed: self.init("computed", duration)
-        }
-    }
-
-    init(_ outcome: OrderOutcome, _ duration: Duration) {
-        switch outcome {
-        case .hit: self.init("hit", duration)
-        case .caughtUp, .pending: self.init("caughtUp", duration)
         case .rebuilt(let why): self.init("rebuilt", duration, why)
         case .computed: self.init("computed", duration)
         }

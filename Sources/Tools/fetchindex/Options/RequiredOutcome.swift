@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import FetchIndexModels
-internal import FetchIndexOrderCaches
+internal import FetchIndex
 internal import FetchIndexInspection
 
 /// The outcomes that `--require` names.
@@ -20,12 +20,12 @@ struct RequiredOutcome: ExpressibleByArgument {
     }
 
     /// Throws `OtherOutcome` for an outcome that it does not name.
-    func check(_ outcome: OrderOutcome, cacheName: String) throws {
+    func check(_ outcome: FetchOutcome, cacheName: String) throws {
         let found: String
         switch outcome {
         case .hit where kinds.contains(.hit), .caughtUp where kinds.contains(.caughtUp): return
         case .hit: found = "is a hit"
-        case .caughtUp, .pending: found = "is behind, and would be caught up"
+        case .caughtUp: found = "is behind, and would be caught up"
         case .rebuilt(let reason): found = "would be rebuilt (\(reason.rawValue))"
         case .computed: found = "would be computed"
         }

@@ -1,6 +1,4 @@
 internal import FetchIndexInspection
-internal import FetchIndexRecords
-internal import FetchIndexOrderCaches
 internal import FetchIndexModels
 internal import ArgumentParser
 internal import FetchIndex
@@ -40,22 +38,13 @@ struct StoreArgument: ParsableArguments {
     @Argument(help: "The store's folder.")
     var store: String
 
-    static func options(creates: Bool) -> Store.Options {
-        var options = Store.Options()
-        options.creates = creates
-        return options
-    }
-
     /// Opens a store that exists. Where it cannot be written, for reading only.
     func open(forWriting: Bool = true, threads: Int = Threads.available) throws -> PersistentContainer {
-        var options = Self.options(creates: false)
-        options.threads = threads
         do {
-            return try PersistentContainer(path: store, options: options)
+            return try PersistentContainer(storeAt: store, threads: threads)
         } catch  where !forWriting {
             guard case StoreError.inaccessible = error else { throw error }
-            options.isReadOnly = true
-            return try PersistentContainer(path: store, options: options)
+            return try PersistentContainer(storeAt: store, isReadOnly: true, threads: threads)
         }
     }
 }
@@ -106,7 +95,7 @@ struct RequestOptions: ParsableArguments {
     var includeSubentities = true
 
     @Option(help: "Memory for sorting in MiB; more goes to disk.")
-    var memory = OrderBuilder.defaultMemoryBudget >> 20
+    var memory = PersistentContainer.OrderOptions().memoryBudget >> 20
 
     func validate() throws {
         guard (1...1 << 20).contains(memory) else { throw ValidationError("--memory is a number of MiB from 1 on.") }
@@ -133,36 +122,30 @@ struct RequestOptions: ParsableArguments {
     /// The definition of the request options; without any, the definition of the cache.
     /// Nil when neither is there.
     func definition(of entity: String?, cache: String, in container: PersistentContainer) throws -> OrderDefinition? {
-        let identity: CacheIdentity
-        do {
-            guard let header = try CacheDirectory.header(cache, in: try container.store.snapshot()) else {
-                return try isEmpty ? nil : entity.map { try definition(of: $0) }
-            }
-            identity = header.identity
-        } catch let error as UnusableHeader {
+        switch try container.pinnedState().request(ofCache: cache) {
+        case nil: return try isEmpty ? nil : entity.map { try definition(of: $0) }
+        case .unusable(let reason):
             guard let entity, !isEmpty else {
                 throw Failure(
-                    "the cache \"\(cache)\" cannot be used (\(error.reason.rawValue)); fetch with its request to rebuild it"
+                    "the cache \"\(cache)\" cannot be used (\(reason.rawValue)); fetch with its request to rebuild it"
                 )
             }
             return try definition(of: entity)
+        case .readable(let request):
+            if isEmpty && (entity == nil || entity == request.entity) { return try request.definition() }
+            return try definition(of: entity ?? request.entity)
         }
-        if isEmpty && (entity == nil || entity == identity.entity) {
-            return try OrderDefinition(identity, in: container.store.snapshot().model)
-        }
-        return try definition(of: entity ?? identity.entity)
     }
 
     /// The definition of a cache that must exist and be of the request options, if any were given.
     func definition(ofExisting cache: String, entity: String?, in container: PersistentContainer) throws
         -> OrderDefinition
     {
-        guard try CacheDirectory.names(in: container.store.snapshot()).contains(cache),
+        guard try container.cacheNames().contains(cache),
             let wanted = try definition(of: entity, cache: cache, in: container)
-        else { throw try CacheDirectory.unknown(cache, in: container.store.snapshot()) }
-        if let header = try? CacheDirectory.header(cache, in: try container.store.snapshot()),
-            try container.compile(wanted, .init(cacheName: cache)).identity != header.identity,
-            wanted != (try? OrderDefinition(header.identity, in: container.store.snapshot().model))
+        else { throw try container.unknownCache(cache) }
+        if case .readable(let request)? = try? container.pinnedState().request(ofCache: cache),
+            try !request.isSame(as: wanted)
         {
             throw RequestError.malformed(
                 "the cache \"\(cache)\" is of another request; leave the request options out, or fetch with them to rebuild it"
@@ -171,16 +154,13 @@ struct RequestOptions: ParsableArguments {
         return wanted
     }
 
-    /// The request of a stored cache, with the options that a command without request options has.
-    static func cacheRequest(
+    /// The definition of a stored cache, with the options that a command without request options has.
+    static func existing(
         _ name: String, in container: PersistentContainer, _ bar: ProgressBar, author: String
-    ) throws -> CacheRequest {
+    ) throws -> (definition: OrderDefinition, options: PersistentContainer.OrderOptions) {
         let options = try RequestOptions.parse([])
         let definition = try options.definition(ofExisting: name, entity: nil, in: container)
-        return CacheRequest(
-            name: name,
-            order: try container.compile(definition, options.orderOptions(cacheName: name, bar, author: author)),
-            author: author)
+        return (definition, options.orderOptions(cacheName: name, bar, author: author))
     }
 
     func orderOptions(

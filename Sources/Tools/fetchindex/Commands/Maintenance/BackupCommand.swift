@@ -1,5 +1,5 @@
-internal import FetchIndexRecords
 internal import FetchIndex
+internal import FetchIndexPlatform
 internal import ArgumentParser
 internal import Synchronization
 internal import FetchIndexInspection
@@ -82,7 +82,7 @@ struct CompactCommand: ParsableCommand {
         let compaction = try advisingCheck {
             try CopyProgress.show(
                 "compacting", "\(path)/data.mdb.partial", of: expected.fileBytes - expected.freeBytes
-            ) { try Store.compact(at: path) }
+            ) { try PersistentContainer.compact(at: URL(fileURLWithPath: path)) }
         }
         let milliseconds = (ContinuousClock.now - start) / .milliseconds(1)
         if output.isJSON {

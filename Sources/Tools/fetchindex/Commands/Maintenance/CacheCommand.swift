@@ -1,6 +1,5 @@
-internal import FetchIndexOrderCaches
-internal import FetchIndexRecords
 internal import FetchIndex
+internal import FetchIndexPlatform
 internal import ArgumentParser
 internal import FetchIndexInspection
 
@@ -35,8 +34,8 @@ struct CacheReport: Encodable {
     let sections: Int?
     let nodes: Int
     let bytes: Int
-    let builds: UInt32?
-    let catchUps: UInt32?
+    let builds: Int?
+    let catchUps: Int?
     let hits: Int
     /// ISO 8601.
     let created: String?
@@ -44,44 +43,39 @@ struct CacheReport: Encodable {
     let lastHit: String?
     var defects: [String]?
 
-    init(_ facts: CacheFacts, in model: Model) {
-        let header = facts.header
-        // With the names that attributes have now.
-        let request = header.flatMap { try? OrderDefinition($0.identity, in: model).texts }
+    /// Throws `StoreError`, `unknownCache` for a name that no cache has.
+    init(_ cache: String, in state: PinnedState) throws {
+        let statistics = try state.statistics(ofCache: cache)
+        let facts = statistics.cache
+        let (contents, request) = (facts.contents, facts.contents?.request)
         name = facts.name
-        state = facts.sentence
         fresh = facts.isFresh
         maintained = facts.isMaintained
         locked = facts.isLocked
         changesBehind = facts.changesBehind
         unreadSince = facts.unreadSince
-        commit = header?.commit
-        entity = header?.identity.entity
-        predicate = request?.predicate ?? header?.identity.predicate
-        sort = request?.sort ?? header?.identity.sort
-        let grouping = (request?.section ?? header?.identity.section).map(Self.parts(ofSection:))
-        section = grouping?.key
-        sectionOrder = grouping?.order
-        aggregates = request?.aggregates ?? header?.identity.aggregateList
-        collation = header?.identity.collation
-        rows = header?.rowCount
-        // Without a section key there is one section, unnamed.
-        sections = header.map { $0.identity.section.isEmpty ? 1 : $0.sectionCount }
-        nodes = facts.nodes?.count ?? 0
-        bytes = facts.nodes?.bytes ?? 0
-        builds = header?.builds
-        catchUps = header?.catchUps
+        self.state = facts.state.sentence
+        commit = contents?.commit
+        entity = request?.entity
+        predicate = request?.predicate
+        sort = request?.sortKeys
+        section = request?.sectionKey
+        sectionOrder = request?.sectionOrder
+        aggregates = request?.aggregates
+        collation = request?.collation
+        rows = contents?.rowCount
+        sections = contents?.sectionCount
+        nodes = statistics.nodeCount
+        bytes = statistics.byteCount
+        builds = contents?.builds
+        catchUps = contents?.catchUps
         hits = facts.hits
-        created = header.map { Clock.iso8601($0.created) }
-        updated = header.map { Clock.iso8601($0.updated) }
-        lastHit = facts.lastHit.map(Clock.iso8601)
+        created = (contents?.created).map(Self.text)
+        updated = (contents?.updated).map(Self.text)
+        lastHit = facts.lastHit.map(Self.text)
     }
 
-    /// A section key and the order of sections; in the request's text a blank stands between them.
-    private static func parts(ofSection text: String) -> (key: String, order: String?) {
-        guard let blank = text.lastIndex(of: " ") else { return (text, nil) }
-        return (String(text[..<blank]), String(text[text.index(after: blank)...]))
-    }
+    private static func text(_ date: Date) -> String { Clock.iso8601(date.timeIntervalSince1970) }
 
     /// What is kept in step by whom, beside the state: ", maintained, locked, unread since commit 7".
     var marks: String {
@@ -99,8 +93,8 @@ struct CacheListCommand: ParsableCommand {
 
     func run() throws {
         let container = try store.open(forWriting: false)
-        let snapshot = try container.store.snapshot()
-        let reports = try container.cacheEngine.facts(in: snapshot).map { CacheReport($0, in: snapshot.model) }
+        let state = try container.pinnedState()
+        let reports = try state.cacheNames().map { try CacheReport($0, in: state) }
         if output.isJSON { return try Output.jsonLine(reports) }
         if reports.isEmpty { return Output.line("the store has no caches") }
         var table = TextTable([
@@ -134,15 +128,15 @@ struct CacheShowCommand: ParsableCommand {
 
     func run() throws {
         let container = try store.open(forWriting: false)
-        let snapshot = try container.store.snapshot()
-        let facts = try container.cacheEngine.facts(of: name, countingNodes: true, in: snapshot)
-        let report = CacheReport(facts, in: snapshot.model)
+        let state = try container.pinnedState()
+        let report = try CacheReport(name, in: state)
         let history = try container.cacheHistory(name)
-        let definition = facts.header.flatMap { try? OrderDefinition($0.identity, in: snapshot.model) }
-        let titles = SectionTitles(definition?.sectionKey, of: definition?.entity ?? "", in: snapshot.model)
+        var definition: OrderDefinition?
+        if case .readable(let request) = try state.request(ofCache: name) { definition = try? request.definition() }
+        let titles = SectionTitles(definition?.sectionKey, of: definition?.entity ?? "", in: state.model)
         // A chart shows the first ones; their number is in the header.
         let limit = output.isJSON ? Int.max : Self.mostBars
-        let sections = try container.caches.storedSections(name, in: snapshot, limit: limit).map { FetchedSection($0) }
+        let sections = try state.storedOrder(ofCache: name)?.sections(limit: limit) ?? []
         if output.isJSON {
             struct Shown: Encodable {
                 let cache: CacheReport
@@ -168,8 +162,8 @@ struct CacheShowCommand: ParsableCommand {
         lines.append(
             (
                 "used",
-                "\(Numbers.count(report.hits, "hit")), caught up \(Numbers.count(Int(report.catchUps ?? 0), "time")), "
-                    + "built \(Numbers.count(Int(report.builds ?? 0), "time"))"
+                "\(Numbers.count(report.hits, "hit")), caught up \(Numbers.count(report.catchUps ?? 0, "time")), "
+                    + "built \(Numbers.count(report.builds ?? 0, "time"))"
             ))
         lines.append(("updated", report.updated ?? "–"))
         for (name, text) in lines { Output.line("\(name.padded(to: 8)) \(text.visible)") }
@@ -194,15 +188,13 @@ struct CacheVerifyCommand: ParsableCommand {
 
     func run() throws {
         let container = try store.open(forWriting: false)
-        let names = try name.map { [$0] } ?? CacheDirectory.names(in: container.store.snapshot())
+        let names = try name.map { [$0] } ?? container.cacheNames()
         var reports: [CacheReport] = []
         for name in names {
             let bar = ProgressBar("verifying \(name)")
             let defects = try container.verifyCache(name) { bar.show(rows: $0, of: $1) }
             bar.finish()
-            let snapshot = try container.store.snapshot()
-            let facts = try container.cacheEngine.facts(of: name, countingNodes: true, in: snapshot)
-            var report = CacheReport(facts, in: snapshot.model)
+            var report = try CacheReport(name, in: container.pinnedState())
             report.defects = defects
             reports.append(report)
             if !output.isJSON {
@@ -237,13 +229,13 @@ struct CacheRebuildCommand: ParsableCommand {
 
     func run() throws {
         let container = try store.open(threads: threads.count)
-        let names = try name.map { [$0] } ?? CacheDirectory.names(in: container.store.snapshot())
+        let names = try name.map { [$0] } ?? container.cacheNames()
         let bar = ProgressBar(names.count == 1 ? "building \(names[0])" : "building caches")
-        let requests = try names.map { try RequestOptions.cacheRequest($0, in: container, bar, author: "rebuild") }
+        let caches = try names.map { try RequestOptions.existing($0, in: container, bar, author: "rebuild") }
         var reports: [Rebuilt] = []
         var start = ContinuousClock.now
-        try container.cacheEngine.open(requests, isForced: true) { index, result in
-            let rows = try result.get().order.rowCount
+        try container.refreshCaches(caches, isForced: true) { index, result in
+            let rows = try result.get().rowCount
             let outcome = OutcomeReport(FetchOutcome.rebuilt(.requested), ContinuousClock.now - start)
             reports.append(Rebuilt(name: names[index], rows: rows, outcome: outcome))
             start = .now
@@ -288,8 +280,8 @@ struct CacheDeleteCommand: ParsableCommand {
 
     func run() throws {
         let container = try store.open()
-        let count = try container.caches.delete(name)
-        if let name, count == 0 { throw try CacheDirectory.unknown(name, in: container.store.snapshot()) }
+        let count = try container.deleteCache(named: name)
+        if let name, count == 0 { throw try container.unknownCache(name) }
         if output.isJSON { return try Output.jsonLine(["deleted": count]) }
         Output.line("deleted \(count) \(count == 1 ? "cache" : "caches")")
     }

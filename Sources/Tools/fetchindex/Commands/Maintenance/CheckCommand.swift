@@ -1,4 +1,5 @@
 internal import FetchIndex
+internal import FetchIndexPlatform
 internal import ArgumentParser
 internal import FetchIndexInspection
 
@@ -20,7 +21,9 @@ struct CheckCommand: ParsableCommand {
         let bar = ProgressBar(repair ? "checking and repairing" : "checking")
         defer { bar.finish() }
         if repair {
-            let repair = try PersistentContainer.repair(at: store.store) { bar.show(rows: $0, of: $1) }
+            let repair = try PersistentContainer.repair(at: URL(fileURLWithPath: store.store)) {
+                bar.show(rows: $0, of: $1)
+            }
             bar.finish()
             try report(repair)
             if !repair.left.isEmpty { throw Failure() }

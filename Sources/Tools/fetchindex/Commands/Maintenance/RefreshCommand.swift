@@ -1,7 +1,5 @@
-internal import FetchIndexRecords
 internal import ArgumentParser
 internal import FetchIndex
-internal import FetchIndexOrderCaches
 internal import FetchIndexInspection
 
 struct RefreshCommand: ParsableCommand {
@@ -26,33 +24,35 @@ struct RefreshCommand: ParsableCommand {
 
     func run() throws {
         let container = try store.open(threads: threads.count)
-        let stored = try CacheDirectory.names(in: container.store.snapshot())
+        let stored = try container.cacheNames()
         // Before any cache is refreshed.
         if let unknown = names.first(where: { !stored.contains($0) }) {
-            throw try CacheDirectory.unknown(unknown, in: container.store.snapshot())
+            throw try container.unknownCache(unknown)
         }
         // Indexes are always up to date.
-        let all = stored.filter { !CacheDirectory.isIndex($0) }
+        let all = stored.filter { !PersistentContainer.isIndex($0) }
         let wanted = names.isEmpty ? all : names
         let bar = ProgressBar(wanted.count == 1 ? "building \(wanted[0])" : "building caches")
         var reports = [Refreshed?](repeating: nil, count: wanted.count)
-        var requests: [(index: Int, cache: CacheRequest)] = []
+        var caches: [(definition: OrderDefinition, options: PersistentContainer.OrderOptions)] = []
+        var places: [Int] = []
         for (index, name) in wanted.enumerated() {
             do {
-                requests.append((index, try RequestOptions.cacheRequest(name, in: container, bar, author: "refresh")))
+                caches.append(try RequestOptions.existing(name, in: container, bar, author: "refresh"))
+                places.append(index)
             } catch {
                 reports[index] = Refreshed(name: name, error: "\(error)")
             }
         }
         for report in reports.compactMap(\.self) where !output.isJSON { try show(report, bar) }
         var start = ContinuousClock.now
-        try container.cacheEngine.open(requests.map(\.cache)) { index, result in
-            let (place, cache) = requests[index]
-            var report = Refreshed(name: cache.name)
+        try container.refreshCaches(caches) { index, result in
+            let place = places[index]
+            var report = Refreshed(name: wanted[place])
             do {
-                let opened = try result.get()
-                report.rows = opened.order.rowCount
-                report.outcome = OutcomeReport(opened.outcome, ContinuousClock.now - start)
+                let refreshed = try result.get()
+                report.rows = refreshed.rowCount
+                report.outcome = OutcomeReport(refreshed.outcome, ContinuousClock.now - start)
             } catch {
                 report.error = "\(error)"
             }

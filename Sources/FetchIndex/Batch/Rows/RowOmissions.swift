@@ -1,5 +1,3 @@
-internal import FetchIndexCatalogues
-internal import FetchIndex
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
@@ -31,10 +29,10 @@ struct RowOmissions {
     }
 
     /// What a row leaves to a stored object.
-    mutating func kept(by row: FieldRow) -> KeptSlots? {
-        guard row.hasAbsent else { return whole }
+    mutating func kept(hasAbsent: Bool, _ isAbsent: (_ column: Int) -> Bool) -> KeptSlots? {
+        guard hasAbsent else { return whole }
         absent.removeAll(keepingCapacity: true)
-        for (column, slot) in columns where row.isAbsent(column) { absent.append(slot) }
+        for (column, slot) in columns where isAbsent(column) { absent.append(slot) }
         if absent.isEmpty { return whole }
         if let last, last.slots == absent { return last.kept }
         if known.count >= Self.mostKnown { known = [:] }

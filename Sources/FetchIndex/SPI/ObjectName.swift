@@ -1,9 +1,11 @@
 package import FetchIndexModels
 internal import FetchIndexOrderCaches
-package import FetchIndexRecords
+internal import FetchIndexRecords
 package import FetchIndexValues
 
 /// What tells people and programs of an object of a change: its first unique value, and its values before and after the change.
+///
+/// For lines of changes. Users have the objects, whose values are those after the change.
 package struct ObjectName {
     /// Nil when the entity has no unique attribute, or the values cannot be read.
     package var key: Value?
@@ -13,10 +15,17 @@ package struct ObjectName {
     package var newValues: [String: Value]?
 }
 
+extension PersistentContainer {
+    /// As `StoreReader.names`, in the newest state.
+    package func names(of ids: [ObjectID], since commit: UInt64?) throws -> [ObjectID: ObjectName] {
+        try withPublicErrors { try store.snapshot().names(of: ids, since: commit) }
+    }
+}
+
 extension StoreReader {
     /// The names of objects as they are here, and as they were at a commit, where the log reaches back to it. Without `withValues` only
     /// objects that are gone have values. O(k log n) for k objects; with the log's entries since the commit where old values are looked for.
-    package func names(
+    func names(
         of ids: some Sequence<ObjectID>, since commit: UInt64?, withValues: Bool = false
     ) throws -> [ObjectID: ObjectName] {
         let entities = model.entities
@@ -50,7 +59,7 @@ extension StoreReader {
 
 extension FetchedOrder {
     /// The commit that the cache had before it was opened; nil for an order that was built without one.
-    package var changedSince: UInt64? { opened.start }
+    var changedSince: UInt64? { opened.start }
 
     /// As `StoreReader.names`, in the order's state; since the commit that the cache had, or another one.
     package func names(

@@ -1,4 +1,3 @@
-internal import FetchIndex
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
@@ -27,11 +26,9 @@ struct RowLinker {
         let isOfUnchanged: Bool
     }
 
-    init(_ related: RelatedColumns, of entity: Int) {
-        columns = related.columns
-        self.entity = entity
-        owner = related.owner
-        resolvesInFile = related.resolvesInFile && !related.columns.isEmpty
+    init(_ columns: [RelatedColumn], _ owner: NumberOwner, resolvesInFile: Bool, of entity: Int) {
+        (self.columns, self.owner, self.entity) = (columns, owner, entity)
+        self.resolvesInFile = resolvesInFile && !columns.isEmpty
     }
 
     /// `done` gets what became of each row, or `refused` the error that its values cause; what they throw ends the batch.

@@ -1,29 +1,34 @@
-internal import FetchIndex
 internal import FetchIndexModels
 internal import FetchIndexRecords
-internal import FetchIndexPlatform
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
 
 /// Which store gave the numbers of a row. Numbers without a store's name are this store's.
-enum NumberGiver: Hashable {
+package enum NumberGiver: Hashable {
     case own
     case other(UUID)
 }
 
 /// What a row of a file says of numbers and of related objects.
-struct RowLinks {
+package struct RowLinks {
     /// Of the stored object; nil: the key decides, or it is a new one.
-    var number: UInt64?
+    package var number: UInt64?
     /// By which other rows of the file name this one.
-    var fileNumber: UInt64?
-    var giver = NumberGiver.own
-    var related: [RelatedObject]
+    package var fileNumber: UInt64?
+    package var giver: NumberGiver
+    package var related: [RelatedObject]
+
+    package init(giver: NumberGiver = .own, related: [RelatedObject]) { (self.giver, self.related) = (giver, related) }
 }
 
 /// Whose objects the numbers of a file are: this store's, those of a store with which it shares numbers, or another one's, which are
 /// never taken for these.
-struct NumberOwner {
+package struct NumberOwner {
     /// Whether a key decides which object a row is.
-    let isKeyed: Bool
+    package let isKeyed: Bool
     private let own: UUID?
     private let origin: NumbersOrigin?
     private let originals: [NumbersOrigin]
@@ -39,7 +44,9 @@ struct NumberOwner {
     /// Without a key, the giver of all numbers in the file.
     private var only: NumberGiver?
 
-    init(in snapshot: Snapshot, isKeyed: Bool) throws {
+    /// In the newest state. O(entities). Throws `StoreError`.
+    package init(in container: PersistentContainer, isKeyed: Bool) throws {
+        let snapshot = try withPublicErrors { try container.store.snapshot() }
         self.isKeyed = isKeyed
         own = snapshot.store.identifier
         origin = try snapshot.numbersOrigin()
@@ -57,7 +64,7 @@ struct NumberOwner {
     }
 
     /// The store with an identifier. Nil for a text that is none.
-    mutating func giver(_ text: String) -> NumberGiver? {
+    package mutating func giver(_ text: String) -> NumberGiver? {
         if let last, last.text == text { return last.giver }
         guard let store = UUID(uuidString: text) else { return nil }
         let giver = store == own ? NumberGiver.own : .other(store)
@@ -66,7 +73,7 @@ struct NumberOwner {
     }
 
     /// Whether a number is that of an object here, or free for one.
-    func isKnown(_ number: UInt64, of entity: Int, by giver: NumberGiver) -> Bool {
+    package func isKnown(_ number: UInt64, of entity: Int, by giver: NumberGiver) -> Bool {
         guard case .other(let store) = giver else { return true }
         if originals.contains(where: { $0.store == store && $0.shares(number, of: entity) }) { return true }
         if followed.contains(store) { return true }
@@ -76,19 +83,19 @@ struct NumberOwner {
 
     /// Whether a number may be that of an object which the store had before the import. With a key, the objects that the import makes have
     /// other numbers than the file says.
-    func wasStored(_ number: UInt64, of entity: Int, by giver: NumberGiver) -> Bool {
+    package func wasStored(_ number: UInt64, of entity: Int, by giver: NumberGiver) -> Bool {
         number < ends[entity] && isKnown(number, of: entity, by: giver)
     }
 
     /// Notes whose numbers a row without a key has. False when rows before it have those of another store: new objects of both would
     /// get the same ones.
-    mutating func isOnly(_ giver: NumberGiver) -> Bool {
+    package mutating func isOnly(_ giver: NumberGiver) -> Bool {
         if only == nil { only = giver }
         return only == giver
     }
 
     /// The store that new objects of an entity come from, with their numbers; nil: this one.
-    func source(of entity: Int) -> UUID? {
+    package func source(of entity: Int) -> UUID? {
         guard !isKeyed, case .other(let store)? = only else { return nil }
         if followed.contains(store) { return store }
         guard isNew || origin?.store == store else { return nil }

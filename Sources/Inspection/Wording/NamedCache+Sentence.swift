@@ -1,18 +1,18 @@
-package import FetchIndexOrderCaches
+package import FetchIndex
 
-extension CacheFacts {
+extension NamedCache.State {
     /// fresh; 3 changes behind; unusable: modelChanged
     package var sentence: String {
-        switch assessment {
+        switch self {
         case .current: "fresh"
-        case .behind(_, let changes): "\(Numbers.count(changes, "change")) behind"
-        case .unusable(let reason, _): "unusable: \(reason.rawValue)"
+        case .behind(let changes): "\(Numbers.count(changes, "change")) behind"
+        case .unusable(let reason): "unusable: \(reason.rawValue)"
         }
     }
 
     /// The style of the sentence on a page: good, behind or bad.
     package var style: String {
-        switch assessment {
+        switch self {
         case .current: "good"
         case .behind: "behind"
         case .unusable: "bad"

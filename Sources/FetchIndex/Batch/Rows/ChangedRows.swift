@@ -1,4 +1,3 @@
-internal import FetchIndex
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
@@ -71,8 +70,4 @@ extension RowBatch {
         if links.isEmpty { return true }
         return zip(links[index].related, links[other].related).allSatisfy { !$0.isAbsent || $1.isAbsent }
     }
-}
-
-extension RelatedObject {
-    fileprivate var isAbsent: Bool { if case .absent = self { true } else { false } }
 }

@@ -3,6 +3,8 @@ internal import FetchIndexModels
 internal import FetchIndexPlatform
 
 /// A file that appears under its name when it is whole, and that those may read whom the umask allows it.
+///
+/// For exports and reports, which must not take the place of a store's file. Users write their own files.
 package final class ExportFile {
     private let path: String
     private var file: NewFile?

@@ -2,6 +2,8 @@ internal import FetchIndexOrderCaches
 package import FetchIndexModels
 internal import FetchIndexRecords
 
+// For readers of a controller that show its rows as values, or print its changes: the live page, and `watch`. Users' programs have the
+// objects.
 extension FetchedResultsController {
     /// The saved order that the controller shows, for readers that want values and no objects. Nil before the first fetch. Its
     /// rows are the controller's own where the request has no limit and the context no unsaved edits. O(entities).

@@ -1,4 +1,3 @@
-internal import FetchIndex
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
@@ -10,8 +9,8 @@ internal import FetchIndexRecords
 ///
 /// So a file that is imported again makes no commit, wherever it has several rows with one key. Rows that change something are kept until
 /// then; a file without such rows costs no more than a copy of these.
-struct ImportTransaction {
-    typealias Refusal = (_ line: Int, StoreError) throws -> Void
+package struct ImportTransaction {
+    package typealias Refusal = (_ line: Int, StoreError) throws -> Void
 
     private let writer: BatchWriter
     private var linker: RowLinker
@@ -26,17 +25,19 @@ struct ImportTransaction {
     /// Rows of few objects, and few links, that wait for later ones.
     private static let mostWaiting = 1000
 
-    init(_ writer: BatchWriter, _ related: RelatedColumns, mayWait: Bool) {
-        self.writer = writer
-        self.mayWait = mayWait
-        columns = related.columns
-        linker = RowLinker(related, of: writer.entityNumber)
+    /// `columns` are those of related objects. `resolvesInFile`: numbers name rows of the file before they name stored objects, which
+    /// `owner` knows. `mayWait`: few changes may wait for the next transaction.
+    package init(
+        _ writer: BatchWriter, _ columns: [RelatedColumn], _ owner: NumberOwner, resolvesInFile: Bool, mayWait: Bool
+    ) {
+        (self.writer, self.columns, self.mayWait) = (writer, columns, mayWait)
+        linker = RowLinker(columns, owner, resolvesInFile: resolvesInFile, of: writer.entityNumber)
         created = columns.map(\.insertedCount)
     }
 
     /// Puts a batch into the store. `done` gets the number of each row's object, or `refused` the line of a row and the error that its
     /// values cause.
-    mutating func put(_ batch: RowBatch, refused: Refusal, done: (UInt64) -> Void) throws {
+    package mutating func put(_ batch: RowBatch, refused: Refusal, done: (UInt64) -> Void) throws {
         try putWaiting(refused, done)
         try write(batch, refused, done)
     }
@@ -67,7 +68,7 @@ struct ImportTransaction {
     }
 
     /// Makes the links that could not be made when their rows came, and ends the transaction.
-    mutating func end(refused: Refusal, done: (UInt64) -> Void) throws {
+    package mutating func end(refused: Refusal, done: (UInt64) -> Void) throws {
         try decide(refused, done)
         if mayWait, canRollBack, changed.counts.inserted == 0, changed.count > 0, changed.count <= Self.mostWaiting,
             columns.map(\.insertedCount) == created
@@ -82,7 +83,7 @@ struct ImportTransaction {
     }
 
     /// The same at the end of the file, without the commit. Returns the lines of links that cannot be made, and why.
-    mutating func finish(
+    package mutating func finish(
         refused: Refusal, done: (UInt64) -> Void
     ) throws -> [(line: Int, reason: StoreError)] {
         try putWaiting(refused, done)

@@ -1,0 +1,25 @@
+internal import FetchIndexRecords
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// What a compaction did.
+public struct StoreCompaction: Equatable, Sendable {
+    /// The bytes of the store's file.
+    public let bytesBefore: Int
+    public let bytesAfter: Int
+}
+
+extension PersistentContainer {
+    /// Rewrites a store's file without unused pages. No process may have the store open, this one included; an opening meanwhile waits.
+    /// If this process dies, the store is as it was, or compact. O(bytes of the store). Throws `StoreError` and `StoreCopyError`.
+    @discardableResult
+    public static func compact(at url: URL) throws -> StoreCompaction {
+        try withPublicErrors {
+            let done = try Store.compact(at: url.storePath())
+            return StoreCompaction(bytesBefore: done.bytesBefore, bytesAfter: done.bytesAfter)
+        }
+    }
+}

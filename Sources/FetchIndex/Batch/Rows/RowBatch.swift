@@ -1,0 +1,82 @@
+internal import FetchIndexRecords
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// Rows of a file or of a source as records, on their way to the store.
+package struct RowBatch {
+    package static let mostRows = 12_500
+    private static let mostBytes = 16 << 20
+
+    var records = RecordBatch()
+    /// The line of each record.
+    private(set) var lines: [Int] = []
+    /// Where a row has related objects or a number: those of each row. Otherwise empty.
+    private(set) var links: [RowLinks] = []
+    /// The store whose numbers the rows have; nil: this one.
+    private(set) var source: UUID?
+    /// Stored, because asking the records would copy the batch for each row.
+    package private(set) var isFull = false
+
+    package init() {}
+
+    /// With room for as many rows and bytes as another batch has.
+    package init(likeOneOf count: Int, byteCount: Int) {
+        records = RecordBatch(capacity: count, byteCapacity: byteCount + byteCount / 8)
+        lines.reserveCapacity(count)
+    }
+
+    package var count: Int { records.count }
+    package var byteCount: Int { records.byteCount }
+    /// Whether rows have related objects or numbers.
+    package var hasLinks: Bool { !links.isEmpty }
+
+    /// The columns of related objects that a row has.
+    var usedColumns: [Int] {
+        guard let first = links.first else { return [] }
+        return first.related.indices.filter { column in links.contains { !$0.related[column].isAbsent } }
+    }
+
+    var hasNumbers: Bool { links.contains { $0.fileNumber != nil } }
+
+    /// Adds the row that a builder has put together. `source` is the store whose numbers its links have; nil: this one.
+    package mutating func append(
+        _ builder: inout RowBuilder, line: Int = 0, links own: RowLinks? = nil, from source: UUID? = nil
+    ) {
+        records.append(&builder.record, keeping: builder.kept)
+        note(own, from: source, line: line)
+    }
+
+    /// Adds a row of another batch of the same file.
+    mutating func append(_ index: Int, of other: RowBatch) {
+        records.append(other.records[index], keeping: other.records.keptSlots(at: index))
+        note(other.hasLinks ? other.links[index] : nil, from: other.source ?? source, line: other.lines[index])
+    }
+
+    private mutating func note(_ own: RowLinks?, from source: UUID?, line: Int) {
+        if let own {
+            // The rows before it have none.
+            let none = RowLinks(related: own.related.map { _ in .absent })
+            links += Array(repeating: none, count: records.count - 1 - links.count)
+            links.append(own)
+            self.source = source
+        } else if let first = links.first {
+            links.append(RowLinks(related: first.related.map { _ in .absent }))
+        }
+        lines.append(line)
+        isFull = records.count >= Self.mostRows || records.byteCount >= Self.mostBytes
+    }
+}
+
+extension RelatedObject {
+    var isAbsent: Bool { if case .absent = self { true } else { false } }
+}
+
+extension BatchWriter {
+    /// Prepares rows without links for their writing, on any thread.
+    package func prepare(_ rows: inout RowBatch) throws {
+        if !rows.hasLinks { try withPublicErrors { try prepare(&rows.records) } }
+    }
+}

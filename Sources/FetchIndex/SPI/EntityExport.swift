@@ -1,0 +1,176 @@
+internal import FetchIndexOrderCaches
+package import FetchIndexModels
+internal import FetchIndexRecords
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// The rows of an entity in one state of the store, as a file has them that is imported again: values, and related objects by number.
+///
+/// For `export`. Users read rows with ``FetchedOrder/forEachRow(from:limit:_:)``, and related objects with a context.
+package struct EntityExport {
+    /// A relationship that rows are exported with; each relationship with one of its two sides.
+    package struct Relationship {
+        package let name: String
+        /// The number of the entity that it leads to; objects may be of its subentities.
+        package let destination: Int
+        fileprivate let source: LinkSource
+    }
+
+    fileprivate enum LinkSource {
+        /// The slots of a to-one relationship.
+        case reference(slot: Int, position: Int)
+        /// The links of a many-to-many relationship: their references to the row's object and to the other ones.
+        case list(near: EntityLinks.Reference, far: EntityLinks.Reference, entity: Int)
+    }
+
+    package let entity: Entity
+    package let relationships: [Relationship]
+    /// The store that gave the numbers of all objects that are exported with them: the one that this store was filled from or is a copy
+    /// of, until this one has objects of its own. It is one for all entities, since files of several name each other's objects. Nil where
+    /// no object is related to others, and in a store without an identifier.
+    package let numbersOrigin: UUID?
+    private let container: PersistentContainer
+    private let snapshot: Snapshot
+
+    fileprivate init(of name: String, in container: PersistentContainer) throws {
+        snapshot = try container.store.snapshot()
+        self.container = container
+        let model = snapshot.model
+        let entity = model.entities[try model.number(of: name)]
+        self.entity = entity
+        var relationships: [Relationship] = []
+        for relationship in entity.storedRelationships where !relationship.isRemoved {
+            guard let source = LinkSource(relationship.storage, in: model) else { continue }
+            let description = relationship.description
+            relationships.append(
+                Relationship(
+                    name: description.name, destination: try model.number(of: description.destination), source: source))
+        }
+        self.relationships = relationships
+        numbersOrigin = entity.links == nil ? nil : try Self.origin(of: snapshot)
+    }
+
+    private static func origin(of snapshot: Snapshot) throws -> UUID? {
+        guard let own = snapshot.store.identifier else { return nil }
+        let givers = try [snapshot.numbersOrigin()].compactMap { $0 } + snapshot.originals()
+        return try givers.first { try snapshot.followsWholly($0) }?.store ?? own
+    }
+
+    /// Whether objects are exported with their numbers, because others may be related to them.
+    package var hasNumbers: Bool { entity.links != nil }
+
+    /// The stored model, in whose entities' numbers `destination` and the links' objects count.
+    package var model: Model { snapshot.model }
+
+    /// Hands out the rows that a definition of the entity has as members, with their links by relationship: by object number, or sorted when
+    /// it has sort keys. All records of the entities are compared with their checksums first: damaged ones are left out and returned, or
+    /// are an error that names the first. O(n) and no memory unless there are damaged ones, or O(n log n) and the memory that sorting
+    /// may take; O(log n + links) for a row's links. Throws `StoreError`, and what the body throws.
+    package func forEachRow(
+        of definition: OrderDefinition, skippingDamaged: Bool = false,
+        _ body: (FetchedRow, _ links: [[RowLink]]) throws -> Void
+    ) throws -> [ObjectID] {
+        try withPublicErrors {
+            var (request, selection) = try definition.plan(in: snapshot)
+            let entities = request.builder.entities
+            let damaged = try entities.flatMap { try snapshot.damagedRecords(of: $0) }
+            if let first = damaged.first {
+                let others = damaged.count == 1 ? "" : ", and \(damaged.count - 1) more"
+                guard skippingDamaged else {
+                    throw StoreError.corrupted(
+                        "the record of \(definition.entity) \(first.number) does not match its checksum\(others)")
+                }
+                selection = .objects(try objects(of: entities, without: Set(damaged)))
+            }
+            var row = 0
+            let order = definition.sortKeys.isEmpty ? WalkOrder.byNumber : .byRow(most: .max)
+            try request.builder.walkMembers(of: snapshot, from: selection, order) { object in
+                try withRow(object, number: row, body)
+                row += 1
+                return true
+            }
+            return damaged.map { container.id(of: $0, in: snapshot.model) }
+        }
+    }
+
+    private func objects(of entities: [Int], without damaged: Set<RecordKey>) throws -> [RecordKey] {
+        var objects: [RecordKey] = []
+        for entity in entities {
+            try snapshot.scan(entity) { object, _ in
+                if !damaged.contains(object) { objects.append(object) }
+                return true
+            }
+        }
+        return objects
+    }
+
+    private func withRow(
+        _ object: RecordKey, number: Int, _ body: (FetchedRow, _ links: [[RowLink]]) throws -> Void
+    ) throws {
+        let entity = snapshot.model.entities[object.entity]
+        _ = try snapshot.record(object) { record in
+            let view = try RecordView(record, of: entity)
+            let links = try relationships.map { try self.links($0.source, of: object, view) }
+            let row = FetchedRow(
+                id: container.id(of: object, in: snapshot.model), path: RowPath(section: 0, row: number),
+                entity: entity,
+                slots: entity.attributeSlots, record: view, bytes: record, snapshot)
+            try body(row, links)
+        }
+    }
+
+    private func links(
+        _ source: LinkSource, of object: RecordKey, _ record: borrowing RecordView
+    ) throws -> [RowLink] {
+        switch source {
+        case .reference(let slot, let position):
+            guard let target = try record.integer(at: slot) else { return [] }
+            let key = RecordKey(rawValue: UInt64(bitPattern: target))
+            return [RowLink(key, position: try Self.bytes(record, position))]
+        case .list(let near, let far, let number):
+            let entity = snapshot.model.entities[number]
+            return try snapshot.holders(of: near.name, to: object).compactMap { holder in
+                var link: RowLink?
+                _ = try snapshot.record(holder) { record in
+                    let view = try RecordView(record, of: entity)
+                    guard let target = try view.integer(at: far.slot) else { return }
+                    link = RowLink(
+                        RecordKey(rawValue: UInt64(bitPattern: target)), position: try Self.bytes(view, near.position),
+                        otherPosition: try Self.bytes(view, far.position))
+                }
+                return link
+            }
+        }
+    }
+
+    private static func bytes(_ record: borrowing RecordView, _ slot: Int) throws -> [UInt8]? {
+        guard case .data(let bytes) = try record.value(at: slot, as: .data) else { return nil }
+        return Array(bytes)
+    }
+}
+
+extension EntityExport.LinkSource {
+    /// Nil for the side of a relationship that is not exported.
+    fileprivate init?(_ storage: StoredRelationship.Storage, in model: Model) {
+        switch storage {
+        case .inverse: return nil
+        case .reference(let slot, let position): self = .reference(slot: slot, position: position)
+        case .join(let join, let side):
+            guard side == 0, let references = model.entities[join].links?.references,
+                let near = references.first(where: { $0.slot == side }),
+                let far = references.first(where: { $0.slot != side })
+            else { return nil }
+            self = .list(near: near, far: far, entity: join)
+        }
+    }
+}
+
+extension PersistentContainer {
+    /// The rows of an entity in the newest state. O(relationships). Throws `StoreError.unknownEntity`.
+    package func export(ofEntity name: String) throws -> EntityExport {
+        try withPublicErrors { try EntityExport(of: name, in: self) }
+    }
+}

@@ -1,0 +1,17 @@
+extension FollowedSource {
+    /// The tables that others refer to first.
+    var copyOrder: [Int] {
+        var order: [Int] = []
+        var open: Set<Int> = []
+        func visit(_ index: Int) {
+            // Of tables that refer to each other, one comes first.
+            guard !order.contains(index), open.insert(index).inserted else { return }
+            for reference in tables[index].references {
+                if let other = tables.firstIndex(where: { $0.entity == reference.entity }) { visit(other) }
+            }
+            order.append(index)
+        }
+        for index in tables.indices { visit(index) }
+        return order
+    }
+}
