@@ -81,6 +81,19 @@ import Testing
         #expect(known.count > 30)
     }
 
+    /// Satellites and tools see FetchIndex, the vocabularies that it passes on, and each other: `Scripts/check` looks at their imports.
+    @Test func satellitesAndToolsDependOnNoRoomBelowFetchIndex() throws {
+        let targets = try targets()
+        let hidden = targets.filter { ["structures", "store", "orders"].contains($0.layer) }.map { $0.names[0] }
+        let seen: Set = ["FetchIndexValues", "FetchIndexModels", "FetchIndexPredicates"]
+        let upper = targets.filter { ["satellites", "tools"].contains($0.layer) }
+        for target in upper {
+            let below = target.names.dropFirst().filter { hidden.contains($0) && !seen.contains($0) }
+            #expect(below.isEmpty, "\(target.names[0]) uses \(below)")
+        }
+        #expect(upper.count > 6 && hidden.count > 6)
+    }
+
     /// The plan has sixteen folders; each has its row in the table of rooms.
     @Test func eachFolderIsARoom() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
