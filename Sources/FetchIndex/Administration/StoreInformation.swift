@@ -2,11 +2,6 @@ internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 internal import FetchIndexModels
 internal import FetchIndexValues
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 /// What is known of a store in one state: its model with counts, its file, its readers, its log. `fetchindex info --output json` prints it
 /// as JSON.
@@ -186,72 +181,6 @@ extension PersistentContainer {
             deleteRule: "\(relationship.deleteRule)", links: links)
     }
 
-    /// Every defect of a store, one sentence each; an intact store has none. Checks the pages of its file and, when they are intact, opens the
-    /// store, for reading only, and checks its values and caches: LMDB must not read a damaged page. `progress` is called from time to
-    /// time with the number of records that were read, and of all. O(n log n). Throws `StoreError` when the store cannot be opened.
-    public static func check(
-        at url: URL, progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
-    ) throws -> [String] {
-        try check(
-            at: url.storePath(),
-            opening: {
-                try PersistentContainer(storeAt: url.storePath(), isReadOnly: true, remembersOpenings: false)
-            }, progress: progress)
-    }
-
-    /// The same, with another way to open the store.
-    package static func check(
-        at path: String, opening open: () throws -> PersistentContainer,
-        progress: @escaping (_ done: Int, _ total: Int) -> Void
-    ) throws -> [String] {
-        try withPublicErrors {
-            let defects = try Store.checkPages(at: path)
-            guard defects.isEmpty else {
-                return defects + ["what the pages hold was not checked, because pages are damaged"]
-            }
-            return try open().check(progress: progress)
-        }
-    }
-
-    /// Everything that is wrong with the values of the store and its caches, one sentence each; an intact store has none. ``check(at:progress:)``
-    /// looks at the pages of the file too. `progress` is called from time to time with the number of records that were read, and of all.
-    /// O(n log n). Throws `StoreError` when the model cannot be read.
-    public func check(progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }) throws -> [String] {
-        try withPublicErrors {
-            let snapshot = try store.snapshot()
-            let total = try recordCount()
-            var defects = try snapshot.check { progress($0, total) }
-            let names = try CacheDirectory.names(in: snapshot)
-            if try CacheDirectory.count(in: snapshot) != names.count { defects.append("a cache's name is not UTF-8") }
-            for index in try snapshot.model.indexOrders() {
-                if !names.contains(index.name) {
-                    defects.append("the order of the index \"\(index.name)\" is missing")
-                } else if try !cacheEngine.assess(index, in: snapshot).isCurrent {
-                    defects.append("the order of the index \"\(index.name)\" is not current")
-                }
-            }
-            defects += CacheDirectory.listDefects(in: snapshot)
-            let shared = try CacheDirectory.sharedNumbers(in: snapshot)
-            for name in names {
-                let cache = "cache \"\(name)\": "
-                do {
-                    defects += try verifyCache(name, sharedNumbers: shared, progress: progress).map { cache + $0 }
-                    let damaged = try caches.history(of: name, in: snapshot).defects
-                    if damaged > 0 {
-                        defects.append("\(cache)\(damaged) of the entries of its history are damaged")
-                    }
-                } catch StoreError.unknownCache {
-                    continue  // Deleted meanwhile.
-                } catch let error as StoreError {
-                    guard case .corrupted = error else { throw error }
-                    defects.append("\(cache)it cannot be compared with the records: \(error)")
-                }
-            }
-            return defects
-                + (try CacheDirectory.strayCaches(in: snapshot).map { "nodes of number \($0) belong to no cache" })
-        }
-    }
-
     /// The objects of an entity. Throws when the store has no such entity.
     package func count(ofEntity name: String) throws -> Int {
         try withPublicErrors {
@@ -266,60 +195,6 @@ extension PersistentContainer {
             let snapshot = try store.snapshot()
             return snapshot.model.entities.indices.reduce(0) {
                 $0 + Int(clamping: (try? snapshot.entityState($1).count) ?? 0)
-            }
-        }
-    }
-
-    /// Everything that is wrong with a cache in the newest state, one sentence each; a sound cache has none. Its order is computed anew, in
-    /// memory, and compared. `progress` is called from time to time with the number of records that were read, and of all. O(n log n).
-    /// Throws `StoreError`: `unknownCache` for a name that no cache has, `corrupted` when the records cannot be read to compare.
-    public func verifyCache(
-        _ name: String, progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
-    ) throws -> [String] {
-        try verifyCache(name, sharedNumbers: nil, progress: progress)
-    }
-
-    /// The same. `shared` are numbers that several caches have; nil: they are looked for.
-    func verifyCache(
-        _ name: String, sharedNumbers shared: Set<UInt32>?,
-        progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
-    ) throws -> [String] {
-        try withPublicErrors {
-            let snapshot = try store.snapshot()
-            do {
-                let header = try CacheDirectory.existingHeader(name, in: snapshot)
-                return try verify(header, in: snapshot, sharedNumbers: shared, progress: progress)
-            } catch let error as UnusableHeader {
-                return error.defects
-            }
-        }
-    }
-
-    /// As above, of a cache that has a header, in the state of a reader.
-    func verify(
-        _ header: CacheHeader, in reader: StoreReader, sharedNumbers shared: Set<UInt32>? = nil,
-        progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
-    ) throws -> [String] {
-        try withPublicErrors {
-            // Its attributes were removed or converted: the next fetch rebuilds it.
-            guard header.identity.canBeRead(from: reader.model) else { return [] }
-            var options = OrderOptions(cacheName: header.name)
-            options.progress = progress
-            do {
-                let request = try compile(try OrderDefinition(header.identity, in: reader.model), options)
-                // A changed model or ICU version makes a cache stale, not defective.
-                return request.identity == header.identity
-                    ? try cacheEngine.verify(header, request, in: reader, sharedNumbers: shared) : []
-            } catch is RequestError, is UnknownTimeZone, is UnusableTimeZone, is UnusableCalendar, is UnknownLocale {
-                // A computed section key: only its program can make the rows again. Or this machine lacks data of its own.
-                return try cacheEngine.verify(header, nil, in: reader, sharedNumbers: shared)
-            } catch is ModelError {
-                return []
-            } catch let error as FetchPredicateError {
-                return ["its request cannot be read: \(error)"]
-            } catch let error as StoreError {
-                guard case .corrupted = error else { return [] }
-                throw error
             }
         }
     }

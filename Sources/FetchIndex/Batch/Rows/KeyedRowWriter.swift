@@ -3,22 +3,10 @@ internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 package import FetchIndexValues
 
-/// A row of a keyed table, as its source has it.
-package struct KeyedRow {
-    package let key: Value
-    let record: [UInt8]
-    /// The slots that the row has no values of: a stored object keeps its own.
-    let kept: Set<Int>
-    /// Whether the row has values that were not sent, so that it can only change an object that has them.
-    let isPartial: Bool
-
-    package init(key: Value, record: [UInt8], keeping kept: Set<Int>, isPartial: Bool) {
-        (self.key, self.record, self.kept, self.isPartial) = (key, record, kept, isPartial)
-    }
-}
-
 /// Writes rows of keyed tables in one transaction. Every row is found by its key, so that rows may come twice, and objects are related by
-/// the keys that their rows have of others. The first row may come before the transaction of another thread or process ends: then it waits.
+/// the keys that their rows have of others.
+///
+/// For sources that name rows by keys and send changes of several tables in one transaction. Users write with ``BatchWriter``.
 package final class KeyedRowWriter {
     private let container: PersistentContainer
     private let writer: StoreWriter
@@ -271,24 +259,4 @@ extension RowBatch {
     package mutating func sortKeys(of table: KeyedTable) throws {
         try withPublicErrors { try records.sortKeys(table.entityNumber, table.entity, table.constraint) }
     }
-}
-
-/// Rows whose foreign keys name rows that are not there: a source that replicates itself may have these later, or never.
-package final class WaitingRows {
-    /// A row by its key.
-    struct Name: Hashable {
-        let entity: Int
-        let key: Value
-    }
-
-    private var waiting: [Name: Set<RecordKey>] = [:]
-
-    package init() {}
-
-    package var isEmpty: Bool { waiting.isEmpty }
-
-    func add(_ object: RecordKey, for name: Name) { waiting[name, default: []].insert(object) }
-
-    /// The objects that waited for a row. O(1).
-    func take(for name: Name) -> Set<RecordKey> { waiting.isEmpty ? [] : waiting.removeValue(forKey: name) ?? [] }
 }
