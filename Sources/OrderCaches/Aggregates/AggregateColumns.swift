@@ -2,10 +2,11 @@ internal import FetchIndexPlatform
 package import FetchIndexCountedTree
 package import FetchIndexValues
 
-/// The attributes whose values an order sums up.
+/// The attributes whose values an order aggregates.
 package final class AggregateColumns: Sendable {
     package struct Column: Sendable {
-        /// The attribute's name, and former ones that the request has; none where the columns were read from a cache's layout.
+        /// The attribute's name and the former names that the request gives; empty if the columns were read from a
+        /// cache's layout.
         package let names: [String]
         package let form: SummaryForm
 
@@ -32,24 +33,24 @@ package final class AggregateColumns: Sendable {
     package static let none = AggregateColumns()
     package var isEmpty: Bool { columns.isEmpty }
 
-    /// The most bytes that a summary may take, so that two cells fit into a node.
+    /// The maximum bytes of a summary, so that two cells fit into a node.
     package static let greatestLength = 1500
-    /// The bytes that a summary of these columns may take, at worst.
+    /// The maximum bytes that a summary of these columns takes.
     package let maximumLength: Int
 
     /// A result of the column at an index.
     package enum Result {
         case count
-        /// Of the column's type; of integers a decimal when it takes more than 64 bits. Zero without values.
+        /// The sum, in the column's type; a decimal for integers that exceed 64 bits. Zero without values.
         case total
-        /// A decimal of decimals, else a double; null without values.
+        /// A decimal for decimals, otherwise a double. Null without values.
         case average
         /// Null without values.
         case minimum
         case maximum
     }
 
-    /// The index of a column of an attribute that keeps what is asked for.
+    /// The index of a column of an attribute that keeps the sum and the extremes, if these are required.
     package func index(of attribute: String, keepsSum: Bool, keepsExtremes: Bool) -> Int? {
         for index in names.indices
         where names[index].name == attribute && (names[index].form.keepsSum || !keepsSum)
@@ -58,7 +59,8 @@ package final class AggregateColumns: Sendable {
         return nil
     }
 
-    /// Of a summary, which begins at an offset of the bytes. Throws when what is read of it is malformed; `prove` reads all.
+    /// A result of a column of the summary that begins at an offset. Throws if the parts that it reads are malformed;
+    /// `prove` checks all parts.
     package func value(_ result: Result, at index: Int, of summary: [UInt8], from start: Int = 0) throws -> Value {
         let bytes = summary.span.bytes
         var offset = start
@@ -71,7 +73,7 @@ package final class AggregateColumns: Sendable {
             ?? Self.value(result, ofAny: bytes, at: offset, form)
     }
 
-    /// Apart, so that the quick way needs little of the stack.
+    /// A separate function, so that the fast path needs little stack.
     @inline(never)
     private static func value(
         _ result: Result, ofAny bytes: RawSpan, at offset: Int, _ form: SummaryForm
@@ -86,7 +88,7 @@ package final class AggregateColumns: Sendable {
         }
     }
 
-    /// Throws when a summary is malformed.
+    /// Throws if a summary is malformed.
     package func prove(_ summary: [UInt8]) throws {
         var offset = 0
         for form in forms {
@@ -96,12 +98,12 @@ package final class AggregateColumns: Sendable {
         if offset != summary.count { throw RowSummary.malformed }
     }
 
-    /// Nil without columns.
+    /// The summarizer of this order's trees; nil without columns.
     var summarizer: (any Summarizer)? { isEmpty ? nil : self }
 
     // MARK: Layout
 
-    /// What summaries hold, as a text without blanks: "integer+sum+extremes,string".
+    /// The columns' types and what they keep, as a text without blanks: "integer+sum+extremes,string".
     package let layout: String
 
     private static func layout(of forms: [SummaryForm]) -> String {
@@ -115,7 +117,7 @@ package final class AggregateColumns: Sendable {
         return text
     }
 
-    /// Nil for a text that is no layout. The columns have no names.
+    /// Reads a layout; nil if the text isn't one. The columns have no names.
     convenience init?(layout: some StringProtocol) {
         var columns: [Column] = []
         for text in layout.split(separator: ",", omittingEmptySubsequences: false) {
@@ -137,7 +139,7 @@ extension AggregateColumns: Summarizer {
     package func begin() -> any RunningSummary { RowSummary(of: self) }
 }
 
-/// The columns of some rows, added up.
+/// A running summary: the columns of some rows, added up.
 final class RowSummary: RunningSummary {
     private var sums: [ColumnSum]
 
@@ -153,7 +155,7 @@ final class RowSummary: RunningSummary {
 
     func remove(_ summary: RawSpan) -> Bool { forEachColumn { $0.remove(summary, at: $1) } == summary.byteCount }
 
-    /// One access for all columns: this is done for each row of a build.
+    /// Visits all columns with one access to the array: a build calls this for each row.
     private func forEachColumn(_ body: (inout ColumnSum, _ offset: Int) -> Int?) -> Int? {
         sums.withUnsafeMutableBufferPointer { sums in
             var end: Int? = 0

@@ -1,13 +1,14 @@
 internal import FetchIndexCountedTree
 
-/// The new summaries of sections, from their old ones and the changes of their rows.
+/// Computes the new summaries of sections from their old ones and their rows' changes.
 struct SectionSums {
-    /// More changes of a section are not added to its summary; then its rows are summed up.
+    /// The maximum number of changes of a section that are applied to its summary; with more, its rows are summed up
+    /// again.
     private static let fewChanges = 16
 
     private let keys: [ChangedKeys.Key]
     private let sum: (any RunningSummary)?
-    /// The first key of a section that was not asked for.
+    /// The index of the first key that belongs to no section handled so far.
     private var start = 0
 
     init(of keys: ChangedKeys, _ shape: OrderShape) {
@@ -15,7 +16,8 @@ struct SectionSums {
         sum = shape.summarizer?.begin()
     }
 
-    /// The summary of a section after the changes; empty in an order without aggregates. Sections are asked for in ascending order.
+    /// The summary of a section after the changes; empty in an order without aggregates. The caller passes sections in
+    /// ascending order.
     mutating func next(
         _ section: Int, _ old: [UInt8]?, whenUnknown sumUp: () throws -> [UInt8]
     ) throws -> [UInt8] {

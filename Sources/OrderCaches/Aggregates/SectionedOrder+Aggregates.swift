@@ -2,8 +2,8 @@ internal import FetchIndexPlatform
 internal import FetchIndexCountedTree
 
 extension SectionedOrder {
-    /// The summary of the rows from one up to another over all sections in display order; empty in an order without aggregates.
-    /// O(log n). Throws unless there are such rows: damage may change their number.
+    /// The summary of a range of rows over all sections, in display order; empty in an order without aggregates. O(log
+    /// n). Throws if the range exceeds the rows: damage may change their number.
     package func summary(ofRows range: Range<Int>) throws -> [UInt8] {
         guard range.lowerBound >= 0, range.upperBound <= rowCount else {
             throw Self.corrupted("there are no rows \(range.lowerBound) to \(range.upperBound)")
@@ -20,7 +20,7 @@ extension SectionedOrder {
             let part = try summary(ofRanks: firstRank + rows.lowerBound..<firstRank + rows.upperBound)
             try sum.add(part.span.bytes)
         }
-        // What the sections tree has of whole sections, and of the others their rows.
+        // Whole sections are summed by the sections tree, parts of sections by the rows tree.
         var whole = first.index..<last.index + 1
         if range.lowerBound > first.rowsBefore || range.upperBound < first.end {
             try add(range.clamped(to: first.rowsBefore..<first.end), of: first)
@@ -54,7 +54,7 @@ extension SectionedOrder {
         return found
     }
 
-    /// Of the rows between two ranks of the rows tree.
+    /// The summary of the rows between two ranks of the rows tree.
     func summary(ofRanks ranks: Range<Int>) throws -> [UInt8] {
         if shape.aggregates.isEmpty { return [] }
         guard ranks.lowerBound >= 0, ranks.upperBound <= rows.count else {

@@ -1,9 +1,9 @@
 internal import FetchIndexPlatform
 internal import FetchIndexValues
 
-/// What a column of a summary says of its values.
+/// The results that a column of a summary gives.
 extension SummaryColumn {
-    /// Of the column's type; of integers a decimal when it takes more than 64 bits. Zero without values.
+    /// The sum, in the column's type; a decimal for integers that exceed 64 bits. Zero without values.
     var total: Value {
         switch (form.type, count) {
         case (_, 1): return minimum
@@ -22,7 +22,7 @@ extension SummaryColumn {
         }
     }
 
-    /// A decimal of decimals, else a double; null without values.
+    /// A decimal for decimals, otherwise a double. Null without values.
     var average: Value {
         switch (form.type, count) {
         case (_, 0): return .null
@@ -49,8 +49,8 @@ extension SummaryColumn {
 
     private func decimal(_ key: RawSpan) -> Value { count == 0 ? .null : OrderKey.first(in: key)?.value ?? .null }
 
-    /// A result of a column of more than one integer, as most are. No more of the column is read, or checked, than the result needs. Nil for
-    /// other columns, where what is read is malformed, and where an integer is so large that it takes more care.
+    /// Fast path: a result of a column of more than one integer, the most frequent kind. Reads and checks only the
+    /// parts that the result needs. Returns nil for other columns, for malformed parts, and for sums out of its range.
     @inline(__always)
     static func value(
         _ result: AggregateColumns.Result, ofIntegers summary: RawSpan, at offset: Int, _ form: SummaryForm
@@ -68,7 +68,7 @@ extension SummaryColumn {
             guard form.keepsSum, let sum = ExactSum.smallInteger(ofFirst: rest) else { return nil }
             return .integer(sum)
         case .average:
-            // Where both are doubles, their quotient is rounded once.
+            // If both are exact doubles, their quotient is rounded once.
             guard form.keepsSum, let sum = ExactSum.smallInteger(ofFirst: rest), abs(sum) <= 1 << 53 else { return nil }
             return .double(Double(sum) / Double(count))
         case .minimum, .maximum:

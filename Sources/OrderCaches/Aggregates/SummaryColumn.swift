@@ -1,11 +1,11 @@
 internal import FetchIndexPlatform
 package import FetchIndexValues
 
-/// What a column of summaries is of.
+/// The type of a column of summaries, and what it keeps.
 package struct SummaryForm: Equatable, Sendable {
     package let type: ValueType
     package let keepsSum: Bool
-    /// The least and the greatest value.
+    /// Whether the column keeps the least and the greatest value.
     package let keepsExtremes: Bool
 
     package init(_ type: ValueType, keepsSum: Bool, keepsExtremes: Bool) {
@@ -14,11 +14,11 @@ package struct SummaryForm: Equatable, Sendable {
         self.keepsExtremes = keepsExtremes
     }
 
-    /// Else only values that are not null are counted.
+    /// Whether the column keeps values; otherwise it only counts those that are not null.
     var keepsValues: Bool { keepsSum || keepsExtremes }
     var sumBase: ExactSum.Base { type == .decimal ? .decimal : .binary }
 
-    /// The most bytes that the column takes in a summary.
+    /// The maximum bytes that the column takes in a summary.
     var maximumLength: Int {
         let value = type == .decimal ? Self.longestDecimal : 8
         return 9 + (keepsSum ? ExactSum.maximumLength(sumBase, ofIntegers: type == .integer) : 0)
@@ -51,21 +51,21 @@ struct SummaryColumn: ~Escapable {
 
     let form: SummaryForm
     let summary: RawSpan
-    /// Of values that are not null.
+    /// The number of values that are not null.
     private(set) var count = 0
-    /// The order of the one number, where there is one.
+    /// The order bits of the only number, if the column has exactly one.
     private var number: UInt64 = 0
-    /// Where the sum of more than one value begins.
+    /// The offset of the sum, if the column has more than one value.
     private var sumStart = 0
-    /// Where the least and the greatest begin, and the sum ends.
+    /// The offset of the least and greatest value, at the end of the sum.
     private var extremesStart = 0
-    /// Where the least decimal ends; of one decimal, it is the greatest, too.
+    /// The end of the least decimal; a single decimal is also the greatest.
     private var leastEnd = 0
-    /// Where the next column begins.
+    /// The end of the column, where the next one begins.
     private(set) var end: Int
 
-    /// Nil when the column that begins at an offset is malformed.
-    // Inlined, so that what a caller does not need is not computed.
+    /// Reads the column that begins at an offset; nil if it is malformed.
+    // Inlined, so that values that the caller doesn't use aren't computed.
     @inline(__always)
     @_lifetime(copy summary)
     init?(_ summary: RawSpan, at offset: Int, _ form: SummaryForm) {
@@ -92,12 +92,12 @@ struct SummaryColumn: ~Escapable {
         }
     }
 
-    /// Where the column that begins at an offset ends; nil when it is malformed.
+    /// The end of the column that begins at an offset; nil if it is malformed.
     static func end(in summary: RawSpan, at offset: Int, _ form: SummaryForm) -> Int? {
         if form.type != .decimal, offset + 9 <= summary.byteCount,
             summary.unsafeLoad(fromByteOffset: offset, as: UInt8.self) == Tag.many
         {
-            // Most columns are this one: its parts need not be looked at.
+            // Most columns have this form: their parts needn't be read.
             var end = offset + 9
             if form.keepsSum {
                 let rest = summary.extracting(end..<summary.byteCount)
@@ -138,7 +138,7 @@ struct SummaryColumn: ~Escapable {
         return end <= summary.byteCount
     }
 
-    /// The one number of a column, as most are while an order is built; nil when the column is another one.
+    /// The number of a column with exactly one, the most frequent kind while an order is built; nil for other columns.
     static func number(in summary: RawSpan, at offset: Int, _ form: SummaryForm) -> (bits: UInt64, end: Int)? {
         guard offset < summary.byteCount else { return nil }
         let tag = summary.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
@@ -164,7 +164,8 @@ struct SummaryColumn: ~Escapable {
         return start..<start + length
     }
 
-    /// The least and greatest number, as `OrderKey.orderBits`; of one value both, also where only the sum is kept.
+    /// The least and greatest number, as `OrderKey.orderBits`. A column of one value keeps the value even if only the
+    /// sum is kept.
     var bits: (least: UInt64, greatest: UInt64) { (least, greatest) }
 
     private var hasNumbers: Bool { count > 1 && form.keepsExtremes && form.type != .decimal }
@@ -179,7 +180,7 @@ struct SummaryColumn: ~Escapable {
         return hasNumbers ? Self.number(in: summary, at: extremesStart + 8) : .min
     }
 
-    /// The least decimal, as `OrderKey`; of one value both are it.
+    /// The least decimal, as `OrderKey`; a single decimal is also the greatest.
     var leastKey: RawSpan {
         @_lifetime(copy self)
         get { summary.extracting(extremesStart..<leastEnd) }
@@ -190,7 +191,7 @@ struct SummaryColumn: ~Escapable {
         get { count > 1 ? summary.extracting(leastEnd..<end) : leastKey }
     }
 
-    /// Of more than one value.
+    /// The encoded sum of more than one value.
     var sum: RawSpan {
         @_lifetime(copy self)
         get { summary.extracting(sumStart..<extremesStart) }
