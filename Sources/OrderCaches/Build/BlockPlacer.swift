@@ -3,7 +3,7 @@ internal import FetchIndexModels
 internal import FetchIndexRecords
 internal import FetchIndexSorting
 
-/// Places the records of an order that a thread of a scan reads: keeps members, and sorts the keys of their rows.
+/// Places the records that one thread of a scan reads for an order: selects members and sorts their row keys.
 final class BlockPlacer {
     private let placers: [Int: any RowPlacer]
     private var placer: (any RowPlacer)?
@@ -11,7 +11,7 @@ final class BlockPlacer {
     private let shape: OrderShape
     /// The state in which paths are followed; nil without paths.
     private let related: (any RecordState)?
-    /// Records that are placed elsewhere.
+    /// Edited records, which are placed separately.
     private let edits: [RecordKey: [UInt8]?]
     private var passed: PassedPages?
     let sorter: KeySorter
@@ -33,7 +33,7 @@ final class BlockPlacer {
         self.bound = bound
     }
 
-    /// The records of an entity come next. False when the order has none of it.
+    /// Begins the records of an entity. Returns false if the entity's objects are not in the order.
     @discardableResult
     func begin(_ entity: Int) -> Bool {
         placer = placers[entity]
@@ -42,7 +42,7 @@ final class BlockPlacer {
 
     // MARK: Members
 
-    /// Keeps, of the selected records of a block, those of members.
+    /// Keeps only members among the selected records of a block.
     func keepMembers(of block: inout RecordBlock) throws {
         guard let placer else { return block.keep { _, _ in false } }
         dropEdited(from: &block)
@@ -58,23 +58,24 @@ final class BlockPlacer {
         if !edits.isEmpty { block.keep { object, _ in edits.index(forKey: object) == nil } }
     }
 
-    /// Lets a scan leave out records that are not members.
+    /// Lets a scan skip records that are not members.
     var filter: ScanFilter? { placer.flatMap { ScanFilter($0.columnTests) } }
 
     // MARK: Row keys
 
-    /// Places the selected records of a block, and sorts the keys of those that are members.
+    /// Places the selected records of a block and sorts the row keys of the members.
     func sortRows(of block: inout RecordBlock) throws {
         guard let placer else { return }
         defer { releasePages(behind: block) }
         dropEdited(from: &block)
-        // Not the properties of the class: each access to one would be checked for exclusivity, several times for each record.
+        // Local copies: each access to a property of the class would be checked for exclusivity, several times per
+        // record.
         let (shape, related, sorter) = (shape, related, sorter)
         var placement = placement
         placement.bound = sorter.bound
         var droppedCount = 0
         if related == nil {
-            // Whether a record is beyond the bound costs less than most predicates.
+            // Comparing a record with the bound costs less than most predicates.
             if !countsMembers { try placer.keepRecords(of: &block, within: placement.bound) }
             try placer.keepMembers(of: &block)
             if countsMembers {
@@ -100,7 +101,7 @@ final class BlockPlacer {
         sorter.countDropped(droppedCount)
     }
 
-    /// Places an edited record of an entity, whose object may be new.
+    /// Places an edited record, whose object may be new.
     func sortRow(of object: RecordKey, _ record: [UInt8]) throws {
         guard let placer = placers[object.entity] else { return }
         placement.begin()
@@ -110,13 +111,13 @@ final class BlockPlacer {
     }
 
     private func releasePages(behind block: borrowing RecordBlock) {
-        // Out of the object, as above.
+        // A local copy, as in `sortRows`.
         guard var passed else { return }
         block.forEachOfAll { _, record in passed.pass(record) }
         self.passed = passed
     }
 
-    /// Lets a scan also leave out records behind the wanted rows, as far as these were found.
+    /// Lets a scan also skip records behind the wanted rows, using the bounds found so far.
     var filterOfSorted: ScanFilter? {
         guard let placer else { return nil }
         if countsMembers || related != nil || !sorter.isBounded || !placer.hasBounds { return filter }
@@ -127,7 +128,8 @@ final class BlockPlacer {
 }
 
 extension OrderBuilder {
-    /// A placer for each thread of a scan. The first uses the builder's own row placers: it is on the caller's thread.
+    /// One placer per thread of a scan. The first uses the builder's own row placers, because it runs on the caller's
+    /// thread.
     func blockPlacers(
         of scan: Scan, besides edits: [RecordKey: [UInt8]?], sortingIn budget: Int = 0, wanted: WantedRows = .all
     ) throws -> [BlockPlacer] {

@@ -3,9 +3,9 @@ internal import FetchIndexRecords
 internal import FetchIndexSorting
 
 extension OrderBuilder {
-    /// Hands out the row keys of all members, or of the first, in order, as `SortedEntry`. `edits` substitute records; nil
-    /// excludes one. All records are read and their keys sorted on several threads. Returns how many members were met: all, if they
-    /// are to be counted. O(n log n).
+    /// Passes the row keys of all members, or of the first, to the body, in order, as `SortedEntry`. `edits` substitute
+    /// records; nil excludes one. Records are read and their keys sorted on several threads. Returns the number of
+    /// members found: that of all, if `wanted` counts all. O(n log n).
     @discardableResult
     func forEachSortedKey(
         from reader: StoreReader, _ selection: RecordSelection = .all, replacing edits: [RecordKey: [UInt8]?] = [:],
@@ -16,8 +16,9 @@ extension OrderBuilder {
         return sorters.reduce(0) { $0 + $1.appendedCount }
     }
 
-    /// The row keys of several orders, or of each the first, from one scan of the records of all their entities. Each order's keys
-    /// take its share of its memory. With one order, a selection may limit which records are read, and edits may substitute some.
+    /// Sorts the row keys of several orders, all or the first of each, in one scan of the records of all their
+    /// entities. The orders share the memory budget. With one order, a selection may limit which records are read, and
+    /// edits may substitute some.
     static func sort(
         _ builders: [OrderBuilder], _ reader: StoreReader, _ selection: RecordSelection = .all,
         replacing edits: [RecordKey: [UInt8]?] = [:], wanted: WantedRows = .all
@@ -41,7 +42,7 @@ private final class OrderSort {
     private let edits: [RecordKey: [UInt8]?]
     private let wanted: WantedRows
     private let scan: Scan
-    /// By order and thread.
+    /// The placers by order, then by thread.
     private let placers: [[BlockPlacer]]
     private var progress: Progress
 
@@ -52,7 +53,7 @@ private final class OrderSort {
         (self.builders, self.edits, self.wanted) = (builders, edits, wanted)
         let entities = Set(builders.flatMap(\.entities)).sorted()
         let stored = builders.count == 1 ? builders[0].stored(selection, besides: edits) : selection
-        // To place a record and sort its key costs much more than to look at it.
+        // Placing a record and sorting its key costs much more than reading it.
         let scan = try Scan(of: reader, stored, entities: entities, fewestOfThread: 4_000)
         placers = try builders.map { builder in
             let budget = builder.memoryBudget / 4 * 3 / (scan.threadCount * builders.count)
@@ -68,9 +69,9 @@ private final class OrderSort {
 
     /// Places the records of an entity.
     func read(_ entity: Int) throws {
-        // By thread, the placers of the orders that have the entity.
+        // The placers of the orders that have the entity, by thread.
         let placing = (0..<scan.threadCount).map { thread in placers.map { $0[thread] }.filter { $0.begin(entity) } }
-        // With one order alone, a thread need not read records that are not members.
+        // With one order alone, a thread can skip records that are not members.
         let filters = placing.map { $0.count == 1 ? $0[0].filterOfSorted : nil }
         try builders[0].requiringRecords {
             try scan.forEachBlock(of: entity, where: filters) { thread, block in
@@ -81,7 +82,7 @@ private final class OrderSort {
                 // The first thread is the caller's.
                 if thread == 0 { progress.note(block.count) }
             } finish: { thread in
-                // If no record is edited, all keys are there.
+                // If no record is edited, all keys have been appended.
                 guard entity == entities.last, edits.isEmpty else { return }
                 for placer in placing[thread] { try placer.sorter.sort(first: wanted.most) }
             }
@@ -96,7 +97,8 @@ private final class OrderSort {
         progress.end()
     }
 
-    /// Tells from time to time how many records were read. The first thread may read more than its share.
+    /// Reports from time to time the number of records read, extrapolated from the first thread's, which may read more
+    /// than its share.
     private struct Progress {
         private static let step = 4096
 

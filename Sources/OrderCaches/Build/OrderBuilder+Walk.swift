@@ -1,11 +1,11 @@
 package import FetchIndexModels
 package import FetchIndexRecords
 
-/// How members come.
+/// The order in which members are passed.
 package enum WalkOrder {
-    /// By object number. O(n).
+    /// Ascending object numbers. O(n).
     case byNumber
-    /// In the order of the rows. O(n log n); O(n + k log k) if the caller takes `most` of them, or fewer.
+    /// The order of the rows. O(n log n); O(n + k log k) if the caller takes at most `most` of them.
     case byRow(most: Int)
 }
 
@@ -26,7 +26,8 @@ extension OrderBuilder {
         }
     }
 
-    /// Reads on several threads if there are many records. Edited objects have their places among the others; new ones come last.
+    /// Reads on several threads if there are many records. Edited objects take their places by number; new ones come
+    /// last.
     private func walkByNumber(
         _ reader: StoreReader, _ selection: RecordSelection, _ edits: [RecordKey: [UInt8]?],
         _ body: (RecordKey) throws -> Bool
@@ -66,7 +67,7 @@ extension OrderBuilder {
         return edits.isEmpty ? reader : ChangedState(edits, over: reader)
     }
 
-    /// Calls the body. A candidate without a record is damage of the cache or unique key that names it.
+    /// Calls the body. A candidate without a record means that the cache or unique key that names it is damaged.
     func requiringRecords(_ body: () throws -> Void) throws {
         do { try body() } catch let missing as MissingObject {
             throw SectionedOrder.corrupted(
@@ -75,8 +76,8 @@ extension OrderBuilder {
     }
 }
 
-/// The members among edited records, by number. Each is placed when its turn comes, so an error behind the last wanted member isn't
-/// thrown.
+/// The members among edited records, by number. Each is placed only when it is reached, so an error behind the last
+/// wanted member isn't thrown.
 private struct EditedMembers {
     private let builder: OrderBuilder
     private let reader: StoreReader
@@ -97,11 +98,11 @@ private struct EditedMembers {
         }
     }
 
-    /// Hands out the members before an object. False if the body returned false.
+    /// Passes the members before an object to the body. Returns false if the body did.
     mutating func forEach(before end: RecordKey, _ body: (RecordKey) throws -> Bool) throws -> Bool {
         while let next = stored.first, next.object < end {
             stored.removeFirst()
-            // An object that the store has no longer is no member.
+            // An edited object that was deleted from the store isn't a member.
             guard try reader.record(next.object, { _ in }), try isMember(next.object, next.record) else { continue }
             if try !body(next.object) { return false }
         }

@@ -6,40 +6,41 @@ internal import FetchIndexLMDB
 package import FetchIndexRecords
 internal import FetchIndexValues
 
-/// How an order is built from all records of its entity, and of its subentities where the order has them.
+/// Builds an order from all records of its entity, and of its subentities if the order includes them.
 package struct OrderBuilder {
     package static let defaultMemoryBudget = 256 << 20
 
-    /// The entity that the order is of.
+    /// The entity of the order's request.
     package let entity: Int
     package let shape: OrderShape
-    /// The subentities whose objects are in the order too, in ascending order.
+    /// The subentities whose objects are also in the order, in ascending order.
     package let subentities: [Int]
     private let placers: RowPlacers
-    /// Nil unless sections are of objects.
+    /// The headings of sections; nil unless sections are objects.
     package let headings: SectionHeadings?
-    /// Bytes that keys being sorted may take; more are sorted on disk, in the store's folder.
+    /// The memory budget for sorting keys, in bytes; beyond it keys are sorted on disk, in the store's folder.
     package var memoryBudget = OrderBuilder.defaultMemoryBudget
-    /// Whether the mapped pages of the file are released while records are placed: memory that a build of a large cache does
-    /// not need. Reading them again costs a fifth of a scan.
+    /// Whether mapped pages of the file are released while records are placed, because the build of a large cache
+    /// doesn't need them again. Reading them again costs a fifth of a scan.
     var releasesPages = false
-    /// Whether there are no sort keys: the members stand by number.
+    /// Whether the order has no sort keys: its members are ordered by number.
     package var isByNumber = false
-    /// Whether there is no predicate: all objects are members.
+    /// Whether the order has no predicate: all objects are members.
     package var hasAll = false
-    /// Called from time to time with the number of records read and of all records.
+    /// Called from time to time with the numbers of records read and of all records.
     package var progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
 
     /// The key paths through relationships that placements read.
     package let paths: [RelatedPath]
-    /// The entities whose changes may change the order: those of its objects, and those that paths lead to. In ascending order.
+    /// The entities whose changes may change the order, in ascending order: its own and those that paths lead to.
     package let dependencies: [Int]
     /// Whether placements read records of other objects.
     package var hasPaths: Bool { !paths.isEmpty }
-    /// Whether placements or headings read records of other objects. Sections by a reference of the row itself have no paths.
+    /// Whether placements or headings read records of other objects. Sections by a reference of the row itself have
+    /// headings, but no paths.
     package var readsRelated: Bool { hasPaths || headings != nil }
 
-    /// `paths` are those of all placers, which are made when they are asked for: to read an order that is built takes none.
+    /// `paths` are those of all placers. Placers are created on demand: reading a built order needs none of them.
     package init(
         entity: Int, subentities: [Int] = [], shape: OrderShape, paths: [RelatedPath] = [], dependencies: [Int],
         headings: SectionHeadings? = nil, makePlacer: @escaping (_ entity: Int) throws -> any RowPlacer
@@ -58,10 +59,10 @@ package struct OrderBuilder {
 
     func has(_ number: Int) -> Bool { number == entity || subentities.contains(number) }
 
-    /// Nil for an entity whose objects are not in the order.
+    /// The placer of an entity; nil if its objects aren't in the order.
     package func placer(of number: Int) throws -> (any RowPlacer)? { has(number) ? try placers[number] : nil }
 
-    /// The entity of all rows; nil: each row names that of its object.
+    /// The entity of all rows; nil if each row names the entity of its object.
     var rowEntity: Int? { subentities.isEmpty ? entity : nil }
     var placement: RowPlacement { RowPlacement(namesEntity: !subentities.isEmpty) }
 
@@ -72,14 +73,14 @@ package struct OrderBuilder {
         try build(in: nodes, reader) { try forEachSortedKey(from: reader, selection, $0) }
     }
 
-    /// Builds the first rows alone, of an order without sections and aggregates; with the number of all rows, where it is wanted.
-    /// O(n log k) for k of n rows. By number it ends soon behind the last row wanted, unless there is a predicate and the number of all
-    /// is wanted.
+    /// Builds only the first rows of an order without sections and aggregates, and counts all rows if wanted. O(n log
+    /// k) for k of n rows. An order by number is read only up to the last row wanted, unless it has a predicate and all
+    /// rows are to be counted.
     func buildFirst(
         _ wanted: WantedRows, from reader: StoreReader, _ selection: RecordSelection, in nodes: any NodeStore
     ) throws -> (order: SectionedOrder, memberCount: Int?) {
         let count = wanted.countsAll && hasAll ? try Int(clamping: reader.count(of: entities)) : nil
-        // What is known need not be counted.
+        // A known number needn't be counted again.
         let wanted = WantedRows(most: wanted.most, countsAll: wanted.countsAll && count == nil)
         var sortedCount = 0
         let order = try build(in: nodes, reader) { body in
@@ -91,12 +92,12 @@ package struct OrderBuilder {
         return (order, wanted.countsAll ? sortedCount : count)
     }
 
-    /// Hands out the keys of the first members by number.
+    /// Passes the keys of the first members by number to the body.
     private func forEachFirst(
         _ most: Int, _ reader: StoreReader, _ selection: RecordSelection, _ body: (RawSpan) throws -> Void
     ) throws {
         var placement = placement
-        // The closure would copy the builder for each row.
+        // A local copy: the closure would copy the builder for each row.
         let shape = shape
         var rest = most
         if rest == 0 { return }
@@ -109,7 +110,7 @@ package struct OrderBuilder {
         }
     }
 
-    /// The same from row keys that are sorted already. Headings are those of a reader's state.
+    /// Builds an order from row keys that are already sorted. Headings are read in the reader's state.
     func build(from sorted: [KeySorter], _ reader: StoreReader, in nodes: any NodeStore) throws -> SectionedOrder {
         try build(in: nodes, reader) { try KeySorter.forEachSorted(of: sorted, $0) }
     }
@@ -129,7 +130,7 @@ package struct OrderBuilder {
             }
             try sections.append(section.keyAndCount(shape, heading))
         }
-        // The closure would copy this order builder for each row.
+        // A local copy: the closure would copy this builder for each row.
         let shape = shape
         try forEachSortedKey { row in
             try SortedEntry.withParts(of: row, in: shape) { key, summary in
@@ -145,7 +146,7 @@ package struct OrderBuilder {
         return SectionedOrder(entity: rowEntity, shape: shape, in: nodes, roots)
     }
 
-    /// A section whose rows are coming in.
+    /// A section whose rows are still being added.
     struct OpenSection {
         var value: [UInt8] = []
         var firstRow: [UInt8] = []
@@ -154,7 +155,7 @@ package struct OrderBuilder {
 
         init(_ shape: OrderShape) { sum = shape.summarizer?.begin() }
 
-        /// Counts a row; calls the body with the finished section when the row begins another.
+        /// Counts a row; passes the finished section to the body if the row begins another.
         mutating func add(_ key: RawSpan, _ summary: RawSpan, ended: (OpenSection) throws -> Void) throws {
             let isSame =
                 count > 0 && key.byteCount > value.count
@@ -172,7 +173,8 @@ package struct OrderBuilder {
             try sum?.add(summary)
         }
 
-        /// The section's key followed by its count and summary, which never decide the order of two sections. Once a section.
+        /// The section's key followed by its count and summary, which never affect the order of two sections. Call it
+        /// once per section: it resets the summary.
         func keyAndCount(_ shape: OrderShape, _ heading: [UInt8]? = nil) -> [UInt8] {
             var key = shape.sectionKey(value: value, heading, firstRow: firstRow, count: count)
             key.appendBigEndian(UInt64(count))
@@ -194,7 +196,7 @@ package struct OrderBuilder {
     }
 }
 
-/// The placers of an order's entities, each made when it is first asked for.
+/// The placers of an order's entities, each created on demand.
 private final class RowPlacers {
     private let make: (Int) throws -> any RowPlacer
     private var made: [Int: any RowPlacer] = [:]
@@ -213,8 +215,8 @@ private final class RowPlacers {
     }
 }
 
-/// A row or section on its way through a sorter: its key, and in an order with aggregates its summary and the summary's length,
-/// 2 BE. No key begins another, so that what follows it decides nothing.
+/// A row or section while it is sorted: its key and, in an order with aggregates, its summary and the summary's length
+/// in 2 bytes, big-endian. No key is a prefix of another, so the bytes behind it don't affect the order.
 enum SortedEntry {
     static func append(summary: [UInt8], to key: inout [UInt8]) {
         key.append(contentsOf: summary)
