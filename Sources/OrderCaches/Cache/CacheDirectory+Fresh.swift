@@ -2,12 +2,12 @@ internal import FetchIndexModels
 internal import FetchIndexLMDB
 package import FetchIndexRecords
 
-/// A fresh cache, opened without its request: its rows reflect the reader's state.
+/// A fresh cache that is opened without its request: its rows reflect the reader's state.
 package struct FreshCache {
     package let name: String
     package let identity: CacheIdentity
     private let header: CacheHeader
-    /// The entities whose objects are in it.
+    /// The entities whose objects are in the cache.
     package let entities: [Int]
     private let reader: StoreReader
 
@@ -17,7 +17,7 @@ package struct FreshCache {
         entities = ([entity] + identity.subentities).sorted()
     }
 
-    /// O(1). Throws when the header is damaged.
+    /// The cache's order. O(1). Throws if the header is damaged.
     package func order() throws -> SectionedOrder {
         let shape = try header.shapeForReading()
         let entity = entities.count == 1 ? entities[0] : nil
@@ -47,7 +47,8 @@ extension CacheDirectory {
         return kept
     }
 
-    /// An idle cache counts as stale, without a look at the log: its next opening takes the newest commit.
+    /// Whether a cache is fresh. An idle cache counts as stale without reading the log: its next opening gives it the
+    /// newest commit.
     private static func isFresh(_ header: CacheHeader, in reader: StoreReader) throws -> Bool {
         guard header.commit <= reader.commit, reader.commit - header.commit <= CacheEngine.idleCommits else {
             return false

@@ -2,15 +2,15 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 package import FetchIndexRecords
 
-/// Which caches every writer keeps, beside the indexes of the model.
+/// The caches that every writer maintains, in addition to the model's indexes.
 extension CacheDirectory {
-    /// Names of caches that begin so belong to the model's indexes.
+    /// The prefix of the names of the model's indexes.
     package static let indexPrefix = "index:"
 
-    /// Whether a name belongs to an index, which every writer keeps and no fetch opens.
+    /// Whether a name belongs to an index, which every writer maintains and no fetch opens.
     package static func isIndex(_ name: String) -> Bool { name.hasPrefix(indexPrefix) }
 
-    /// The names of the caches that are to be maintained by every writer, in order. O(1) where there are none.
+    /// The names of the caches that every writer maintains, in order. O(1) if none is maintained.
     package static func maintained(in reader: StoreReader) throws -> [String] {
         var names: [String] = []
         try reader.withCacheList(.maintained) { bytes in
@@ -20,13 +20,13 @@ extension CacheDirectory {
         return names
     }
 
-    /// Whether every writer keeps a named cache; false where the list cannot be read.
+    /// Whether every writer maintains a cache; false if the list can't be read.
     package static func isMaintained(_ name: String, in reader: StoreReader) -> Bool {
         ((try? maintained(in: reader)) ?? []).contains(name)
     }
 
-    /// Adds a cache to the list, or takes it out. What its exact reader has not had yet stays unread, but the log is
-    /// kept for that only as long as the cache is maintained. Throws `StoreError.unknownCache`.
+    /// Adds a cache to the list or removes it. Changes that its exact reader hasn't received stay unread, but the log
+    /// is retained for them only while the cache is maintained. Throws `StoreError.unknownCache`.
     package static func setMaintained(_ isMaintained: Bool, _ name: String, in writer: StoreWriter) throws {
         if isIndex(name) { throw StoreError.invalidCacheName(name) }
         guard try names(in: writer).contains(name) else { throw try unknown(name, in: writer) }
@@ -36,7 +36,7 @@ extension CacheDirectory {
     }
 
     static func change(_ name: String, isMaintained: Bool, in writer: StoreWriter) throws {
-        // A list that cannot be read is written anew.
+        // A list that can't be read is replaced.
         let stored = try? maintained(in: writer)
         var names = Set(stored ?? [])
         let isChanged = isMaintained ? names.insert(name).inserted : names.remove(name) != nil
@@ -44,7 +44,7 @@ extension CacheDirectory {
         try write(names, in: writer)
     }
 
-    /// Empties the list when it cannot be read. Returns what was done.
+    /// Empties the list if it can't be read. Returns a report of the repair.
     static func repairMaintained(in writer: StoreWriter) throws -> [String] {
         do { _ = try maintained(in: writer) } catch  where error.isDamage {
             try write([], in: writer)

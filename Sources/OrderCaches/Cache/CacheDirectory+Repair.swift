@@ -3,14 +3,14 @@ internal import FetchIndexLMDB
 package import FetchIndexRecords
 
 extension CacheDirectory {
-    /// Deletes a cache that cannot be rebuilt. Returns the sentence to print.
+    /// Deletes a cache that can't be rebuilt. Returns the sentence to print.
     package func remove(_ name: String, because reason: String, in writer: StoreWriter) throws -> String {
         _ = try delete(name, in: writer)
         return
             "cache \"\(name)\" was damaged and has been deleted, because \(reason): fetch with its request to build it again"
     }
 
-    /// Deletes caches with damaged names, and nodes that belong to no cache. Returns what was done.
+    /// Deletes caches with damaged names, and nodes that belong to no cache. Returns a report of the repair.
     package static func removeStrays(in writer: StoreWriter) throws -> [String] {
         let unnamed = try removeUnnamed(in: writer)
         let strays = try strayCaches(in: writer)
@@ -19,7 +19,7 @@ extension CacheDirectory {
             + strays.map { "nodes of number \($0) belonged to no cache: deleted" }
     }
 
-    /// What is wrong with the lists of caches, one sentence each.
+    /// The defects of the lists of caches, one sentence each.
     package static func listDefects(in reader: StoreReader) -> [String] {
         let lists: [(name: String, read: (StoreReader) throws -> Void)] = [
             ("maintained", { _ = try maintained(in: $0) }), ("unread", { _ = try unread(in: $0) }),
@@ -31,7 +31,8 @@ extension CacheDirectory {
         }
     }
 
-    /// Writes damaged lists of caches anew: before caches are repaired, which read them. Returns what was done.
+    /// Replaces damaged lists of caches; call it before repairing caches, which reads the lists. Returns a report of
+    /// the repair.
     package static func repairLists(in writer: StoreWriter) throws -> [String] {
         try repairMaintained(in: writer) + repairUnread(in: writer) + repairLocks(in: writer)
     }
@@ -47,14 +48,14 @@ extension CacheDirectory {
         return removed
     }
 
-    /// The numbers of caches that nodes are there of, and no header.
+    /// The numbers of caches that have nodes but no header.
     package static func strayCaches(in reader: StoreReader) throws -> [UInt32] {
         var known = Set(try storedNumbers(in: reader))
         if let building = try? reader.markedBuild() { known.insert(building) }
         return try LMDBNodeStore.caches(in: reader).filter { !known.contains($0) }
     }
 
-    /// As `Store.repairState`: makes a new state when the state cannot be read, at a commit after those of all caches.
+    /// Like `Store.repairState`: replaces an unreadable state by a new one, at a commit after those of all caches.
     package static func repairState(ofStoreAt path: String) throws -> String? {
         try Store.repairState(at: path) { view, tables in
             var newest: UInt64 = 0

@@ -2,15 +2,15 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
-/// What the exact reader of a cache has not had: a rebuild, or the changes after a commit. Without a note the reader has had the state of
-/// the cache's own commit.
+/// What the exact reader of a cache hasn't received: a rebuild, or the changes after a commit. Without a note, the
+/// reader has received the state of the cache's own commit.
 ///
-/// A reader may fail or be killed before it is done with a rebuild, and the cache of a maintained order advances without its reader. The
-/// next opening would be a hit, as if nothing had changed for the reader.
+/// A reader may fail or be killed before it has handled a rebuild, and a maintained cache advances without its reader.
+/// Without the note, the next opening would be a hit, as if nothing had changed for the reader.
 struct UnreadNote: Equatable {
-    /// The cache's number when the note was made; 0 when the log is not kept for the note.
+    /// The cache's number when the note was made; 0 if the log isn't retained for the note.
     let number: UInt32
-    /// The commit of the rebuild, or the last one that the reader has had.
+    /// The commit of the rebuild, or the last one that the reader has received.
     let commit: UInt64
     /// Why the cache was rebuilt; nil if the changes after the commit are unread.
     let reason: RebuildReason?
@@ -19,10 +19,10 @@ struct UnreadNote: Equatable {
         (self.number, self.commit, self.reason) = (number, commit, reason)
     }
 
-    /// Whether the log is kept from the note's commit on, so that its reader gets the exact change.
+    /// Whether the log is retained from the note's commit on, so that the reader gets the exact change.
     var keepsLog: Bool { reason == nil && number != 0 }
 
-    /// The rebuild of a cache.
+    /// Notes that a cache was rebuilt.
     init(_ header: CacheHeader, _ reason: RebuildReason) {
         self.init(number: header.number, commit: header.commit, reason: reason)
     }
@@ -34,7 +34,7 @@ extension CacheDirectory {
         try unreadOrDamaged(in: reader).notes[name]
     }
 
-    /// The notes by the names of the caches. Throws where the list is damaged.
+    /// The notes by the names of the caches. Throws if the list is damaged.
     static func unread(in reader: StoreReader) throws -> [String: UnreadNote] {
         var notes: [String: UnreadNote] = [:]
         try reader.withCacheList(.unread) { bytes in
@@ -46,21 +46,22 @@ extension CacheDirectory {
                 let reason = try reader.text()
                 notes[name] = UnreadNote(
                     number: number, commit: commit,
-                    // A reason of a later version is a rebuild all the same.
+                    // An unknown reason, written by a later version, is still a rebuild.
                     reason: reason.isEmpty ? nil : RebuildReason(rawValue: reason) ?? .requested)
             }
         }
         return notes
     }
 
-    /// The notes. A damaged list may have had any: then each cache counts as rebuilt because of damage, so that no reader misses a change.
+    /// The notes. A damaged list may have contained any, so each cache then counts as rebuilt because of damage: no
+    /// reader misses a change.
     private static func unreadOrDamaged(
         in reader: StoreReader
     ) throws -> (notes: [String: UnreadNote], isDamaged: Bool) {
         do { return (try unread(in: reader), false) } catch  where error.isDamage {
             var notes: [String: UnreadNote] = [:]
             for name in try names(in: reader) where !isIndex(name) {
-                // A cache without a readable header is rebuilt for any reader.
+                // A cache without a readable header is rebuilt anyway.
                 guard let header = try? header(name, in: reader) else { continue }
                 notes[name] = UnreadNote(header, .damaged)
             }
@@ -68,7 +69,7 @@ extension CacheDirectory {
         }
     }
 
-    /// Replaces the note of a cache; nil removes it. A damaged list is written anew.
+    /// Replaces the note of a cache; nil removes it. A damaged list is replaced.
     static func setUnread(_ note: UnreadNote?, _ name: String, in writer: StoreWriter) throws {
         var (notes, isDamaged) = try unreadOrDamaged(in: writer)
         if !isDamaged, notes[name] == note { return }
@@ -76,16 +77,16 @@ extension CacheDirectory {
         try write(notes, in: writer)
     }
 
-    /// Notes, unless there is a note, that the reader of a cache has had the state of the cache's commit: before a writer brings the cache
-    /// further.
+    /// Notes, unless a note exists, that the reader of a cache has received the state of the cache's commit. Called
+    /// before a writer advances the cache.
     static func noteRead(of name: String, in writer: StoreWriter) throws {
         guard try unread(of: name, in: writer) == nil, let header = try? header(name, in: writer) else { return }
         let note = UnreadNote(number: header.number, commit: header.commit, reason: nil)
         try setUnread(note, name, in: writer)
     }
 
-    /// Keeps the log for the reader of a cache that has a note, or no longer. Without that its next batch is exact as long as the log
-    /// reaches back.
+    /// Begins or stops retaining the log for the reader of a cache, if the cache has a note of unread changes. If it
+    /// isn't retained, the reader's next batch is exact only while the log reaches back far enough.
     static func keepLog(_ isKept: Bool, forReaderOf name: String, in writer: StoreWriter) throws {
         guard let note = try unread(of: name, in: writer), note.reason == nil, note.keepsLog != isKept,
             let header = try? header(name, in: writer)
@@ -94,8 +95,8 @@ extension CacheDirectory {
         try setUnread(UnreadNote(number: number, commit: note.commit, reason: nil), name, in: writer)
     }
 
-    /// The commit since which the exact reader of a cache has not had its changes, or the commit of its rebuild; nil when a note is missing
-    /// or nothing of the order's entities has changed since.
+    /// The last commit that the exact reader of a cache has received, or the commit of its rebuild; nil without a note,
+    /// or if nothing of the order's entities has changed since.
     static func unreadSince(_ name: String, _ header: CacheHeader, in reader: StoreReader) throws -> UInt64? {
         guard let note = try unread(of: name, in: reader) else { return nil }
         if note.reason != nil { return note.commit }
@@ -106,8 +107,8 @@ extension CacheDirectory {
         return count == 0 ? nil : note.commit
     }
 
-    /// Notes that the reader of a cache has had the state of a commit. The note stays where every writer keeps the cache, which so advances
-    /// without its reader, and where the cache is further already.
+    /// Notes that the reader of a cache has received the state of a commit. The note is kept if the cache is
+    /// maintained, because it advances without its reader, or if it is already newer.
     static func setRead(upTo commit: UInt64, _ name: String, in writer: StoreWriter) throws {
         guard let header = try? header(name, in: writer) else { return }
         let isUnread = header.commit > commit || isMaintained(name, in: writer)
@@ -115,7 +116,7 @@ extension CacheDirectory {
         try setUnread(note, name, in: writer)
     }
 
-    /// Writes a damaged list anew. Returns what was done.
+    /// Replaces a damaged list. Returns a report of the repair.
     static func repairUnread(in writer: StoreWriter) throws -> [String] {
         let (notes, isDamaged) = try unreadOrDamaged(in: writer)
         guard isDamaged else { return [] }

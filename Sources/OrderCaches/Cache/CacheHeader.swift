@@ -3,11 +3,12 @@ internal import FetchIndexPlatform
 internal import FetchIndexCountedTree
 internal import FetchIndexRecords
 
-/// What the caches table holds of a cache, under its name. Version 2: the checksums of nodes cover their keys,
-/// and the header's covers the name. Version 3: the identity names the attributes that the order reads, not their entity's
-/// version. Version 4: leaves store the common beginning of their keys once. Version 5: the identity names aggregates.
-/// Version 6 was 5 with a third tree, that of headings, for orders that have one. Version 7: the keys of nodes are relative to
-/// one another. Version 8 is 7 with headings.
+/// The value of a cache in the caches table; its key is the cache's name. Version 2: the checksums of nodes cover their
+/// keys, and the header's covers the name. Version 3: the identity names the attributes that the order reads, not their
+/// entity's version. Version 4: leaves store the common prefix of their keys once. Version 5: the identity names
+/// aggregates. Version 6: like 5, with a third tree for orders with headings. Version 7: the keys of nodes are relative
+/// to one another.
+/// Version 8: like 7, with headings.
 ///
 ///     version 7 or 8 | cache number 4 | commit 8 | next node 8
 ///     rows tree    node 8 | level 1 | count 8 | weight 8        sections tree    the same
@@ -46,7 +47,8 @@ package struct CacheHeader: Sendable {
         catchUps = 0
     }
 
-    /// The header of a cache that is built, with what stays of one that has its name. It has no nodes yet.
+    /// The header of a cache that is being built; it has no nodes yet. If a cache of the name exists, its creation time
+    /// and counts are taken over.
     init(replacing cache: CacheRequest, number: UInt32, in reader: StoreReader) {
         let old = try? CacheDirectory.header(cache.name, in: reader)
         self.init(
@@ -56,7 +58,7 @@ package struct CacheHeader: Sendable {
         catchUps = old?.catchUps ?? 0
     }
 
-    /// A header that cannot be read is `.damaged`, one of another version `.formatChanged`.
+    /// Decodes a header. Throws `.damaged` if it can't be read, and `.formatChanged` if it has another version.
     package init(name: String, decoding bytes: RawSpan) throws(UnusableHeader) {
         do {
             if try Self.isOfOtherVersion(bytes, name) { throw UnusableHeader(reason: .formatChanged) }
@@ -86,7 +88,7 @@ package struct CacheHeader: Sendable {
         }
     }
 
-    /// Version 1 had a checksum that did not cover the name.
+    /// Whether the header has another version. The checksum of version 1 doesn't cover the name.
     private static func isOfOtherVersion(_ bytes: RawSpan, _ name: String) throws -> Bool {
         var reader = ByteReader(bytes, "a cache's header")
         let version = try reader.uint16()
@@ -94,7 +96,7 @@ package struct CacheHeader: Sendable {
             && (bytes.endsWithChecksum() || bytes.endsWithChecksum(mixedWith: checksum(of: name)))
     }
 
-    /// Mixed into the header's checksum, so that no header is taken for one of another name.
+    /// A checksum that is mixed into the header's, so that a header isn't accepted under another name.
     private static func checksum(of name: String) -> UInt32 { Array(name.utf8).span.bytes.checksum }
 
     private static func readRoot(_ reader: inout ByteReader, isWeighted: Bool) throws -> TreeRoot {
@@ -136,12 +138,12 @@ package struct CacheHeader: Sendable {
         return bytes
     }
 
-    /// The shape of an order whose request is not at hand, for reading it. Throws when the layout of its summaries is malformed.
+    /// The order's shape for reading without its request. Throws if the layout of its summaries is malformed.
     func shapeForReading() throws -> OrderShape {
         try identity.shapeForReading(hasHeadings: roots.headings.measure.count > 0)
     }
 
-    /// The order of the header's roots. Throws when they do not agree.
+    /// The order of the header's roots. Throws if their counts contradict one another.
     func order(entity: Int?, shape: OrderShape, in nodes: any NodeStore) throws -> SectionedOrder {
         guard !shape.hasSections || roots.sections.measure.weight == roots.rows.measure.count else {
             throw SectionedOrder.corrupted("the sections do not count the rows")
@@ -156,7 +158,7 @@ package struct CacheHeader: Sendable {
         try order(entity: request.builder.rowEntity, shape: request.builder.shape, in: nodes)
     }
 
-    /// Makes an order of a commit the cache's order.
+    /// Sets the cache to an order as of a commit.
     mutating func take(_ order: SectionedOrder, commit: UInt64, time: Double) {
         roots = order.roots
         nextNode = order.nodes.nextNode
@@ -164,13 +166,13 @@ package struct CacheHeader: Sendable {
         updated = time
     }
 
-    /// Whether the cache has the nodes that it had with another of its headers: only its commit may have been raised since.
+    /// Whether the cache has the same nodes as with another of its headers: only its commit may have been raised since.
     func hasSameNodes(as other: CacheHeader) -> Bool {
         number == other.number && nextNode == other.nextNode && roots == other.roots && builds == other.builds
             && catchUps == other.catchUps && updated.bitPattern == other.updated.bitPattern
     }
 
-    /// The changes of entities since the cache's commit; nil when the log does not tell. O(commits).
+    /// The number of changes of entities since the cache's commit; nil if the log doesn't reach back to it. O(commits).
     func changesBehind(of entities: [Int], in reader: StoreReader) throws -> Int? {
         if commit == reader.commit { return 0 }
         guard reader.logReaches(back: commit) else { return nil }
@@ -178,11 +180,11 @@ package struct CacheHeader: Sendable {
     }
 }
 
-/// A header that cannot be used, and so a cache that is rebuilt.
+/// The error for a header that can't be used, so that the cache is rebuilt.
 package struct UnusableHeader: Error {
     package let reason: RebuildReason
 
-    /// What `verify` says of it: a cache of another format is whole, and is rebuilt when it is opened.
+    /// The defects that `verify` reports. A cache of another format isn't damaged; its next opening rebuilds it.
     package var defects: [String] {
         reason == .formatChanged ? [] : ["its header is unusable: \(reason.rawValue)"]
     }

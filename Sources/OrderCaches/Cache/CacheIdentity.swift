@@ -1,7 +1,8 @@
 internal import FetchIndexValues
 package import FetchIndexModels
-/// Everything that shapes an order, as canonical texts: a cache is valid for exactly one. The texts are readable, and
-/// the request can be parsed from them. They have the permanent names of attributes, so that a rename changes nothing.
+/// Everything that determines an order, as canonical texts: a cache is valid for exactly one identity. The texts are
+/// readable, and the request can be parsed from them. They contain the permanent names of attributes, so that a rename
+/// changes nothing.
 package struct CacheIdentity: Sendable {
     package var entity: String
     /// The slots of the attributes that the order reads, with the raw values of their types: "0:6,3:2".
@@ -11,9 +12,10 @@ package struct CacheIdentity: Sendable {
     package var section: String
     /// The layout of the summaries and, after a blank, the permanent names of their attributes; empty without aggregates.
     package var aggregates: String
-    /// The aggregates as the request that built the cache has them. Another request may have others of the same summaries.
+    /// The aggregates as written in the request that built the cache. Other requests may use different aggregates of
+    /// the same summaries.
     package var aggregateList: String
-    /// Versions of what text order and calendar depend on.
+    /// The versions of the data that text order and calendar depend on.
     package var collation: String
 
     package init(
@@ -30,7 +32,7 @@ package struct CacheIdentity: Sendable {
         self.collation = collation
     }
 
-    /// The first part in which a wanted order differs from this one; nil when they are the same.
+    /// The first part in which a wanted order differs from this one; nil if they are equal.
     func difference(from wanted: CacheIdentity) -> RebuildReason? {
         if !Self.areSame(entity, wanted.entity) { return .modelChanged }
         if !Self.areSame(predicate, wanted.predicate) { return .predicateChanged }
@@ -42,7 +44,7 @@ package struct CacheIdentity: Sendable {
         return nil
     }
 
-    /// The shape of an order whose request is not at hand, for reading it. Throws when the layout of its summaries is malformed.
+    /// The order's shape for reading without its request. Throws if the layout of its summaries is malformed.
     func shapeForReading(hasHeadings: Bool) throws -> OrderShape {
         var columns = AggregateColumns.none
         if !aggregates.isEmpty {
@@ -54,11 +56,11 @@ package struct CacheIdentity: Sendable {
         return try OrderShape(hasSections: !section.isEmpty, hasHeadings: hasHeadings, aggregates: columns)
     }
 
-    /// By bytes: canonically equivalent texts are different values.
+    /// Compares bytes: canonically equivalent texts are different values.
     private static func areSame(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }
 
-    /// The text of `reads`: the slots that the order reads of its entity, and those of the subentities that are in it, each after
-    /// the number of the subentity: "0:6,3:2;4=0:6,5:2"; or "0:6,3:2;-" when those are not wanted.
+    /// The text of `reads`: the slots that the order reads of its entity, then those of each included subentity behind
+    /// its number: "0:6,3:2;4=0:6,5:2"; or "0:6,3:2;-" if subentities are excluded.
     package static func reads(
         _ slots: Set<Int>, of entity: Entity, _ subentities: [(Int, Entity, Set<Int>)], includesSubentities: Bool,
         related: [Int: Set<Int>] = [:], in model: Model? = nil
@@ -76,10 +78,10 @@ package struct CacheIdentity: Sendable {
         return own + "|" + paths.joined(separator: ",")
     }
 
-    /// Stands for the slots of records of which it matters only whether they are there.
+    /// The placeholder for the slots of records that are only tested for existence.
     private static let noSlot = "-"
 
-    /// What `reads` says of the records of the order's own objects, and of others.
+    /// The parts of `reads` for the order's own objects and for related ones.
     private var readsOfOwn: Substring { reads.prefix { $0 != "|" } }
     private var readsOfRelated: Substring { reads.drop { $0 != "|" }.dropFirst() }
 
@@ -89,24 +91,24 @@ package struct CacheIdentity: Sendable {
             .sorted()
     }
 
-    /// The entities whose changes may change the order; `number` is that of its own.
+    /// The entities whose changes may change the order; `number` is the order's own entity.
     func dependencies(_ number: Int) -> [Int] { Set([number] + subentities + relatedEntities).sorted() }
 
     private static func part(_ slot: Int, _ entity: Entity) -> String {
         "\(slot):\(entity.attribute(at: slot).type.rawValue)"
     }
 
-    /// Whether objects of subentities, if there are any, are in the order.
+    /// Whether the order includes objects of subentities, if any.
     package var includesSubentities: Bool { !readsOfOwn.hasSuffix(";-") }
 
-    /// The numbers of the subentities that are in the order.
+    /// The numbers of the subentities that the order includes.
     package var subentities: [Int] {
         readsOfOwn.split(separator: ";", omittingEmptySubsequences: false).dropFirst().compactMap { list in
             list.split(separator: "=").first.flatMap { Int($0) }
         }
     }
 
-    /// Whether a model still has every attribute that the order reads, and no other subentities.
+    /// Whether a model still has every attribute that the order reads, and the same subentities.
     package func canBeRead(from model: Model) -> Bool {
         guard let number = try? model.number(of: entity) else { return false }
         let entity = model.entities[number]

@@ -2,16 +2,16 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 package import FetchIndexRecords
 
-/// A locked cache: no other request replaces it, and nobody deletes it.
+/// A lock of a cache: no other request can replace the cache, and nobody can delete it.
 ///
-/// The lock has the texts of the request itself, so that it holds where the cache's header cannot be read, and where the cache was
-/// deleted because of damaged records.
+/// The lock contains the texts of the request itself, so that it holds even if the cache's header can't be read, or if
+/// the cache was deleted because of damaged records.
 ///
 ///     name | entity | all or own | predicate | sort | section | aggregates kept | aggregates: eight texts
 struct CacheLock {
     let name: String
     fileprivate let entity: String
-    /// Whether objects of subentities are rows too.
+    /// "all" if objects of subentities are rows, too; otherwise "own".
     private let members: String
     private let predicate: String
     private let sort: String
@@ -45,10 +45,10 @@ struct CacheLock {
 
     fileprivate func append(to bytes: inout [UInt8]) { for text in texts { bytes.appendText(text) } }
 
-    /// Whether a request is the one that the cache is locked for, in whatever version of the model and of ICU.
+    /// Whether a request is the one that the cache is locked for, regardless of the versions of the model and of ICU.
     func allows(_ identity: CacheIdentity) -> Bool {
         let other = CacheLock(name, identity)
-        // By bytes: canonically equivalent texts are different values.
+        // Compares bytes: canonically equivalent texts are different values.
         let same = zip(texts, other.texts).map { $0.utf8.elementsEqual($1.utf8) }
         return same.dropLast(2).allSatisfy { $0 } && same.suffix(2).contains(true)
     }
@@ -67,13 +67,13 @@ extension CacheDirectory {
         return locks
     }
 
-    /// Whether a cache is locked; false where the list cannot be read.
+    /// Whether a cache is locked; false if the list can't be read.
     package static func isLocked(_ name: String, in reader: StoreReader) -> Bool {
         (try? locks(in: reader))?[name] != nil
     }
 
-    /// Locks a cache for the request that it is of, or unlocks it. Throws `unknownCache`, and `corrupted` where it is to be locked and its
-    /// request cannot be read.
+    /// Locks a cache for its current request, or unlocks it. Throws `unknownCache`, and `corrupted` if the request of
+    /// the cache to be locked can't be read.
     package static func setLocked(_ isLocked: Bool, _ name: String, in writer: StoreWriter) throws {
         if isIndex(name) { throw StoreError.invalidCacheName(name) }
         var locks = try locks(in: writer)
@@ -91,11 +91,11 @@ extension CacheDirectory {
         try write(locks, in: writer)
     }
 
-    /// Throws `cacheLocked` where a request must not replace the cache that has its name. O(1) where no cache is locked.
+    /// Throws `cacheLocked` if a request must not replace the cache of its name. O(1) if no cache is locked.
     static func requireReplaceable(_ cache: CacheRequest, in reader: StoreReader) throws {
         if isIndex(cache.name) { return }
         if let header = try? header(cache.name, in: reader) {
-            // Its own request replaces nothing, also where the list is damaged.
+            // A cache's own request replaces nothing, so it is allowed even if the list is damaged.
             if CacheLock(cache.name, header.identity).allows(cache.order.identity) { return }
             if !cache.replacesOthers { throw StoreError.cacheLocked(cache.name) }
         }
@@ -104,19 +104,19 @@ extension CacheDirectory {
         }
     }
 
-    /// Throws `cacheLocked` for a cache that must not be deleted.
+    /// Throws `cacheLocked` if a cache must not be deleted.
     static func requireDeletable(_ name: String, in reader: StoreReader) throws {
         if try locks(in: reader)[name] != nil { throw StoreError.cacheLocked(name) }
     }
 
-    /// Unlocks the caches of an entity that is dropped.
+    /// Unlocks the caches of an entity that is being dropped.
     static func unlockAll(ofEntity entity: String, in writer: StoreWriter) throws {
         guard let stored = try? locks(in: writer) else { return }
         let kept = stored.filter { $0.value.entity != entity }
         if kept.count < stored.count { try write(kept, in: writer) }
     }
 
-    /// Empties the list when it cannot be read. Returns what was done.
+    /// Empties the list if it can't be read. Returns a report of the repair.
     static func repairLocks(in writer: StoreWriter) throws -> [String] {
         do { _ = try locks(in: writer) } catch  where error.isDamage {
             try write([:], in: writer)

@@ -1,15 +1,15 @@
 package import FetchIndexRecords
 internal import Synchronization
 
-/// Counts the hits of caches. A cache's first hit is in the file at once, and those of the second after it with the next one after that,
-/// when they are asked for, or when this is released: to write each costs more than a sixth of a hit. A process that ends in between
-/// loses the hits of its last second.
+/// Counts the hits of caches. A cache's first hit is written at once; the hits of the following second are written with
+/// the first hit after it, when they are queried, or when this object is released: writing each would cost more than a
+/// sixth of a hit. A process that ends before loses the hits of its last second.
 package final class HitCounts: Sendable {
     private struct Pending {
         let name: String
-        /// When hits were last written.
+        /// The time of the last write.
         let written: Double
-        /// Not written yet, all of one hour, and the time of the last of them.
+        /// Hits that aren't written yet, all in one hour, and the time of the last of them.
         var count: UInt64 = 0
         var time: Double
     }
@@ -20,7 +20,7 @@ package final class HitCounts: Sendable {
     private let pending = Mutex<[UInt32: Pending]>([:])
     #if DEBUG
         private let assessments = Atomic(0)
-        /// How many caches its engines have assessed, for tests: one an opening.
+        /// The number of caches that its engines have assessed, for tests: one per opening.
         package var assessmentCount: Int { assessments.load(ordering: .relaxed) }
         func noteAssessment() { assessments.add(1, ordering: .relaxed) }
     #endif
@@ -46,7 +46,7 @@ package final class HitCounts: Sendable {
         pending.withLock { $0[cache.number] = Pending(name: cache.name, written: time, time: time) }
     }
 
-    /// Writes what is not in the file yet: of one cache, or of all.
+    /// Writes the pending hits of one cache, or of all.
     package func write(_ cache: UInt32? = nil) {
         let due = pending.withLock { pending in
             let due = pending.filter { $0.value.count > 0 && ($0.key == cache || cache == nil) }

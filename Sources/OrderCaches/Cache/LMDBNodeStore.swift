@@ -5,14 +5,15 @@ internal import FetchIndexRecords
 
 /// The nodes of one cache in a store's nodes table.
 ///
-/// A node has 4,076 bytes at most, so that with its checksum and LMDB's header it fills one overflow page of 4,096. One
-/// that is a quarter full or more gets a page of its own also where LMDB would keep it among its keys: those pages would
-/// hold a node or two each, and be written along with every other node whose number stands there. So LMDB's own pages
-/// are few (a hundredth of the nodes), and a change of a node writes one page and a share of another.
+/// A node has at most 4,076 bytes, so that with its checksum and LMDB's header it fills one overflow page of 4,096. A
+/// node of at least a quarter of that is padded to get an overflow page even if LMDB would store it inline: such leaf
+/// pages would hold only one or two nodes each, and be written along with every other node whose key is on them. With
+/// overflow pages, LMDB has few pages of its own (a hundredth of the nodes), and a change of a node writes one page and
+/// a share of another.
 final class LMDBNodeStore: NodeStore {
     static let nodeCapacity = 4076
     private static let checksumLength = 4
-    /// Of a value on an LMDB page: the page's header; the entry's header, key and offset.
+    /// The overhead of a value on an LMDB page: the page's header; the entry's header, key and offset.
     private static let pageHeaderLength = 16
     private static let entryOverhead = 8 + 8 + 2
     static let maximumCache: UInt32 = (1 << 24) - 1
@@ -25,28 +26,28 @@ final class LMDBNodeStore: NodeStore {
     /// The first number of nodes that were created after this store was opened.
     private let firstNew: NodeNumber
     private var canAppend = true
-    /// The mapped addresses of recently read nodes, by the low bits of their numbers: every
-    /// descent reads the upper levels of a tree. LMDB leaves a page in place until its transaction writes or ends; after the
-    /// first write they are not used. Empty before the first node is read. Not lazy: a lazy property is copied when an element of it
-    /// changes.
+    /// The mapped addresses of recently read nodes, by the low bits of their numbers: every descent reads the upper
+    /// levels of a tree. LMDB leaves a page in place until its transaction writes or ends, so after the first write
+    /// they are not used. Empty before the first node is read. Not lazy: a lazy property is copied when an element of
+    /// it changes.
     private var recentNodes: [Place] = []
     private var hasWritten = false
-    /// Accumulates the bytes that `prefetch` loads, so that the compiler does not remove the loads.
+    /// Accumulates the bytes that `prefetch` loads, so that the compiler doesn't remove the loads.
     private var touched: UInt8 = 0
     private static let placeCount = 256
-    /// Of the processor, in bytes.
+    /// The length of a cache line of the processor, in bytes.
     private static let cacheLine = 64
 
     private struct Place {
         var node: NodeNumber = 0
-        /// With the checksum.
+        /// The node's bytes and its checksum.
         var value = UnsafeRawBufferPointer(start: nil, count: 0)
         var isChecked = false
     }
 
     let capacity: Int
-    /// The fewest bytes of a value that LMDB gives a page of its own, as it does when two would not fit into one; nil
-    /// when pages are so large that it never does.
+    /// The least length of a value that LMDB stores on overflow pages, because two such values wouldn't fit into a
+    /// page; nil if LMDB's pages are so large that it never does.
     private let ownPageLength: Int?
 
     private init(_ reader: StoreReader, _ cache: UInt32, _ nextNode: NodeNumber, capacity: Int, ownPageLength: Int?) {
@@ -58,7 +59,7 @@ final class LMDBNodeStore: NodeStore {
         firstNew = nextNode
     }
 
-    /// For reading only.
+    /// Opens nodes for reading only.
     convenience init(
         in reader: StoreReader, cache: UInt32, nextNode: NodeNumber, capacity: Int = LMDBNodeStore.nodeCapacity
     ) {
@@ -69,7 +70,7 @@ final class LMDBNodeStore: NodeStore {
         self.init(in: reader, cache: header.number, nextNode: header.nextNode)
     }
 
-    /// Only tests make nodes smaller than a page.
+    /// Opens nodes for writing. Only tests use a capacity of less than a page.
     convenience init(
         writingIn writer: StoreWriter, cache: UInt32, nextNode: NodeNumber, capacity: Int = LMDBNodeStore.nodeCapacity
     ) {
@@ -135,16 +136,15 @@ final class LMDBNodeStore: NodeStore {
         guard node > 0, node < nextNode else { throw TreeError.corrupted(node: node, "no node has this number") }
     }
 
-    /// Nil for a writer, whose nodes no other transaction sees.
+    /// Another store for the same nodes; nil for a writer, whose nodes other transactions can't see.
     func another() -> (any NodeStore)? { reader is StoreWriter ? nil : reader.another().map(reopened) }
 
     private func reopened(in reader: StoreReader) -> LMDBNodeStore {
         LMDBNodeStore(reader, cache, nextNode, capacity: capacity, ownPageLength: nil)
     }
 
-    /// Looks up nodes in the order of their numbers, so that neighbours are found on one page of LMDB's, and then
-    /// touches them all, so that their cache misses overlap. Missing nodes are ignored here; `read`
-    /// reports them.
+    /// Looks up nodes in the order of their numbers, so that neighbours are found on the same LMDB page, and then
+    /// touches them all, so that their cache misses overlap. Ignores missing nodes; `read` reports them.
     func prefetch(_ nodes: [NodeNumber]) {
         if hasWritten || nodes.count > Self.placeCount { return }
         if recentNodes.isEmpty { rememberNodes() }
@@ -160,7 +160,7 @@ final class LMDBNodeStore: NodeStore {
                 places.append(Place(node: node, value: cursor.value.withUnsafeBytes { $0 }))
             }
         }
-        // One byte of each page first: then the processor looks up several pages at a time.
+        // One byte of each page first, so that the processor translates several page addresses in parallel.
         for place in places { touched &+= place.value[0] }
         for place in places {
             recentNodes[Self.index(of: place.node)] = place
@@ -212,7 +212,7 @@ final class LMDBNodeStore: NodeStore {
         }
     }
 
-    /// The length of a node with the padding that gives it a page of its own, if it is to have one.
+    /// The length of a node, including the padding that gives it an overflow page, if it qualifies.
     private func paddedLength(of bytes: [UInt8]) -> Int {
         guard let ownPageLength, bytes.count >= capacity / 4, NodePadding.isAllowed(behind: bytes) else {
             return bytes.count
@@ -256,8 +256,8 @@ extension LMDBNodeStore {
         }
     }
 
-    /// How many nodes a cache has, the bytes they hold, and what is wrong with them: checksums, and nodes that are not
-    /// among the given ones (all are, when nil). O(nodes).
+    /// The number of a cache's nodes, their bytes and defects: wrong checksums, and nodes that are not `reachable`.
+    /// Without `reachable`, nothing is checked. O(nodes).
     static func inspectNodes(
         of cache: UInt32, in reader: StoreReader, reachable: Set<NodeNumber>? = nil
     ) throws -> (count: Int, bytes: Int, defects: [String]) {

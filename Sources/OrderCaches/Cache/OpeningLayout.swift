@@ -1,37 +1,37 @@
 internal import FetchIndexPlatform
 internal import FetchIndexModels
 
-/// An opening of a cache that was no hit.
+/// A recorded opening of a cache that wasn't a hit.
 package struct RecordedOpening: Equatable, Sendable {
     package enum Kind: UInt8, Sendable { case caughtUp = 1, rebuilt = 2 }
 
-    /// When it began, in seconds since 1970.
+    /// The time when it began, in seconds since 1970.
     package let time: Double
     package let milliseconds: Float
     package let kind: Kind
-    /// Of a rebuild.
+    /// The reason for a rebuild; nil for a catch-up.
     package let reason: RebuildReason?
-    /// Whether the cache has the result; else only the memory of the process that opened it had.
+    /// Whether the result was stored in the cache; otherwise it was only in the memory of the process that opened it.
     package let isStored: Bool
-    /// Rows that changed; of a rebuild, all rows.
+    /// The number of changed rows; for a rebuild, of all rows.
     package let rowCount: Int
-    /// The commit that the cache had before; 0 for none.
+    /// The cache's previous commit; 0 if there wasn't any.
     package let start: UInt64
     package let process: String
     package let author: String
 }
 
-/// The openings of a cache that its statistics remember.
+/// The openings in a cache's statistics.
 package struct OpeningHistory {
     let head: OpeningLayout.Head
-    /// The last ones, oldest first.
+    /// The most recent openings, oldest first.
     package private(set) var openings: [RecordedOpening] = []
-    /// Of the last hours that had any, in order; hours are counted since 1970.
+    /// The hits of the last hours that had any, in order; hours are counted since 1970.
     package private(set) var hitsByHour: [(hour: Int, hits: Int)] = []
-    /// How many entries are not as they were written.
+    /// The number of damaged entries.
     package private(set) var defects = 0
 
-    /// Of all bytes of a cache's statistics; without bytes, empty.
+    /// Decodes all bytes of a cache's statistics; no bytes give an empty history.
     init(_ bytes: [UInt8], of name: String) {
         head = OpeningLayout.Head(bytes.span.bytes, of: name)
         guard bytes.count == OpeningLayout.length, !head.isOfAnother else { return }
@@ -63,7 +63,7 @@ package struct OpeningHistory {
     }
 }
 
-/// Where things stand in the file of statistics.
+/// Offsets in the file of statistics.
 ///
 ///     0               "FIstat01"
 ///     40,960 x n      cache number n
@@ -74,8 +74,8 @@ package struct OpeningHistory {
 ///     an opening      time 8 | milliseconds 4 | kind 1 | whether it is stored 1 | lengths of three texts 3 | rows 8
 ///                     | commit before 8 | reason, process, author | zeros to 124 | checksum 4
 ///
-/// Times are seconds since 1970 as doubles; hours are counted since 1970; numbers are little-endian. An opening lies within a
-/// sector of the disk.
+/// Times are seconds since 1970 as doubles; hours are counted since 1970; numbers are little-endian. An opening doesn't
+/// cross a disk sector's boundary.
 struct OpeningLayout {
     static let magic = Array("FIstat01".utf8)
     static let magicPlace = 0..<8
@@ -137,7 +137,7 @@ struct OpeningLayout {
         var hourHits: UInt32 = 0
         var openings: UInt64 = 0
         private(set) var isDamaged = false
-        /// Whether a cache of another name had the number.
+        /// Whether the statistics belong to a cache of another name that had the number.
         private(set) var isOfAnother = false
         private let name: UInt32
 
@@ -146,7 +146,7 @@ struct OpeningLayout {
             self.name = name.withUTF8 { $0.span.bytes.checksum }
         }
 
-        /// Of what begins with a head; of bytes that are all zero, an empty one.
+        /// Decodes the head at the beginning of some bytes; it is empty if all of its bytes are zero.
         init(_ bytes: RawSpan, of name: String) {
             self.init(of: name)
             let head = bytes.extracting(first: Self.length)
@@ -163,10 +163,10 @@ struct OpeningLayout {
             if isOfAnother { (hits, lastHit, hour, hourHits, openings) = (0, 0, 0, 0, 0) }
         }
 
-        /// Nil when it has no hits.
+        /// The current hour; nil if it has no hits.
         var currentHour: Hour? { hourHits > 0 ? Hour(hour, hits: hourHits) : nil }
 
-        /// Goes on with what was counted in an hour.
+        /// Begins an hour with the hits already counted in it.
         mutating func begin(_ new: UInt32, after counted: Hour) {
             hour = new
             hourHits = counted.hour == new ? counted.hits : 0
@@ -192,9 +192,9 @@ private struct Unreadable: Error {
 }
 
 extension RecordedOpening {
-    /// Some 30,000 years.
+    /// The greatest accepted time in seconds, about 30,000 years.
     private static let greatestTime = 1e12
-    /// The most bytes of its texts.
+    /// The maximum bytes of its three texts.
     private static let textLengths = [24, 32, 35]
 
     var bytes: [UInt8] {
@@ -216,16 +216,16 @@ extension RecordedOpening {
         return bytes
     }
 
-    /// Returns how many bytes of a text were appended; one that is too long is cut after a character.
+    /// Appends a text, cut at a character's end if it is too long. Returns the number of appended bytes.
     private static func append(_ text: String, _ most: Int, to bytes: inout [UInt8]) -> UInt8 {
-        // A character has a byte at least.
+        // A character has at least one byte.
         var text = text.utf8.count > most ? String(text.prefix(most)) : text
         while text.utf8.count > most { text.removeLast() }
         text.withUTF8 { bytes.append(contentsOf: $0) }
         return UInt8(text.utf8.count)
     }
 
-    /// Nil for bytes that are not as they were written.
+    /// Decodes an opening; nil if the bytes are damaged.
     init?(_ bytes: ArraySlice<UInt8>) {
         do {
             let bytes = Array(bytes)

@@ -1,11 +1,11 @@
 internal import FetchIndexRecords
 internal import FetchIndexPlatform
 
-/// What the openings of caches were: hits by hour, and the last openings that were none. They stand in a file beside the store,
-/// so that an opening writes nothing to the store; `OpeningLayout` draws it.
+/// Statistics of openings of caches: hits by hour, and the last openings that weren't hits. They are stored in a file
+/// beside the store, so that an opening writes nothing to the store; `OpeningLayout` shows the format.
 ///
-/// When the file is lost, only statistics are lost. Where it cannot be written, or somebody else keeps it locked, nothing is
-/// recorded: nobody waits for it.
+/// Losing the file loses only statistics. If it can't be written, or another process has locked it, nothing is
+/// recorded: no opening waits for it.
 struct OpeningStatistics {
     private let file: SideFile
 
@@ -16,7 +16,7 @@ struct OpeningStatistics {
         change(cache.number, cache.name) { Self.add(1, time, $0, $1, &$2) }
     }
 
-    /// Adds hits of before. A cache that has the number by now keeps what is its own.
+    /// Adds pending hits. They are dropped if another cache has the number by now.
     func addHits(_ count: UInt64, of cache: UInt32, _ name: String, time: Double) {
         change(cache, name, beginsAnew: false) { file, layout, head in
             let last = head.lastHit
@@ -32,7 +32,7 @@ struct OpeningStatistics {
         let hour = OpeningLayout.hour(of: time)
         if hour != head.hour {
             if let ended = head.currentHour { file.write(ended.bytes, layout.place(ofHour: ended.hour)) }
-            // Others may have counted in it: the clock was set back, or this process was slow.
+            // The hour may have hits already: the clock was set back, or this process was slow.
             head.begin(hour, after: OpeningLayout.Hour(file.read(layout.place(ofHour: hour))[...]))
         }
         head.hits &+= count
@@ -47,7 +47,8 @@ struct OpeningStatistics {
         }
     }
 
-    /// Changes what is remembered of a cache; begins anew where another cache had its number. What is damaged is left to a repair.
+    /// Changes the statistics of a cache; resets them if they belong to another cache that had its number. Damaged ones
+    /// are left to a repair.
     private func change(
         _ cache: UInt32, _ name: String, beginsAnew: Bool = true,
         _ body: (StatisticsFile, OpeningLayout, inout OpeningLayout.Head) -> Void
@@ -66,24 +67,24 @@ struct OpeningStatistics {
         }
     }
 
-    /// Gives the statistics of a cache to its new number, after a rebuild.
+    /// Moves the statistics of a cache to its new number, after a rebuild.
     func transfer(from old: UInt32, to new: UInt32) {
         let (old, new) = (OpeningLayout(of: old).all, OpeningLayout(of: new).all)
         withFile(.write) { file in
-            // A damaged number may lie far behind the end.
+            // A damaged number may be far beyond the end of the file.
             guard file.length > old.lowerBound else { return }
             file.write(file.read(old), new)
             file.clear(old)
         }
     }
 
-    /// Forgets a deleted cache.
+    /// Removes the statistics of a deleted cache.
     func reset(_ cache: UInt32) {
         let place = OpeningLayout(of: cache).all
         withFile(.write) { file in if file.length > place.lowerBound { file.clear(place) } }
     }
 
-    /// Removes what is damaged.
+    /// Removes damaged entries.
     func repair(_ cache: UInt32, _ name: String) {
         withFile(.write) { file in
             let layout = OpeningLayout(of: cache)
@@ -99,7 +100,7 @@ struct OpeningStatistics {
         }
     }
 
-    /// The hits of a cache, and the time of the last; nil when there was none.
+    /// The number of a cache's hits, and the time of the last one; nil without hits.
     func hits(of cache: UInt32, _ name: String) -> (count: Int, last: Double?) {
         var head = OpeningLayout.Head(of: name)
         withFile(.read) { head = $0.head(OpeningLayout(of: cache), of: name) }
@@ -112,12 +113,12 @@ struct OpeningStatistics {
         return history
     }
 
-    /// Does nothing when the file cannot be opened or locked, or is of another format.
+    /// Does nothing if the file can't be opened or locked, or has another format.
     private func withFile(_ use: SideFile.Use, _ body: (StatisticsFile) -> Void) {
         file.use(use, accepts: Self.accepts) { body(StatisticsFile(descriptor: $0)) }
     }
 
-    /// A new file gets its first bytes.
+    /// Checks the file's magic bytes, and writes them to a new file.
     private static func accepts(_ descriptor: CInt, _ isWritable: Bool) -> Bool {
         let file = StatisticsFile(descriptor: descriptor)
         let magic = file.read(OpeningLayout.magicPlace)
@@ -128,7 +129,7 @@ struct OpeningStatistics {
     }
 }
 
-/// The open file. What cannot be read is zero.
+/// The open file. Bytes that can't be read are returned as zeros.
 private struct StatisticsFile {
     let descriptor: CInt
 

@@ -1,18 +1,18 @@
 internal import FetchIndexCountedTree
 internal import FetchIndexRecords
 
-/// Writes nodes that are not read again, in pieces of one transaction each, under a number that no cache has. Nodes that fit
-/// into one piece are written by the last transaction.
+/// Writes the nodes of a build, which aren't read again, in pieces of one transaction each, under a number that no
+/// cache has. If all nodes fit into one piece, only the last transaction writes.
 final class PieceNodeStore: NodeStore {
     let capacity = LMDBNodeStore.nodeCapacity
     private(set) var nextNode: NodeNumber = 1
     private let store: Store
     private let pieceLength: Int
-    /// How long a transaction waits for another writer; nil: without limit.
+    /// The maximum time that a transaction waits for another writer; nil means no limit.
     private let limit: Duration?
     private var piece: [(node: NodeNumber, bytes: [UInt8])] = []
     private var length = 0
-    /// Nil until a piece is written.
+    /// The number of the nodes; nil until a piece is written.
     private var number: UInt32?
 
     init(_ store: Store, pieceLength: Int, limit: Duration? = nil) {
@@ -41,7 +41,7 @@ final class PieceNodeStore: NodeStore {
 
     func free(_ node: NodeNumber) throws { preconditionFailure("A build writes each node once.") }
 
-    /// The number of the nodes, marked in the store.
+    /// The number of the nodes, which is marked in the store.
     func number(in writer: StoreWriter) throws -> UInt32 {
         if let number {
             guard try writer.markedBuild() == number else {
@@ -58,7 +58,7 @@ final class PieceNodeStore: NodeStore {
     private func writePiece(in writer: StoreWriter) throws {
         let number = try number(in: writer)
         let first = piece.first?.node ?? nextNode
-        // Nodes of long keys may have been written before those that name them.
+        // Overflow nodes of long keys may have been written before the nodes that reference them.
         piece.sort { $0.node < $1.node }
         let nodes = LMDBNodeStore(writingIn: writer, cache: number, nextNode: min(first, piece.first?.node ?? first))
         try nodes.write(piece.map { (node: $0.node, bytes: Optional($0.bytes)) })
@@ -66,14 +66,14 @@ final class PieceNodeStore: NodeStore {
         length = 0
     }
 
-    /// Writes what is left and takes the mark away. Returns the number of the nodes.
+    /// Writes the last piece and removes the mark. Returns the number of the nodes.
     func finish(in writer: StoreWriter) throws -> UInt32 {
         try writePiece(in: writer)
         try writer.markBuild(nil)
         return try number ?? number(in: writer)
     }
 
-    /// Deletes what was written.
+    /// Deletes the pieces that were written.
     func discard() throws {
         piece = []
         guard let number else { return }

@@ -1,6 +1,6 @@
 /// Why a cache was rebuilt from all records.
 public enum RebuildReason: String, Hashable, Sendable {
-    /// There was no cache of the name.
+    /// No cache of the name existed.
     case first
     case predicateChanged
     case sortChanged
