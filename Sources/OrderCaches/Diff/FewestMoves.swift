@@ -12,20 +12,21 @@ struct FewestMoves {
         let new: Int
     }
 
-    /// What does not stay put.
+    /// The items that move.
     struct Result {
-        /// Which of the changed items move, by index; the others stay.
+        /// The indices of the changed items that move; the others stay.
         var movedChanged: Set<Int> = []
-        /// The unchanged items that move, by their place among the unchanged.
+        /// The ranges of unchanged items that move, by position among the unchanged.
         var movedUnchanged: [Range<Int>] = []
     }
 
     private struct Item {
-        /// The place in old order: unchanged items before it, changed before a run that begins there, old position.
+        /// The position in old order: unchanged items before it; 0 for a changed item, 1 for a run, which follows it;
+        /// old position.
         let oldOrder: (Int, Int, Int)
-        /// Its weight: items, and as a tie-break unchanged items, which preferably stay in place.
+        /// The number of items and, as a tie-break, of unchanged ones, which should rather stay in place.
         let weight: Int
-        /// The run of unchanged items, or the index of a changed one.
+        /// A run of unchanged items, or the index of a changed one.
         let content: Content
     }
 
@@ -60,7 +61,7 @@ struct FewestMoves {
         return result(items.map(\.1))
     }
 
-    /// The items outside the heaviest subsequence whose old order increases.
+    /// Finds the items outside the heaviest subsequence whose old order increases.
     private static func result(_ items: [Item]) -> Result {
         var oldRank = [Int](repeating: 0, count: items.count)
         let byOld = items.indices.sorted { items[$0].oldOrder < items[$1].oldOrder }
@@ -94,7 +95,7 @@ struct FewestMoves {
 
     private static func merged(_ left: [Int], _ right: [Int]) -> [Int] { (left + right).sorted() }
 
-    /// How many of ascending numbers are below one.
+    /// The number of ascending numbers that are less than a number.
     static func count(of ascending: [Int], below number: Int) -> Int {
         (0..<ascending.count).firstNumber { ascending[$0] >= number }
     }

@@ -11,7 +11,7 @@ package struct OrderChange: Equatable, Sendable {
         case delete(from: Int, name: String?)
         case insert(to: Int, name: String?)
         case move(from: Int, to: Int, name: String?)
-        /// The section has another name, and did not move.
+        /// The section has another name, but did not move.
         case update(from: Int, to: Int, name: String?)
 
         package var name: String? {
@@ -33,16 +33,16 @@ package struct OrderChange: Equatable, Sendable {
     /// Deletes, then inserts, then moves, then updates.
     package var rows: [RowEvent] = []
 
-    /// The keys that objects have since they were saved, by their temporary ones. Events name the new keys.
+    /// The new keys of objects that were saved since, by their temporary keys. Events contain the new keys.
     package var renumbered: [RecordKey: RecordKey] = [:]
 
-    /// Not nil when the order was rebuilt and the old order could not be read. Then the change is unknown: there are no events,
-    /// and a copy of the rows must be read again.
+    /// The reason for a rebuild after which the old order couldn't be read; otherwise nil. The change is then unknown:
+    /// it has no events, and a copy of the rows must be read again.
     package var rebuilt: RebuildReason?
 
     package init() {}
 
-    /// A change that is not known.
+    /// An unknown change.
     package init(rebuilt reason: RebuildReason) { rebuilt = reason }
 
     /// Whether nothing changed.
@@ -50,8 +50,8 @@ package struct OrderChange: Equatable, Sendable {
 }
 
 extension OrderChange {
-    /// The new rows that the events make of the old ones by table view rules: rows and sections leave by old positions,
-    /// then arrive by new ones. Nil when an event does not fit.
+    /// Applies the events to old rows by table view rules: rows and sections are removed by old positions, then
+    /// inserted by new ones. Returns the new rows; nil if an event doesn't fit.
     package func replay(on old: [[RecordKey]]) -> [[RecordKey]]? {
         var left: [[RecordKey?]] = old
         for event in rows {

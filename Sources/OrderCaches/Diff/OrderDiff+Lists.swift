@@ -1,10 +1,10 @@
 internal import FetchIndexModels
 
 extension OrderDiff {
-    /// The change from one window to another, of one order or of two. O((rows of both) x log): every row is looked at.
+    /// The change from one window to another, of one order or of two. Reads every row: O((rows of both) x log).
     ///
-    /// `updated` names the objects, as the new window has them, whose records changed; `renumbered` gives the ids that
-    /// objects of the old window have in the new one, where they differ.
+    /// `updated` contains the objects, with their keys in the new window, whose records changed. `renumbered` maps
+    /// objects' keys in the old window to their keys in the new one, if they differ.
     static func change(
         from old: OrderWindow, to new: OrderWindow, updated: Set<RecordKey>, renumbered: [RecordKey: RecordKey]
     ) throws -> OrderChange {
@@ -39,7 +39,7 @@ extension OrderDiff {
     }
 }
 
-/// Numbers for the values of sections.
+/// Numbers assigned to section values.
 private struct SectionNumbers {
     private(set) var values: [[UInt8]] = []
     private var numbers: [[UInt8]: Int] = [:]
@@ -74,7 +74,7 @@ private struct WindowList {
         }
     }
 
-    /// Every section's key differs from one list to the other, so that each may move.
+    /// Enters the list's sections. Their keys differ between the lists, so that each section may move.
     func enterSections(into places: inout [SectionPlace?], key: [UInt8]) {
         var rank = 0
         for (index, section) in sections.enumerated() {

@@ -6,17 +6,17 @@ struct OrderDiff {
     private let hasSections: Bool
     private let oldSectionCount: Int
     private let places: ChangedPlaces
-    /// The name of a section by its index in the new state, and the object of a row by its rank in the old one's rows
-    /// tree. Used for sections and rows that no change names and that move nevertheless.
+    /// The name of a section by its index in the new state, and the object of a row by its rank in the old rows tree.
+    /// Used for sections and rows that move although no change names them.
     private let sectionName: (Int) throws -> String?
     private let oldObject: (Int) throws -> RecordKey
 
-    /// The changes of the rows of one section that is in both states.
+    /// The row changes of one section that exists in both states.
     private struct SectionEdits {
-        /// Old row indexes of removed rows, new row indexes of inserted ones.
+        /// Old indexes of removed rows, new indexes of inserted ones.
         var left: [Int] = []
         var came: [Int] = []
-        /// Rows whose sort key changed, and rows that changed but kept it.
+        /// Rows whose sort key changed, and changed rows that kept it.
         var changed: [StayingRow] = []
         var updated: [StayingRow] = []
     }
@@ -28,8 +28,8 @@ struct OrderDiff {
         let isUpdated: Bool
     }
 
-    /// The change from one state to another; the changes name every object whose record changed between them, and
-    /// `places` the old and new positions of their rows and sections, as `update` returned it.
+    /// The change from one state to another. The row changes name every object whose record changed between the states;
+    /// `places` contains the old and new positions of their rows and sections, as `update` returned it.
     static func change(
         from old: SectionedOrder, to new: SectionedOrder, _ rowChanges: [RowChange], _ places: ChangedPlaces
     ) throws -> OrderChange {
@@ -43,8 +43,8 @@ struct OrderDiff {
         return try diff.change(rowChanges)
     }
 
-    /// The change between two lists of sections and rows, of which every row that is in both is a change and every
-    /// section is named in `places`.
+    /// The change between two lists of sections and rows. Every row that is in both is a row change, and `places` has
+    /// every section.
     static func change(hasSections: Bool, oldSectionCount: Int, _ rowChanges: [RowChange], _ places: ChangedPlaces)
         throws -> OrderChange
     {
@@ -55,7 +55,7 @@ struct OrderDiff {
         return try diff.change(rowChanges)
     }
 
-    /// As above, for states that no update has just led from one to the other.
+    /// The change between two states whose places aren't known from an update; looks them up in both.
     static func change(from old: SectionedOrder, to new: SectionedOrder, _ edits: OrderEdits) throws -> OrderChange {
         let keys = ChangedKeys(edits)
         var places = ChangedPlaces(keys, count: edits.rows.count)
@@ -99,7 +99,7 @@ struct OrderDiff {
             default: break
             }
         }
-        // In a deterministic order, so that equal states give equal batches.
+        // A deterministic order, so that equal states give equal events.
         changed.sort { $0.new < $1.new }
         deleted.sort { $0.0 < $1.0 }
         inserted.sort { $0.0 < $1.0 }
@@ -118,14 +118,14 @@ struct OrderDiff {
         return events
     }
 
-    /// Nil for the section of null.
+    /// The name of a section; nil for the section of null.
     private func name(of section: [UInt8], _ place: SectionPlace) -> String? {
         if OrderShape.isNull(section.span.bytes) { return nil }
         let name = place.heading ?? section
         return OrderShape.name(of: name.span.bytes)
     }
 
-    /// All items that move, changed or not, by old and new position.
+    /// All items that move, changed or not, by their old and new positions.
     private static func moves(
         _ changed: [FewestMoves.Changed], oldCount: Int, left: [Int], came: [Int]
     ) throws -> [FewestMoves.Changed] {
@@ -136,7 +136,7 @@ struct OrderDiff {
             throw SectionedOrder.corrupted("a section's count does not agree with its rows")
         }
         if changed.count == 1, let only = changed.first {
-            // One item moves unless as many others stand before it as stood there.
+            // A single changed item moves only if the number of staying items before it has changed.
             let before = only.old - left.count { $0 < only.old }
             return only.new - came.count { $0 < only.new } == before ? [] : changed
         }
@@ -196,18 +196,18 @@ struct OrderDiff {
         guard let rank = row.rank, let place = sections[row.section] else {
             throw SectionedOrder.corrupted("a row that should be there is missing")
         }
-        // The sections may count other rows than there are, when nodes are damaged.
+        // If nodes are damaged, a section's count may differ from its rows.
         guard (0..<place.count).contains(rank - place.firstRank) else {
             throw SectionedOrder.corrupted("a section's count does not agree with its rows")
         }
         return RowPath(section: place.index, row: rank - place.firstRank)
     }
 
-    /// Moves and updates among the rows that stayed in a section.
+    /// Adds moves and updates of the rows that stayed in a section.
     private func addEvents(
         of edits: SectionEdits, from oldPlace: SectionPlace, to newPlace: SectionPlace, _ events: inout RowEvents
     ) throws {
-        // In a deterministic order, so that equal states give equal batches.
+        // A deterministic order, so that equal states give equal events.
         var changed = edits.changed.map { FewestMoves.Changed(old: $0.old, new: $0.new) }
         changed.sort { $0.new < $1.new }
         let moves = try Self.moves(
@@ -225,7 +225,7 @@ struct OrderDiff {
         }
         for row in edits.changed { addEvent(of: row) }
         for row in edits.updated { addEvent(of: row) }
-        // The rest are rows that did not change: moving these takes fewer moves than moving those that did.
+        // The remaining moves are of unchanged rows: moving these takes fewer moves than moving the changed ones.
         for (oldRow, newRow) in moved {
             let object = try oldObject(oldPlace.firstRank + oldRow)
             events.moves.append((object, path(oldPlace, oldRow), path(newPlace, newRow)))
@@ -233,7 +233,7 @@ struct OrderDiff {
     }
 }
 
-/// Row events by kind, to be put in their order.
+/// Row events by kind, before they are sorted.
 private struct RowEvents {
     var deletes: [(object: RecordKey, from: RowPath)] = []
     var inserts: [(object: RecordKey, to: RowPath)] = []
