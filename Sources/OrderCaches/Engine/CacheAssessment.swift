@@ -1,15 +1,15 @@
 internal import FetchIndexModels
 package import FetchIndexRecords
 
-/// What a cache is for a request in one state of the store.
+/// The state of a cache for a request, in one state of the store.
 ///
 ///     current    nothing that its order depends on has changed since the commit of its header
-///     behind     so many changes, which the log has
+///     behind     the log has the changes since then; their number is given
 ///     unusable   the next opening rebuilds it, for the reason
 package enum CacheAssessment {
     case current(CacheHeader)
     case behind(CacheHeader, changes: Int)
-    /// Without a header where it is missing or cannot be read.
+    /// The header is nil if it is missing or can't be read.
     case unusable(RebuildReason, CacheHeader?)
 
     package var header: CacheHeader? {
@@ -21,17 +21,19 @@ package enum CacheAssessment {
 
     package var isCurrent: Bool { if case .current = self { true } else { false } }
 
-    /// Why the cache is rebuilt; nil for one that can be used.
+    /// The reason why the cache must be rebuilt; nil if it can be used.
     package var unusable: RebuildReason? { if case .unusable(let reason, _) = self { reason } else { nil } }
 }
 
 extension CacheEngine {
     /// Catching up with a changed row costs about this many times as much as building a row.
     private static let catchUpCost = 4
-    /// The number of changes that are caught up whatever the order's size: the exact change is worth the time.
+    /// The number of changes that are always caught up, regardless of the order's size: the exact change is worth the
+    /// time.
     private static let alwaysCaughtUp = 10_000
 
-    /// Decides what a cache is for a request in the state of a reader, once an opening. O(log n), and O(commits) for one that is behind.
+    /// Assesses a cache for a request in the state of a reader; each opening does it once. O(log n), and O(commits) if
+    /// the cache is behind.
     package func assess(_ cache: CacheRequest, in reader: StoreReader) throws -> CacheAssessment {
         #if DEBUG
             hits?.noteAssessment()
@@ -44,8 +46,8 @@ extension CacheEngine {
         }
     }
 
-    /// As above, of a header. Without a request, the cache is assessed for a reader of the request that it was built for, who wants the
-    /// exact change.
+    /// Assesses a header. Without a request, the cache is assessed for the request that it was built for, and for a
+    /// reader that needs the exact change.
     static func assess(
         _ header: CacheHeader, for cache: CacheRequest? = nil, in reader: StoreReader
     ) throws -> CacheAssessment {
@@ -59,7 +61,7 @@ extension CacheEngine {
             guard header.identity.canBeRead(from: reader.model) else { return .unusable(.modelChanged, header) }
             dependencies = header.identity.dependencies(try reader.model.number(of: header.identity.entity))
         }
-        // A log that cannot be read is treated like one that is too short.
+        // A log that can't be read is treated like one that is too short.
         guard let changes = try? header.changesBehind(of: dependencies, in: reader) else {
             return .unusable(.logTooShort, header)
         }
@@ -72,17 +74,17 @@ extension CacheEngine {
         return .behind(header, changes: changes)
     }
 
-    /// The most changes, of records or of rows that depend on them, that are caught up with.
+    /// The maximum number of changes, of records or of rows that depend on them, that are caught up.
     static func mostCaughtUp(of entities: [Int], in reader: StoreReader) throws -> Int {
         Int(clamping: try reader.count(of: entities)) / catchUpCost + alwaysCaughtUp
     }
 }
 
 extension RebuildReason {
-    /// Whether the cache is of the same request, and only its state is unusable.
+    /// Whether the cache belongs to the same request, and only its state is unusable.
     package var isOfState: Bool { [.tooManyChanges, .logTooShort, .damaged].contains(self) }
 
-    /// Whether the cache is missing or of another request, which is no news for the reader of this one.
+    /// Whether the cache is missing or belongs to another request; a reader of this request has no previous state then.
     package var isOfOtherRequest: Bool {
         [.first, .predicateChanged, .sortChanged, .sectionKeyChanged, .aggregatesChanged].contains(self)
     }

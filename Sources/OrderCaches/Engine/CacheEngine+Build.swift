@@ -5,26 +5,26 @@ internal import FetchIndexRecords
 ///
 ///     build lock     one build at a time
 ///     snapshot       place, sort          memory: the request's budget
-///     pieces         nodes, a transaction a piece, under a number of their own that the store marks
-///     last           header of the snapshot's commit, caught up from the log; old nodes and the mark are deleted
+///     pieces         nodes, one transaction per piece, under their own number, which the store marks
+///     last           header with the snapshot's commit, caught up from the log; old nodes and the mark are deleted
 extension CacheEngine {
     /// The maximum bytes of nodes that one transaction writes: LMDB holds them in memory until it ends.
     private static let maximumPiece = 16 << 20
-    /// How long a build waits for another one, before the order is computed in memory.
+    /// The maximum time that a build waits for another one, before the order is computed in memory.
     private static let patience = Duration.seconds(60)
-    /// After so many attempts that end with too many changes, the build blocks other writers.
+    /// After this number of attempts that ended with too many changes, the build blocks other writers.
     private static let maximumAttempts = 3
 
-    /// What a build gave.
+    /// The result of a build.
     enum Built {
         case built(OpenedOrder, Snapshot)
-        /// Another one has built the cache while this one waited. It may be behind by now.
+        /// Another build has built the cache while this one waited. The cache may be behind by now.
         case byAnother(CacheAssessment, Snapshot)
     }
 
-    /// Builds a cache, unless another one has built it since a transaction in which it was unusable; without such a transaction in any
-    /// case. Builds in memory when the store is read-only or this process is writing: the open writer may be the caller's own, and waiting
-    /// a deadlock.
+    /// Builds a cache, unless another build has built it after `transaction`, in which it was unusable; if nil, always
+    /// builds it. Builds in memory if the store is read-only or this process has an open writer: it may be the caller's
+    /// own, and waiting for it a deadlock.
     func build(
         _ cache: CacheRequest, _ reason: RebuildReason, since transaction: Int?, from scan: SharedScan? = nil
     ) throws -> Built {
@@ -43,7 +43,7 @@ extension CacheEngine {
             do {
                 if let built = try buildOnce(cache, reason, build, pieces, scan) { return built }
             } catch {
-                // What was written is of no use; the next build removes what cannot be removed now.
+                // The pieces are useless now. If they can't be deleted here, the next build deletes them.
                 try? pieces.discard()
                 throw error
             }
@@ -57,7 +57,7 @@ extension CacheEngine {
 
     private static func pieceLength(_ memoryBudget: Int) -> Int { min(maximumPiece, max(memoryBudget / 4, 1 << 16)) }
 
-    /// Nil unless another build has ended while this one waited.
+    /// The cache as another build left it while this one waited; nil if it is still unusable.
     private func builtByAnother(_ cache: CacheRequest, since transaction: Int) throws -> Built? {
         let snapshot = try store.snapshot()
         // Nobody has written since the cache was assessed.
@@ -77,7 +77,7 @@ extension CacheEngine {
         return .built(try Self.compute(request, in: snapshot, outcome), snapshot)
     }
 
-    /// Removes what a killed build has written.
+    /// Deletes the nodes that a killed build has left.
     private func removeLeftovers(limit: Duration?) throws {
         guard try store.snapshot().markedBuild() != nil else { return }
         let writer = try store.beginWrite(limit: limit, changesRecords: false)
@@ -87,7 +87,7 @@ extension CacheEngine {
         try writer.commit()
     }
 
-    /// Throws when the entity of a request was dropped since the request was compiled.
+    /// Throws if the entity of a request was dropped since the request was compiled.
     private static func requireEntity(of request: OrderRequest, in reader: StoreReader) throws {
         let entities = reader.model.entities
         guard request.builder.entities.allSatisfy({ entities.indices.contains($0) && !entities[$0].isDropped }) else {
@@ -95,8 +95,8 @@ extension CacheEngine {
         }
     }
 
-    /// Nil when too much has changed during the build. The snapshot ends with this function, so that the pages of a failed build
-    /// can be used again.
+    /// Builds a cache once; nil if too much has changed during the build. The snapshot ends with this function, so that
+    /// the pages of a failed build can be reused.
     private func buildOnce(
         _ cache: CacheRequest, _ reason: RebuildReason, _ build: StoreBuild, _ pieces: PieceNodeStore,
         _ scan: SharedScan.Keys?
@@ -127,7 +127,7 @@ extension CacheEngine {
         var header = CacheHeader(replacing: cache, number: number, in: writer)
         header.take(order, commit: start, time: currentTime())
         try CacheDirectory.put(header, in: writer)
-        // Without `needsExactChange`: a long catch-up would block other writers.
+        // Without `needsExactChange`, because a long catch-up would block other writers.
         let plain = CacheRequest(name: cache.name, order: cache.order)
         let assessment = start == writer.commit ? .current(header) : try assess(plain, in: writer)
         if assessment.unusable != nil { return nil }

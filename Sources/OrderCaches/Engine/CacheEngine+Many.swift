@@ -5,10 +5,10 @@ internal import FetchIndexSorting
 /// The sorted row keys of several caches, from one scan of the records.
 package final class SharedScan {
     struct Keys {
-        /// The commit of the state that was scanned.
+        /// The commit of the scanned state.
         let commit: UInt64
         let sorters: [KeySorter]
-        /// That state, where headings are still to be read from it; else any state will do.
+        /// The scanned state, if headings must still be read from it; nil if any state will do.
         let reader: StoreReader?
     }
 
@@ -20,20 +20,20 @@ package final class SharedScan {
         var builders = caches.map(\.order.builder)
         for index in builders.indices { builders[index].releasesPages = index == 0 }
         commit = reader.commit
-        // Its pages cannot be used again as long as it is kept.
+        // While the reader is retained, freed pages can't be reused.
         self.reader = builders.contains { $0.headings != nil } ? reader : nil
         sorters = Dictionary(uniqueKeysWithValues: zip(caches.map(\.name), try OrderBuilder.sort(builders, reader)))
     }
 
-    /// The keys of a cache, once: then their memory is free for the next.
+    /// Hands over the keys of a cache, so that their memory is freed before the next one is built.
     func takeKeys(of name: String) -> Keys? {
         sorters.removeValue(forKey: name).map { Keys(commit: commit, sorters: $0, reader: reader) }
     }
 }
 
 extension CacheEngine {
-    /// Opens several caches, one after the other, as `open` does; those that must be built are built from one scan of the
-    /// records. With `isForced`, all are built. `done` gets each cache's index and order, or error.
+    /// Opens several caches, one after the other, like `open`; those that must be built share one scan of the records.
+    /// With `isForced`, all are built. `done` receives each cache's index and its order or error.
     package func open(
         _ caches: [CacheRequest], isForced: Bool = false,
         done: (Int, Result<OpenedOrder, any Error>) throws -> Void
@@ -51,7 +51,7 @@ extension CacheEngine {
         }
     }
 
-    /// Why caches must be built, nil for one that can be used; and the transaction that shows it.
+    /// The reasons why caches must be built, nil for usable ones; and the transaction in which they were assessed.
     private func reasonsToBuild(
         _ caches: [CacheRequest], isForced: Bool
     ) throws -> (reasons: [RebuildReason?], transaction: Int) {
@@ -60,7 +60,8 @@ extension CacheEngine {
         return (reasons, snapshot.transactionNumber)
     }
 
-    /// Nil where it would save nothing. Damaged records, and a full disk, are met by the build of each cache.
+    /// A scan for the caches to be built; nil if it would save nothing. Damaged records and a full disk are reported by
+    /// the build of each cache.
     private func sharedScan(of built: [CacheRequest]) throws -> SharedScan? {
         guard built.count > 1, !store.isReadOnly, !store.hasOpenWriter,
             Set(built.map(\.name)).count == built.count

@@ -4,18 +4,18 @@ package import FetchIndexRecords
 
 /// The orders of caches in one of the newest states of the store.
 package struct NewestOrders {
-    /// That state.
+    /// The state of the orders.
     package fileprivate(set) var snapshot: Snapshot
-    /// The orders of the caches, by name; without those that cannot be used, or are missing.
+    /// The orders of the caches, by name; unusable and missing caches are left out.
     package fileprivate(set) var orders: [String: OpenedOrder] = [:]
-    /// What the caches are in that state, by name.
+    /// The assessments of the caches in that state, by name.
     package fileprivate(set) var assessments: [String: CacheAssessment] = [:]
 }
 
 extension CacheEngine {
-    /// Opens the caches of live orders in the newest state, or that of a snapshot. They take what they were behind, in one transaction,
-    /// unless a writer is busy; a cache that is unusable in its state alone is then rebuilt there.
-    /// O(k log n) for k changes; O(n log n) for a cache that cannot be caught up.
+    /// Opens the caches of live orders in the newest state, or that of a snapshot. Unless a writer is busy, one
+    /// transaction stores the caught-up orders and rebuilds the caches whose state alone is unusable.
+    /// O(k log n) for k changes; O(n log n) for a cache that can't be caught up.
     package func openNewest(_ followed: [CacheRequest], in snapshot: Snapshot? = nil) throws -> NewestOrders {
         let snapshot = try snapshot ?? store.snapshot()
         var newest = NewestOrders(snapshot: snapshot)
@@ -55,8 +55,8 @@ extension CacheEngine {
         return newest
     }
 
-    /// Brings a cache to the state of a snapshot, which its reader has had, unless a writer is busy or the cache is there or further. What
-    /// the reader has had counts as a catch-up. Costs as `openNewest`.
+    /// Catches a cache up to a snapshot that its reader has already received, unless a writer is busy or the cache has
+    /// reached it. The statistics count it as a catch-up. Costs as much as `openNewest`.
     package func advance(_ cache: CacheRequest, to snapshot: Snapshot) throws {
         guard !store.isReadOnly, !store.hasOpenWriter else { return }
         let start = ContinuousClock.now
@@ -65,8 +65,9 @@ extension CacheEngine {
         record(opened, of: cache, since: start)
     }
 
-    /// Lets a cache take what was opened at a commit; one that was unusable is rebuilt, if that is still the newest. A cache that is found
-    /// damaged is deleted. Nil when the cache is another one by now.
+    /// Stores an attempt's order in its cache. An unusable cache is rebuilt if `commit` is still the newest; a cache
+    /// that turns out to be damaged is deleted. Returns nil if nothing is stored, as for a cache that was replaced
+    /// meanwhile.
     private func store(
         _ attempt: Attempt, of cache: CacheRequest, at commit: UInt64, in writer: StoreWriter
     ) throws -> OpenedOrder? {

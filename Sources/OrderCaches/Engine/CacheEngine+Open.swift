@@ -4,11 +4,11 @@ internal import FetchIndexPlatform
 package import FetchIndexRecords
 
 extension CacheEngine {
-    /// Changes that are known already, and the commit that they begin at; else they are read from the log.
+    /// Changes that are already known, from the commit `start` on. Without them, changes are read from the log.
     package struct KnownChanges {
         let start: UInt64
         let changes: [RecordChange]
-        /// Orders with just these changes.
+        /// Orders with exactly these changes.
         let prepared: PreparedOrders
 
         package init(since start: UInt64, _ changes: [RecordChange], prepared: PreparedOrders = PreparedOrders()) {
@@ -18,15 +18,15 @@ extension CacheEngine {
         }
     }
 
-    /// What a cache gives without a rebuild.
+    /// The outcome of opening a cache without a rebuild.
     enum Found {
-        /// With what its order becomes; nil where it is stored.
+        /// The order, and the prepared one that is to be stored; nil if the cache is current.
         case opened(OpenedOrder, PreparedOrder?)
         case unusable(RebuildReason)
     }
 
-    /// The order of an assessed cache, as it is stored or caught up in a fork. The cache stays as it is; damage that is met makes it
-    /// unusable. Where nobody wants the change, it stays `pending`, and changes that move nothing are left out.
+    /// The order of an assessed cache, as stored or caught up in a fork. The cache isn't changed; damage makes it
+    /// unusable. If `wantsChange` is false, the change stays `pending`, and changes that move no row are left out.
     /// O(log n) for a current cache, O(k log n) for one that is k changes behind.
     func find(
         _ cache: CacheRequest, _ assessment: CacheAssessment, in reader: StoreReader, known: KnownChanges? = nil,
@@ -42,7 +42,8 @@ extension CacheEngine {
             do {
                 let prepared = known?.prepared.order(of: cache, from: header)
                 let next = try prepared ?? caughtUp(header, cache, in: reader, known, wantsChange: wantsChange)
-                // That of a prepared order is computed while the writer commits: damage that is met only there is left to the caller.
+                // The change of a prepared order is computed while the writer commits. Damage that is found only then
+                // is left to the caller.
                 let isPending = prepared != nil || !wantsChange
                 let outcome = isPending ? .pending : OrderOutcome(of: try next.change())
                 return .opened(OpenedOrder(next.fork.order, outcome, in: .fork(header), from: header.commit), next)
@@ -55,7 +56,7 @@ extension CacheEngine {
         }
     }
 
-    /// Makes the changes since a cache's commit, up to a reader's state, in a fork.
+    /// Applies the changes from a cache's commit up to a reader's state, in a fork.
     func caughtUp(
         _ header: CacheHeader, _ cache: CacheRequest, in reader: StoreReader, _ known: KnownChanges? = nil,
         wantsChange: Bool = true
@@ -67,7 +68,7 @@ extension CacheEngine {
         return try PreparedOrder(of: cache, header, wantsChange ? edits : edits.moved, in: reader)
     }
 
-    /// The states before and after changes that lead to a reader's state; nil for an order that needs none.
+    /// The states before and after changes that lead to a reader's state; nil if the order doesn't read other objects.
     func states(before changes: [RecordChange], _ builder: OrderBuilder, in reader: StoreReader) -> StateChange? {
         builder.readsRelated ? StateChange(from: ChangedState(before: changes, reader), to: reader) : nil
     }
@@ -82,7 +83,7 @@ extension CacheEngine {
         return changes
     }
 
-    /// The order of a cache in the state of a snapshot, in which it may have been assessed. The cache stays as it is.
+    /// The order of a cache in the state of a snapshot, for which an assessment may be given. The cache isn't changed.
     package func open(
         _ cache: CacheRequest, _ assessment: CacheAssessment? = nil, in snapshot: Snapshot
     ) throws -> OpenedOrder {
@@ -92,26 +93,27 @@ extension CacheEngine {
         }
     }
 
-    /// Opens the order of a cache at the newest state, or that of a snapshot, in which it may have been assessed: as it is stored, caught
-    /// up from the change log, or rebuilt.
+    /// Opens the order of a cache in the newest state, or that of a snapshot, for which an assessment may be given: as
+    /// stored, caught up from the change log, or rebuilt.
     ///
-    /// A hit costs O(log n), catching up O(k log n) for k changes, a rebuild O(n log n). In a read-only store, and while
-    /// another writer is busy, the order is caught up in memory and the cache stays as it is. A rebuild waits for its turn.
+    /// A hit costs O(log n), catching up O(k log n) for k changes, a rebuild O(n log n). In a read-only store, and
+    /// while another writer is busy, the order is caught up in memory and the cache isn't changed. A rebuild waits for
+    /// other writers.
     package func open(
         _ cache: CacheRequest, _ assessment: CacheAssessment? = nil, at snapshot: Snapshot? = nil
     ) throws -> (opened: OpenedOrder, snapshot: Snapshot) {
         let start = ContinuousClock.now
         var reading = try begin(cache, assessment, in: snapshot)
         try storeUnlessBusy(&reading)
-        // A rebuild is recorded when it is made.
+        // A rebuild has already been recorded.
         if case .caughtUp = reading.opened.outcome {
             record(reading.opened, of: cache, since: start)
         }
         return (reading.opened, reading.snapshot)
     }
 
-    /// Builds an order in memory. O(n log n). Of an order without sections and aggregates, the first rows alone
-    /// may be wanted: O(n log k) for k of n rows.
+    /// Builds an order in memory. O(n log n). For an order without sections and aggregates, only the first rows may be
+    /// wanted: O(n log k) for k of n rows.
     package static func compute(
         _ request: OrderRequest, in reader: StoreReader, from selection: RecordSelection = .all,
         wanted: WantedRows = .all,

@@ -5,16 +5,16 @@ internal import FetchIndexPlatform
 extension CacheEngine {
     private static let processName = ProcessInfo.processInfo.processName
 
-    /// Counts a hit. A cache that is idle takes the newest commit.
+    /// Counts a hit. An idle cache gets the newest commit.
     func noteHit(_ reading: CacheReading) {
         guard case .hit = reading.opened.outcome, case .stored(let header) = reading.opened.place else { return }
         let time = currentTime()
         if let hits { hits.count(header, time: time) } else { statistics.countHit(of: header, time: time) }
-        // Trimming the log can wait: an error here does not affect the hit.
+        // Trimming the log can wait, so an error here doesn't affect the hit.
         if reading.isIdle { try? raiseCommit(of: reading) }
     }
 
-    /// Raises the commit of a cache that is current, unless a writer is busy.
+    /// Raises the commit of a current cache, unless a writer is busy.
     private func raiseCommit(of reading: CacheReading) throws {
         guard !store.isReadOnly, let writer = try store.tryBeginWrite(), try store(reading, in: writer) != nil else {
             return
@@ -23,7 +23,8 @@ extension CacheEngine {
         try writer.commit()
     }
 
-    /// Records an opening unless it was a hit. Without a place in the cache, it is recorded with the cache that is there, if any.
+    /// Records an opening unless it was a hit. An order that isn't in its cache is recorded for the cache that has the
+    /// name, if any.
     func record(
         _ opened: OpenedOrder, in snapshot: Snapshot, of cache: CacheRequest, since start: ContinuousClock.Instant
     ) {
@@ -36,8 +37,8 @@ extension CacheEngine {
         record(opened, of: cache, opened.place.header, ContinuousClock.now - start, isStored: opened.isStored)
     }
 
-    /// Records a reading when it is known whether its cache takes the order, unless it was a hit, or a rebuild, which is recorded when it
-    /// is made.
+    /// Records a catch-up once it is known whether the cache stores the order. Other outcomes aren't recorded here: a
+    /// rebuild is recorded when it ends.
     func record(_ reading: CacheReading, isStored: Bool) {
         guard case .caughtUp = reading.opened.outcome else { return }
         record(

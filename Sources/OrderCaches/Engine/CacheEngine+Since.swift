@@ -3,8 +3,9 @@ internal import FetchIndexModels
 package import FetchIndexRecords
 
 extension CacheEngine {
-    /// The change of a current cache's order since a commit. Nil when the cache is not current, when the log does not reach back, when more
-    /// than `limit` records changed, and for orders that depend on other objects. O(k log n) for k changes.
+    /// The change of a current cache's order since a commit. Nil if the cache isn't current, if the log doesn't reach
+    /// back to the commit, if more than `limit` records changed, or if the order reads records of other objects. O(k
+    /// log n) for k changes.
     package func change(
         of cache: CacheRequest, since commit: UInt64, limit: Int, in reader: StoreReader
     ) throws -> OrderChange? {
@@ -16,8 +17,8 @@ extension CacheEngine {
         return try change(of: cache.order, to: order, since: commit, in: reader)
     }
 
-    /// The change that leads from the order of a commit to that of a reader's state. The old order is the new one with the log undone.
-    /// O(k log n) for k changes. Throws `logTooShort`.
+    /// The change from the order at a commit to that in a reader's state. Reconstructs the old order by undoing the log
+    /// from the new one. O(k log n) for k changes. Throws `logTooShort`.
     func change(
         of request: OrderRequest, to new: SectionedOrder, since commit: UInt64, in reader: StoreReader
     ) throws -> OrderChange {
@@ -32,7 +33,8 @@ extension CacheEngine {
         return try OrderDiff.change(from: old.order, to: new, try builder.edits(changes, states))
     }
 
-    /// What an exact reader of an order has not had, by the note of its cache. Throws damage of the cache.
+    /// The outcome that an exact reader hasn't received, according to the note of its cache. Throws if the cache is
+    /// damaged.
     func outcome(
         since note: UnreadNote, of request: OrderRequest, to order: SectionedOrder, in reader: StoreReader
     ) throws -> OrderOutcome {
@@ -42,7 +44,7 @@ extension CacheEngine {
         } catch StoreError.logTooShort {
             return .rebuilt(.logTooShort)
         } catch  where error.isDamage && !error.isCacheDamage {
-            // A log that cannot be read is treated like one that is too short.
+            // A log that can't be read is treated like one that is too short.
             return .rebuilt(.logTooShort)
         }
     }

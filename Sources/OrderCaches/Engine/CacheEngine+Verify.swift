@@ -4,13 +4,13 @@ internal import FetchIndexCountedTree
 package import FetchIndexRecords
 
 extension CacheEngine {
-    /// Everything that is wrong with a cache that has a header, one sentence each: its nodes' checksums, its trees, its sections, and its
-    /// rows against the records. A cache that is behind is caught up in memory first. O(n log n).
+    /// The defects of a cache that has a header, one sentence each: its nodes' checksums, its trees, its sections, and
+    /// its rows compared with the records. A cache that is behind is caught up in memory first. O(n log n).
     ///
-    /// Without a request, the rows are not compared with the records. Throws `StoreError.corrupted` when the records cannot be read to
-    /// compare.
+    /// Without a request, the rows are not compared with the records. Throws `StoreError.corrupted` if the records
+    /// can't be read for the comparison.
     ///
-    /// `shared` are the numbers that several caches have; nil: they are looked for.
+    /// `shared` contains the numbers that several caches have; if nil, they are determined here.
     package func verify(
         _ header: CacheHeader, _ request: OrderRequest?, in reader: StoreReader,
         sharedNumbers shared: Set<UInt32>? = nil
@@ -24,7 +24,7 @@ extension CacheEngine {
             return ["its commit \(header.commit) is newer than the newest, \(reader.commit)"]
         }
         let nodes = LMDBNodeStore(header, in: reader)
-        // Of a request with other aggregates the trees are read as they are.
+        // If the request has other aggregates, the trees are read with the header's layout, and only they are checked.
         let same = request.flatMap { $0.identity.aggregates == header.identity.aggregates ? $0 : nil }
         let stored: SectionedOrder
         do {
@@ -51,16 +51,17 @@ extension CacheEngine {
             } catch  where error.isCacheDamage {
                 return ["it cannot be caught up with the newest records: \(error)"]
             }
-        // The next opening rebuilds it; what it holds is sound in itself.
+        // The next opening rebuilds the cache; its contents are consistent in themselves.
         case .unusable: return []
         }
     }
 
-    /// Rebuilds a damaged cache in a writer's transaction; one that cannot be built is deleted. Returns what was done.
+    /// Rebuilds a damaged cache in a writer's transaction; deletes it if that fails because of damaged records. Returns
+    /// a report of the repair.
     package func repair(_ name: String, _ request: OrderRequest, in writer: StoreWriter) throws -> String {
         do {
             var cache = CacheRequest(name: name, order: request)
-            // What its reader has had is not known any more.
+            // The state that its reader has received is no longer known.
             cache.notesRebuilds = true
             let rebuilt = try rebuild(cache, .damaged, in: writer)
             return "cache \"\(name)\" was damaged: rebuilt, \(counted(rebuilt.order.rowCount, "row"))"

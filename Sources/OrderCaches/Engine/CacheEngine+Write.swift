@@ -2,18 +2,21 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 package import FetchIndexRecords
 
-/// Orders that a writer opens in its own transaction: their caches are current in the state that it commits.
+/// Opening caches in a writer's own transaction, so that they are current in the state that it commits.
 extension CacheEngine {
-    /// For whom a writer opens caches.
+    /// The reason why a writer opens caches.
     package enum Purpose {
-        /// For readers of live orders, who want the change. A cache that is missing or belongs to another request by now is left as it is.
+        /// For readers of live orders, who want the change. A cache is rebuilt only if its own state is unusable; a
+        /// missing cache, or one that was built for another request, model or format, is left as it is.
         case following
-        /// For nobody: the cache is to be current in every state. One that belongs to another request by now is left as it is.
+        /// For no reader: a maintained cache is to be current in every state. A missing cache, or one that was built
+        /// for another request or model, is left as it is, unless it belongs to an index.
         case keeping
-        /// For nobody: the cache is to be there, whatever it was. Damage of records is thrown.
+        /// For no reader: the cache must exist afterwards, whatever its state was. Errors about damaged records are
+        /// thrown.
         case establishing
 
-        /// Whether a cache is left as it is, which is unusable for a reason.
+        /// Whether a cache that is unusable for a reason is left as it is.
         func leaves(_ cache: CacheRequest, _ reason: RebuildReason) -> Bool {
             switch self {
             case .following: !reason.isOfState
@@ -24,7 +27,7 @@ extension CacheEngine {
         }
     }
 
-    /// What became of a cache in a writer's transaction.
+    /// The outcome for a cache in a writer's transaction.
     package enum Written {
         case opened(OpenedOrder)
         /// The cache was left as it is, or deleted.
@@ -40,10 +43,10 @@ extension CacheEngine {
         }
     }
 
-    /// Brings caches to the commit of a sealed writer, in its transaction. One that is damaged, or too far behind, is built from all
-    /// records. One that cannot be built, because records are damaged, is deleted: damaged records must not stop other saves; and it is
-    /// not built again here, because each save would try. Orders that were prepared have pending changes, which
-    /// `PreparedOrders.changes` computes. O(k log n) for k changes.
+    /// Catches caches up to the commit of a sealed writer, in its transaction. A cache that is damaged or too far
+    /// behind is rebuilt from all records. If that fails because records are damaged, the cache is deleted, so that
+    /// damaged records don't prevent other saves; it isn't retried here, because each save would try again. Prepared
+    /// orders have pending changes, which `PreparedOrders.changes` computes. O(k log n) for k changes.
     @discardableResult
     package func open(
         _ caches: [CacheRequest], in writer: StoreWriter, for purpose: Purpose, known: KnownChanges? = nil
@@ -54,7 +57,7 @@ extension CacheEngine {
         return written
     }
 
-    /// As above, for one cache.
+    /// Opens one cache like several ones.
     package func open(_ cache: CacheRequest, in writer: StoreWriter, for purpose: Purpose) throws -> Written {
         let written = try openUntrimmed(cache, in: writer, for: purpose, nil)
         try CacheDirectory.trimLog(in: writer)
@@ -70,7 +73,7 @@ extension CacheEngine {
         if case .keeping = purpose {
             // The cache advances without its reader.
             if !CacheDirectory.isIndex(cache.name) { try CacheDirectory.noteRead(of: cache.name, in: writer) }
-            // Of a header that cannot be read, it is not known what its reader has had.
+            // If the header can't be read, the state that its reader has received is unknown.
             cache.notesRebuilds = true
         }
         let isFollowed = if case .following = purpose { true } else { false }
@@ -83,8 +86,8 @@ extension CacheEngine {
         }
     }
 
-    /// Opens an assessed cache and stores its order. After an error, the nodes of the cache are half changed: it is to be deleted, or the
-    /// writer to be dropped.
+    /// Opens an assessed cache and stores its order. An error leaves the cache's nodes half changed: the caller must
+    /// delete the cache or abort the writer.
     func open(
         _ cache: CacheRequest, _ assessment: CacheAssessment, in writer: StoreWriter, known: KnownChanges? = nil,
         wantsChange: Bool
@@ -97,8 +100,8 @@ extension CacheEngine {
         }
     }
 
-    /// Makes an opened order of a commit its cache's order. Without edits the cache takes the commit alone: else the log could be cut
-    /// below it.
+    /// Stores an opened order, as of a commit, in its cache. Without edits it only raises the cache's commit, because
+    /// otherwise the log could be trimmed past it.
     func store(
         _ opened: OpenedOrder, _ next: PreparedOrder?, over old: CacheHeader, in writer: StoreWriter, at commit: UInt64
     ) throws -> OpenedOrder {
@@ -127,8 +130,8 @@ extension CacheEngine {
         return OpenedOrder(order, .rebuilt(reason), in: .stored(header))
     }
 
-    /// Notes that the exact reader of a cache has not had its rebuild: one who waits for it, or one who has not had an earlier change.
-    /// Indexes have no such readers.
+    /// Notes that the exact reader of a cache hasn't received its rebuild, if that reader requested it or has unread
+    /// changes. Indexes have no such readers.
     func noteRebuild(
         _ header: CacheHeader, of cache: CacheRequest, _ reason: RebuildReason, in writer: StoreWriter
     ) throws {
@@ -138,8 +141,9 @@ extension CacheEngine {
         try CacheDirectory.setUnread(UnreadNote(header, reason), cache.name, in: writer)
     }
 
-    /// Rebuilds a cache in a writer's transaction, whose exact reader has had the state of a commit, which may be older. One whose records
-    /// are damaged is deleted, so that these do not keep others from being saved. O(n log n).
+    /// Rebuilds a cache in a writer's transaction. Its exact reader has received the state of a commit, which may be
+    /// older. The cache is deleted if records are damaged, so that these don't prevent others from being saved. O(n log
+    /// n).
     @discardableResult
     package func rebuildOrDelete(
         _ cache: CacheRequest, _ reason: RebuildReason, readUpTo commit: UInt64, in writer: StoreWriter
@@ -155,8 +159,8 @@ extension CacheEngine {
         return rebuilt
     }
 
-    /// Builds a cache anew in one transaction, when the change of an order that was opened cannot be found. Does nothing when the
-    /// cache is not that one any more. Throws `writerBusy` when it waits longer than a limit. O(n log n).
+    /// Rebuilds a cache in one transaction, because the change of an opened order can't be computed. Does nothing if
+    /// the cache was replaced meanwhile. Throws `writerBusy` after waiting for the limit. O(n log n).
     package func rebuild(_ cache: CacheRequest, of opened: OpenedOrder, limit: Duration?) throws {
         let writer = try store.beginWrite(limit: limit, changesRecords: false)
         guard let header = opened.place.header,

@@ -1,13 +1,13 @@
 package import FetchIndexRecords
 
-/// Decides whether a cache can be used, and opens its order in a state of the store: for all callers in the same way.
+/// Decides whether a cache can be used, and opens its order in a state of the store, in the same way for all callers.
 ///
 ///     assess   header, fingerprint, commit, log  ->  current | behind | unusable (reason)
 ///     find     current    the order as it is stored
 ///              behind     the changes since the cache's commit, replayed in a fork
-///              unusable   none: the order is to be built from all records
+///              unusable   no order: it must be built from all records
 ///
-/// Who wants an order says where its result goes:
+/// The functions differ in where they store the order:
 ///
 ///     open(in: snapshot)    nowhere: an unusable cache's order is computed in memory
 ///     open                  into the cache, unless another writer is busy
@@ -19,7 +19,7 @@ package import FetchIndexRecords
 package struct CacheEngine {
     package let store: Store
 
-    /// Nil: each hit is written at once.
+    /// The counts of hits that are written with a delay; if nil, each hit is written at once.
     let hits: HitCounts?
 
     package init(_ store: Store, _ hits: HitCounts? = nil) { (self.store, self.hits) = (store, hits) }
@@ -28,7 +28,7 @@ package struct CacheEngine {
 
     var statistics: OpeningStatistics { OpeningStatistics(of: store) }
 
-    /// A cache that is current but more commits behind than this takes the newest commit when it is opened, so that it does not keep
-    /// the log. The planner takes one for stale without a look at the log.
+    /// A current cache that is more commits behind than this gets the newest commit when it is opened, so that it
+    /// doesn't retain the log. The planner treats such a cache as stale without reading the log.
     static let idleCommits: UInt64 = 64
 }

@@ -1,29 +1,30 @@
 internal import FetchIndexModels
 package import FetchIndexRecords
 
-/// What is known of a cache without its request: what lists, the report and the live page print.
+/// The facts about a cache that need no request: lists, the report and the live page print them.
 package struct CacheFacts {
     package let name: String
-    /// For the request that the cache was built for.
+    /// The assessment for the request that the cache was built for.
     package let assessment: CacheAssessment
-    /// Whether every writer keeps it: an index, or a cache that is to be maintained.
+    /// Whether every writer maintains the cache: it belongs to an index, or was set to be maintained.
     package let isMaintained: Bool
-    /// Whether no other request replaces it.
+    /// Whether the cache is locked, so that no other request can replace it.
     package let isLocked: Bool
-    /// The commit since which its exact reader has not had what changed, though the cache may be fresh; nil when nothing is noted.
+    /// The commit since which its exact reader hasn't received changes, even if the cache is fresh; nil if nothing is
+    /// unread.
     package let unreadSince: UInt64?
     package let hits: Int
     package let lastHit: Double?
-    /// The number of its nodes and the bytes in them, without LMDB's own overhead; nil where they were not counted.
+    /// The number of its nodes and their bytes, without LMDB's own overhead; nil if they weren't counted.
     package let nodes: (count: Int, bytes: Int)?
 
-    /// Nil when it cannot be read.
+    /// The cache's header; nil if it can't be read.
     package var header: CacheHeader? { assessment.header }
     package var unusable: RebuildReason? { assessment.unusable }
     /// Whether the order reflects the newest records: nothing that it depends on has changed since its commit.
     package var isFresh: Bool { assessment.isCurrent }
 
-    /// How many changes the cache is behind; nil when it is unusable.
+    /// The number of changes that the cache is behind; nil if it is unusable.
     package var changesBehind: Int? {
         switch assessment {
         case .current: 0
@@ -39,7 +40,7 @@ extension CacheEngine {
         try CacheDirectory.names(in: reader).map { try facts(of: $0, countingNodes: true, in: reader) }
     }
 
-    /// What is known of a cache. O(log n), and O(nodes) where these are counted. Throws `StoreError.unknownCache`.
+    /// The facts about a cache. O(log n), or O(nodes) if they are counted. Throws `StoreError.unknownCache`.
     package func facts(of name: String, countingNodes: Bool = false, in reader: StoreReader) throws -> CacheFacts {
         let assessment: CacheAssessment
         do {
@@ -47,7 +48,7 @@ extension CacheEngine {
         } catch let error as UnusableHeader {
             assessment = .unusable(error.reason, nil)
         }
-        // Those that this process has counted and not written yet.
+        // Writes the hits that this process has counted but not written yet.
         self.hits?.write()
         let header = assessment.header
         let hits = header.map { statistics.hits(of: $0.number, name) }

@@ -2,43 +2,44 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 package import FetchIndexRecords
 
-/// An order that was opened for a reader, whose output may fail. The cache takes it when the reader is done.
+/// An order opened for a reader whose output may fail. The cache takes the order when the reader is done.
 ///
-///     begin    the order, caught up in a fork; the cache stays as it is
-///     ...      the reader prints what changed, and flushes
-///     end      the fork becomes the cache's order
+///     begin    the order, caught up in a fork; the cache isn't changed
+///     ...      the reader prints the changes, and flushes
+///     end      the fork is stored as the cache's order
 ///
-/// When the reader fails or is killed before the end, the next opening reports the same change again. A rebuild is stored at once, and a
-/// maintained cache advances with each writer: a note says then until the end what an exact reader has not had.
+/// If the reader fails or is killed before the end, the next opening reports the same change again. A rebuild is stored
+/// at once, and a maintained cache advances with each writer; then a note records until the end what an exact reader
+/// hasn't received.
 package struct CacheReading {
     package let cache: CacheRequest
     package internal(set) var opened: OpenedOrder
     package internal(set) var snapshot: Snapshot
-    /// What the cache is to take; nil when it has the order already, or cannot take it.
+    /// The order that the cache is to take; nil if the cache has it already or cannot take it.
     let next: CacheEngine.PreparedOrder?
-    /// What the reader had not had before; nil without a note.
+    /// The note of what the reader hadn't received before, if any.
     let note: UnreadNote?
     let duration: Duration
 
-    /// Whether the end has anything to store.
+    /// Whether `end` has anything to store.
     var hasToBeStored: Bool {
         guard let note else { return next != nil }
         guard next == nil, note.reason == nil, case .hit = opened.outcome else { return true }
-        // Not after each hit.
+        // A hit alone is not stored each time.
         return snapshot.commit &- note.commit > CacheEngine.idleCommits
     }
 
-    /// Whether its cache is current, but keeps the log.
+    /// Whether its cache is current, but retains the log.
     var isIdle: Bool {
         guard case .stored(let header) = opened.place, header.commit < snapshot.commit else { return false }
         return snapshot.commit - header.commit > CacheEngine.idleCommits
     }
 
-    /// Whether the reader has had all that another note says is unread.
+    /// Whether the reader has received everything that another note declares unread.
     func hasRead(_ other: UnreadNote?) -> Bool {
         guard let other else { return false }
         if other == note { return true }
-        // Meanwhile another reader has had some of the same changes, or a writer has brought the cache further.
+        // Meanwhile another reader has received some of the same changes, or a writer has advanced the cache.
         guard other.reason == nil, note?.reason == nil, let start = note?.commit ?? opened.start else { return false }
         return (start...max(start, snapshot.commit)).contains(other.commit)
     }
@@ -47,15 +48,15 @@ package struct CacheReading {
 // MARK: Begin
 
 extension CacheEngine {
-    /// What can be opened without a rebuild.
+    /// The outcome of opening a cache without a rebuild.
     package enum Attempt {
         case opened(CacheReading)
         case unusable(RebuildReason)
     }
 
-    /// Opens a cache at the newest state, or that of a snapshot, in which it may have been assessed, but leaves it as it is until `end`;
-    /// where it has to be rebuilt it is rebuilt at once. `check` gets the outcome before anything is stored, and may throw. Costs as
-    /// `open`.
+    /// Opens a cache in the newest state, or that of a snapshot, for which an assessment may be given. The cache isn't
+    /// changed until `end`, but an unusable one is rebuilt at once. `check` receives the outcome before anything is
+    /// stored, and may throw. Costs as much as `open`.
     package func begin(
         _ cache: CacheRequest, _ assessment: CacheAssessment? = nil, in snapshot: Snapshot? = nil,
         check: (OrderOutcome) throws -> Void = { _ in }
@@ -79,7 +80,8 @@ extension CacheEngine {
         return try rebuild(cache, reason, since: transaction)
     }
 
-    /// Opens a cache in the state of a snapshot, unless it has to be rebuilt. `missing` is the rebuild that an exact reader has waited for.
+    /// Opens a cache in the state of a snapshot, unless it must be rebuilt. `missing` is the reason for a rebuild that
+    /// another process has made while an exact reader waited for it.
     package func attempt(
         _ cache: CacheRequest, _ assessment: CacheAssessment? = nil, in snapshot: Snapshot,
         missing: RebuildReason? = nil
@@ -87,7 +89,7 @@ extension CacheEngine {
         let start = ContinuousClock.now
         let assessment = try assessment ?? assess(cache, in: snapshot)
         if !assessment.isCurrent {
-            // A rebuild gives the cache another number.
+            // A rebuild changes the cache's number, so pending hits are written before.
             hits?.write()
         }
         switch try find(cache, assessment, in: snapshot) {
@@ -104,7 +106,8 @@ extension CacheEngine {
         }
     }
 
-    /// An opened order with the outcome that an exact reader is told, who has not had what a note says.
+    /// An opened order with the outcome to report to an exact reader, including what it hasn't received according to a
+    /// note.
     private func told(
         _ opened: OpenedOrder, _ request: OrderRequest, _ missing: RebuildReason?, _ note: UnreadNote?,
         in snapshot: Snapshot
@@ -115,9 +118,10 @@ extension CacheEngine {
             try outcome(since: note, of: request, to: opened.order, in: snapshot), from: note.commit)
     }
 
-    /// Rebuilds a cache for a reader, unless another one has rebuilt it since a transaction in which it was unusable: then that is opened,
-    /// and an exact reader hears of the rebuild too, as each of them may fail. Without such a transaction it is rebuilt in any case. In
-    /// memory where the store is read-only, and while a writer of this process is open. `scan` may have its keys. O(n log n).
+    /// Rebuilds a cache for a reader, unless another build has rebuilt it after `transaction`, in which it was
+    /// unusable: then opens that cache and reports the rebuild to an exact reader, too, because each reader may fail.
+    /// If `transaction` is nil, always rebuilds it. Builds in memory if the store is read-only or this process has an
+    /// open writer. `scan` may contain the cache's keys. O(n log n).
     package func rebuild(
         _ cache: CacheRequest, _ reason: RebuildReason, since transaction: Int? = nil, from scan: SharedScan? = nil
     ) throws -> CacheReading {
@@ -125,7 +129,7 @@ extension CacheEngine {
         hits?.write()
         let start = ContinuousClock.now
         var cache = cache
-        // Its reader wants to know each change.
+        // An exact reader must learn of each change.
         cache.notesRebuilds = cache.needsExactChange
         var (reason, transaction) = (reason, transaction)
         while true {
@@ -145,7 +149,7 @@ extension CacheEngine {
                 case .opened(let reading):
                     noteHit(reading)
                     return reading
-                // Its header alone is usable.
+                // Only the cache's header is usable.
                 case .unusable(let found): (reason, transaction) = (found, nil)
                 }
             }
@@ -165,12 +169,12 @@ extension CacheEngine {
 
     // MARK: End
 
-    /// How long the end of an exact reading waits for another writer.
+    /// The maximum time that the end of an exact reading waits for another writer.
     private static let readingPatience = Duration.seconds(5)
 
-    /// Stores what a reader has had. Does nothing when the cache is another one by now, or the store cannot be written. An exact reading
-    /// waits for another writer, up to a limit, and throws `writerBusy` then; without one of its own, five seconds. Any other does not
-    /// wait. O(k log k) for k nodes.
+    /// Stores the order that a reader has received. Does nothing if the cache was replaced meanwhile or the store can't
+    /// be written. An exact reading waits for another writer for up to `limit`, by default five seconds, and then
+    /// throws `writerBusy`. Other readings don't wait. O(k log k) for k nodes.
     package func end(_ reading: CacheReading, limit: Duration? = nil) throws {
         guard reading.hasToBeStored, !store.isReadOnly else { return }
         guard let writer = try writer(for: reading, limit ?? Self.readingPatience) else { return abandon(reading) }
@@ -180,14 +184,14 @@ extension CacheEngine {
         record(reading, isStored: stored != nil || reading.next == nil)
     }
 
-    /// Remembers the opening of an order that its cache does not take.
+    /// Records the opening of an order that isn't stored in its cache.
     package func abandon(_ reading: CacheReading) { record(reading, isStored: false) }
 
     private func writer(for reading: CacheReading, _ limit: Duration) throws -> StoreWriter? {
         guard reading.cache.needsExactChange else { return try store.tryBeginWrite() }
         do { return try store.beginWrite(limit: limit, changesRecords: false) } catch {
             switch error {
-            // The caller writes itself.
+            // The caller itself is writing, or the store can't be written.
             case StoreError.wouldWaitForItself, StoreError.moved, StoreError.inaccessible: return nil
             case StoreError.writerBusy:
                 abandon(reading)
@@ -197,8 +201,8 @@ extension CacheEngine {
         }
     }
 
-    /// Stores a reading's order at once, unless a writer is busy. The reading is then read from its cache, unless another commit has come
-    /// in between.
+    /// Stores a reading's order at once, unless a writer is busy. The reading then uses the stored order, unless
+    /// another commit was made in between.
     func storeUnlessBusy(_ reading: inout CacheReading) throws {
         guard reading.next != nil, let writer = try store.tryBeginWrite() else { return }
         let isSameState = writer.commit == reading.snapshot.commit
@@ -212,11 +216,11 @@ extension CacheEngine {
         reading.opened = stored.reopened(in: reading.snapshot)
     }
 
-    /// Stores what a reader has had in a writer's transaction: the order of the reading's state, which may be older than the writer's.
-    /// Nil when the cache is another one by now, or further.
+    /// Stores what a reader has received, in a writer's transaction: the order of the reading's state, which may be
+    /// older than the writer's. Returns nil if the cache was replaced or has advanced meanwhile.
     func store(_ reading: CacheReading, in writer: StoreWriter) throws -> OpenedOrder? {
         let name = reading.cache.name
-        // Before the cache changes: where the list is damaged, its header stands for the note.
+        // Read before the cache changes: if the list is damaged, the note is made from the cache's header.
         let hasRead =
             try reading.cache.needsExactChange && reading.hasRead(CacheDirectory.unread(of: name, in: writer))
         let stored = try storeOrder(of: reading, in: writer)
@@ -232,8 +236,8 @@ extension CacheEngine {
         return try store(reading.opened, reading.next, over: header, in: writer, at: reading.snapshot.commit)
     }
 
-    /// As `end`, in the transaction of a writer; a cache that is found damaged then is deleted: it must not keep records from being
-    /// saved.
+    /// Like `end`, in the transaction of a writer. A cache that turns out to be damaged is deleted, so that it doesn't
+    /// prevent records from being saved.
     package func storeOrDelete(_ reading: CacheReading, in writer: StoreWriter) throws {
         do {
             let stored = try store(reading, in: writer)

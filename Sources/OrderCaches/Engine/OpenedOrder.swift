@@ -2,32 +2,32 @@ internal import FetchIndexModels
 package import FetchIndexCountedTree
 package import FetchIndexRecords
 
-/// How an order came to be.
+/// How an order was obtained.
 package enum OrderOutcome: Equatable, Sendable {
     /// The cache was current.
     case hit
-    /// The cache was behind; the change is what happened since its commit.
+    /// The cache was behind; the change is the one since its commit.
     case caughtUp(OrderChange)
-    /// The cache was behind; the change is not known yet.
+    /// The cache was behind; the change isn't computed yet.
     case pending
     case rebuilt(RebuildReason)
     /// The order has no cache: it was computed in memory.
     case computed
 
-    /// Of a cache that was caught up: it may be that nothing changed.
+    /// The outcome of catching up a cache: a hit if nothing changed in its order.
     init(of change: OrderChange) { self = change.isEmpty ? .hit : .caughtUp(change) }
 }
 
-/// The order of one state of the store: what opening it did, and where it lives.
+/// The order in one state of the store: how it was obtained, and where it is stored.
 package struct OpenedOrder {
     package enum Place {
-        /// In its cache.
+        /// The order is in its cache.
         case stored(CacheHeader)
-        /// In a fork over its cache, which is behind.
+        /// The order is in a fork over its cache, which is behind.
         case fork(CacheHeader)
         case memory(MemoryNodeStore)
 
-        /// Of the cache; nil without one.
+        /// The header of the cache; nil without a cache.
         package var header: CacheHeader? {
             switch self {
             case .stored(let header), .fork(let header): header
@@ -39,9 +39,9 @@ package struct OpenedOrder {
     package private(set) var order: SectionedOrder
     package private(set) var outcome: OrderOutcome
     package private(set) var place: Place
-    /// The commit that the cache had before; nil for an order that was built without one.
+    /// The cache's previous commit; nil if the order was built without one.
     package let start: UInt64?
-    /// How many rows there are, also when the order has only the first of them.
+    /// The number of all rows, even if the order has only the first of them.
     package let memberCount: Int
 
     init(
@@ -55,15 +55,15 @@ package struct OpenedOrder {
         self.start = start
     }
 
-    /// Whether a reader of the same state finds it in its cache.
+    /// Whether the order is in its cache, where other readers of the same state find it.
     package var isStored: Bool { if case .stored = place { true } else { false } }
 
-    /// Takes the change that is pending; any other order stays as it is.
+    /// Sets a pending change; does nothing if the change isn't pending.
     package mutating func take(_ change: OrderChange) {
         if case .pending = outcome { outcome = OrderOutcome(of: change) }
     }
 
-    /// The change since the cache's commit `start`; nil when the order was built, or its change is not known yet.
+    /// The change since the cache's commit `start`; nil if the order was built, or its change isn't known yet.
     var change: OrderChange? {
         switch outcome {
         case .hit: OrderChange()
@@ -72,7 +72,7 @@ package struct OpenedOrder {
         }
     }
 
-    /// The same order, which its cache has by now.
+    /// This order, read from its cache after it was stored there.
     func stored(_ header: CacheHeader, in reader: StoreReader) -> OpenedOrder {
         var stored = self
         stored.place = .stored(header)
@@ -80,7 +80,7 @@ package struct OpenedOrder {
         return stored
     }
 
-    /// The same stored order, read through a snapshot of the state that it was stored in.
+    /// This stored order, read through a snapshot of the state in which it was stored.
     package func reopened(in snapshot: Snapshot) -> OpenedOrder {
         guard case .stored(let header) = place else { return self }
         return stored(header, in: snapshot)
@@ -93,7 +93,7 @@ package struct OpenedOrder {
     }
 }
 
-/// An order that is wanted: how to build it, and its fingerprint.
+/// A requested order: how to build it, and its fingerprint.
 package struct OrderRequest {
     package var builder: OrderBuilder
     package let identity: CacheIdentity
@@ -104,20 +104,20 @@ package struct OrderRequest {
     }
 }
 
-/// An order that is wanted under a cache's name.
+/// An order requested under a cache's name.
 package struct CacheRequest {
     package let name: String
     package let order: OrderRequest
-    /// Whether the exact change is wanted at any cost, as long as the log reaches back. Else an order with too many changes
-    /// is rebuilt.
+    /// Whether the exact change is required at any cost, as long as the log reaches back. Otherwise an order with too
+    /// many changes is rebuilt.
     package var needsExactChange: Bool
-    /// Who opens the cache, for its statistics.
+    /// The author of the opening, for the cache's statistics.
     package let author: String
     /// Whether a rebuild is noted as unread.
     var notesRebuilds = false
-    /// Whether a cache of another request that has the name is replaced.
+    /// Whether a cache of another request with the same name is replaced.
     package var replacesOthers = true
-    /// How long a build waits for another writer; nil: without limit.
+    /// The maximum time that a build waits for another writer; nil means no limit.
     package var writeTimeout: Duration?
 
     package init(name: String, order: OrderRequest, needsExactChange: Bool = false, author: String = "") {
