@@ -2,24 +2,24 @@ package import FetchIndexModels
 internal import FetchIndexCountedTree
 package import FetchIndexRecords
 
-/// An order that is followed from state to state: the order of a commit, and over it a fork with unsaved edits.
+/// An order followed from state to state: the order of a commit, and over it a fork with unsaved edits.
 ///
 ///     saved   --edit-->      edited          the edits are in a fork
-///     edited  --rollBack-->  saved           all of them are taken back
-///     saved, edited --advance--> either      to a newer commit, with what is unsaved over it
+///     edited  --rollBack-->  saved           all edits are undone
+///     saved, edited --advance--> either      to a newer commit, with the remaining edits over it
 ///
-/// Each step gives exactly what it changed in the window. A step that throws leaves the order as it was.
+/// Each step returns exactly what it changed in the window. A step that throws leaves the order unchanged.
 package final class LiveOrder {
     package let request: OrderRequest
-    /// Paths to values that shape nothing, and whose changes are reported nevertheless.
+    /// Paths to values that don't affect the order, but whose changes are reported.
     package let observed: [RelatedPath]
     private let offset: Int
     private let limit: Int?
-    /// The order of the records that are saved.
+    /// The order of the saved records.
     package private(set) var saved: OpenedOrder
-    /// With the unsaved edits, over the saved order; nil without any.
+    /// The order with the unsaved edits, over the saved order; nil without any.
     private var fork: ForkedOrder?
-    /// What the reader sees of the order.
+    /// The part of the order that the reader sees.
     package private(set) var window: OrderWindow
 
     /// Follows an order from a commit on.
@@ -35,20 +35,20 @@ package final class LiveOrder {
         window = try OrderWindow(order.order, offset: offset, limit: limit)
     }
 
-    /// With the unsaved edits.
+    /// The order with the unsaved edits.
     private var current: SectionedOrder { fork?.order ?? saved.order }
 
-    /// The cache that the order is in, or in a fork over; nil when it is in memory.
+    /// The cache that contains the order, or that its fork is based on; nil if the order is in memory.
     package var cache: CacheRequest? { saved.place.header.map { CacheRequest(name: $0.name, order: request) } }
 
-    /// The entities whose changes may change what is followed, in ascending order.
+    /// The entities whose changes may change the order or observed values, in ascending order.
     package var dependencies: [Int] {
         observed.isEmpty
             ? request.builder.dependencies
             : Set(request.builder.dependencies).union(observed.flatMap(\.reads.keys)).sorted()
     }
 
-    /// Whether the order is read as its cache has it.
+    /// Whether the order is read from its cache.
     package var isStored: Bool { saved.isStored }
 
     private func window(on order: SectionedOrder) throws -> OrderWindow {
@@ -59,7 +59,7 @@ package final class LiveOrder {
         try request.builder.edits(changes, states, observing: observed)
     }
 
-    /// A fork with edits over an order; nil without edits.
+    /// A fork with a step's unsaved edits over an order; nil without any.
     private func makeFork(over order: SectionedOrder, with step: Step) throws -> ForkedOrder? {
         if step.unsaved.isEmpty { return nil }
         var fork = ForkedOrder(over: order)
@@ -69,7 +69,7 @@ package final class LiveOrder {
 
     // MARK: Unsaved edits
 
-    /// Adds unsaved edits; their old records are those that the order has now. O(k log n).
+    /// Adds unsaved edits; their old records are the ones that the order reflects now. O(k log n).
     package func edit(_ edits: [RecordChange], _ states: StateChange?) throws -> OrderChange {
         let rows = try orderEdits(edits, states)
         if rows.isEmpty { return OrderChange() }
@@ -77,14 +77,14 @@ package final class LiveOrder {
         var next = ForkedOrder(over: current)
         let places = try next.update(rows)
         let change = try self.change(from: current, to: try window(on: next.order), edits, rows, places)
-        // All reads are done: the rest works in memory and does not throw.
+        // All reads are done. The rest works in memory and doesn't throw.
         if let fork { next = next.publish(to: fork) }
         fork = next
         window = try window(on: next.order)
         return change
     }
 
-    /// Takes all unsaved edits back; the changes lead from them to the saved records. O(k log n).
+    /// Undoes all unsaved edits; the changes lead from them to the saved records. O(k log n).
     package func rollBack(_ changes: [RecordChange], _ states: StateChange?) throws -> OrderChange {
         let savedWindow = try window(on: saved.order)
         let change = try edit(changes, states)
@@ -96,13 +96,13 @@ package final class LiveOrder {
 
     /// The changes that lead from one commit's state to another's, and those that a reader with unsaved edits sees.
     package struct Step {
-        /// From the old commit's records to the new one's.
+        /// The changes from the old commit's records to the new one's.
         package let committed: [RecordChange]
-        /// From the new commit's records to what is still unsaved over them.
+        /// The changes from the new commit's records to the edits that are still unsaved over them.
         package let unsaved: [RecordChange]
-        /// From what the reader saw to what it sees now.
+        /// The changes from the records that the reader saw to those that it sees now.
         package let net: [RecordChange]
-        /// For orders whose placements read other records.
+        /// The states of the step, for orders whose placements read other records.
         package var states: States?
 
         package struct States {
@@ -110,7 +110,7 @@ package final class LiveOrder {
             let unsaved: StateChange
             let net: StateChange
 
-            /// The saved states, and those with what was and is unsaved over them.
+            /// Takes the saved states, and the states with the unsaved edits over them.
             package init(
                 old: any RecordState, seenOld: any RecordState, new: any RecordState, seenNew: any RecordState
             ) {
@@ -127,7 +127,7 @@ package final class LiveOrder {
         }
     }
 
-    /// Advances an order with a `cache` to a new commit, at which it was opened. O(k log n) for k changes.
+    /// Advances an order with a `cache` to a new commit, for which it was opened. O(k log n) for k changes.
     package func advance(_ step: Step, to next: OpenedOrder) throws -> OrderChange {
         let nextFork = try makeFork(over: next.order, with: step)
         let nextWindow = try window(on: nextFork?.order ?? next.order)
@@ -160,7 +160,7 @@ package final class LiveOrder {
             ? try self.change(from: current, to: nextWindow, step.committed, rows, places)
             : try self.change(
                 from: current, to: nextWindow, step.net, orderEdits(step.net, step.states?.net), nil)
-        // All reads are done: the rest works in memory and does not throw.
+        // All reads are done. The rest works in memory and doesn't throw.
         let published = OpenedOrder(try next.publish(to: nodes), .computed, in: .memory(nodes))
         let rebased = nextFork?.rebased(over: nodes)
         window = try window(on: rebased?.order ?? published.order)
@@ -168,15 +168,15 @@ package final class LiveOrder {
         return change
     }
 
-    /// The change to another order, which takes the place of this one. O(rows of both).
+    /// The change to another order, which replaces this one. O(n log n) for n rows of both.
     package func change(
         to other: LiveOrder, updated: Set<RecordKey> = [], renumbered: [RecordKey: RecordKey] = [:]
     ) throws -> OrderChange {
         try OrderDiff.change(from: window, to: other.window, updated: updated, renumbered: renumbered)
     }
 
-    /// Whether an object with a record is among the order's rows, also outside of its window; true also for others where that depends on
-    /// more than the record. False without a record.
+    /// Whether an object with a record is among the order's rows, also outside of its window. May also be true for
+    /// other objects if the order reads records besides their own. False without a record.
     package func isMember(_ object: RecordKey, _ record: [UInt8]?) throws -> Bool {
         guard let record, let placer = try request.builder.placer(of: object.entity) else { return false }
         if request.builder.readsRelated { return true }

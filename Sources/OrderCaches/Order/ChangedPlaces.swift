@@ -1,26 +1,26 @@
 internal import FetchIndexPlatform
 internal import FetchIndexCountedTree
 
-/// Where changed rows and their sections stood and stand. Sections go by numbers here, so that a thousand changes do not
-/// look up a thousand values.
+/// The old and new positions of changed rows and of their sections. Sections are numbered here, so that a thousand
+/// changes don't look up a thousand values.
 struct ChangedPlaces {
-    /// A row that a change takes, gives or keeps.
+    /// A row that a change removes, inserts or keeps.
     struct Row {
         /// The number of its section.
         let section: Int
-        /// In the rows tree; nil where there is no such row.
+        /// The rank in the rows tree; nil if the row isn't in it.
         var rank: Int?
     }
 
-    /// The values of the sections that rows of changes stood or stand in.
+    /// The old and new section values of the changed rows.
     let sections: [[UInt8]]
-    /// By section number; nil where a section has no rows.
+    /// The places by section number; nil if a section has no rows.
     var oldSections: [SectionPlace?]
     var newSections: [SectionPlace?]
-    /// In the order of the changes; nil where a change has no such row.
+    /// The rows in the order of the changes; nil if a change has no old or new row.
     var oldRows: [Row?]
     var newRows: [Row?]
-    /// The keys of the changes, while the ranks of rows that keep theirs are to be found yet.
+    /// The keys of the changes, while the ranks of rows that keep their keys are postponed.
     var postponed: ChangedKeys?
 
     init(sections: [[UInt8]], oldRows: [Row?], newRows: [Row?]) {
@@ -31,7 +31,7 @@ struct ChangedPlaces {
         newSections = oldSections
     }
 
-    /// Of changes whose keys are in order.
+    /// The places of changes with sorted keys; their ranks are not set yet.
     init(_ keys: ChangedKeys, count: Int) {
         self.init(
             sections: keys.sections, oldRows: Array(count, copiesOf: nil), newRows: Array(count, copiesOf: nil))
@@ -42,7 +42,7 @@ struct ChangedPlaces {
     }
 }
 
-/// The keys of changed rows in ascending order, and so the sections they stand in, which are numbered in that order.
+/// The keys of changed rows in ascending order, and their sections, which are numbered in that order.
 struct ChangedKeys {
     struct Key {
         let key: RowKey
@@ -50,20 +50,20 @@ struct ChangedKeys {
         let rowChange: Int
         let section: Int
         let change: TreeEdit.Change
-        /// Of a row that keeps its key.
+        /// The old summary of a row that keeps its key; empty for other rows.
         let oldSummary: [UInt8]
     }
 
     private(set) var ascending: [Key] = []
     private(set) var sections: [[UInt8]] = []
-    /// How many of the sections, the first ones, have changed rows. The others have changed headings, or values, alone.
+    /// The number of sections that have changed rows; they come first. The others have only changed headings or values.
     private(set) var sectionsOfRows = 0
 
     init(_ edits: OrderEdits) {
         self.init(edits.rows)
         sectionsOfRows = sections.count
         if edits.headings.isEmpty && edits.temporaryValues.isEmpty { return }
-        // In a deterministic order, so that equal states give equal nodes.
+        // A deterministic order, so that equal states give equal nodes.
         sections += Set(edits.headings.keys).union(edits.temporaryValues.keys).subtracting(sections)
             .sorted { $0.span.bytes.compare($1.span.bytes) < 0 }
     }
@@ -82,7 +82,7 @@ struct ChangedKeys {
         ascending.reserveCapacity(keys.count)
         for index in Self.order(of: keys.map(\.key)) {
             let (key, rowChange, change) = keys[index]
-            // Rows of a section are neighbours, as in the tree.
+            // Rows of a section are adjacent, as in the tree.
             if ascending.isEmpty || !key.isInSection(of: ascending[ascending.count - 1].key) {
                 sections.append(key.section)
             }
@@ -94,7 +94,7 @@ struct ChangedKeys {
         }
     }
 
-    /// The indexes of keys in ascending order of the keys, which are compared where they lie together.
+    /// The indexes of keys in ascending order of the keys, which are copied into one buffer to be compared.
     private static func order(of keys: [RowKey]) -> [Int] {
         if keys.count < 2 { return Array(keys.indices) }
         var arena: [UInt8] = []
@@ -116,7 +116,7 @@ struct ChangedKeys {
     }
 }
 
-// In place of `==`, which is looked up at run time since it is another module's (seen in a profile).
+// Replaces `==`, which is looked up at run time because it belongs to another module (a profile showed it).
 extension TreeEdit.Change {
     var isInsert: Bool { if case .insert = self { true } else { false } }
     var isRemove: Bool { if case .remove = self { true } else { false } }

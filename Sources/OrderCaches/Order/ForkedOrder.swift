@@ -1,7 +1,8 @@
 package import FetchIndexCountedTree
 internal import FetchIndexPlatform
 
-/// An order whose changed nodes are in memory, over an order that stays as it is. Dropping it drops its changes.
+/// An order whose changed nodes are in memory, over a base order that isn't changed. Dropping the fork drops its
+/// changes.
 package struct ForkedOrder {
     package private(set) var order: SectionedOrder
     private let fork: ForkNodeStore
@@ -15,7 +16,7 @@ package struct ForkedOrder {
         self.order = order.reopened(in: fork)
     }
 
-    /// As `SectionedOrder.update`. After an error, drop the fork.
+    /// Like `SectionedOrder.update`. After an error, drop the fork.
     @discardableResult
     mutating func update(
         _ edits: OrderEdits, postponingRanks: Bool = false, with crew: Crew? = nil
@@ -23,19 +24,19 @@ package struct ForkedOrder {
         try order.update(edits, postponingRanks: postponingRanks, with: crew)
     }
 
-    /// Writes the changed nodes into the base's store, or one that continues it, and returns the order there.
-    /// O(k log k) for k nodes. Throws only what the store's writes throw.
+    /// Writes the changed nodes into the base's store, or one that continues it, and returns the order there. O(k log
+    /// k) for k nodes. Throws only the errors of the store's writes.
     package func publish(to nodes: any NodeStore) throws -> SectionedOrder {
         try fork.publish(to: nodes)
         return order.reopened(in: nodes)
     }
 
-    /// Writes the changed nodes into the fork that this one is made over, and returns that one.
+    /// Writes the changed nodes into the fork that this one is based on, and returns that fork with this one's order.
     func publish(to base: ForkedOrder) -> ForkedOrder {
         fork.publish(to: base.fork)
         return ForkedOrder(order, in: base.fork)
     }
 
-    /// The same changes over the base's nodes in another store.
+    /// This fork, based on the base's nodes in another store.
     func rebased(over nodes: any NodeStore) -> ForkedOrder { ForkedOrder(order, in: fork.rebased(over: nodes)) }
 }

@@ -2,26 +2,26 @@ internal import FetchIndexPlatform
 internal import FetchIndexCountedTree
 package import FetchIndexValues
 
-/// What shapes the sections of an order besides its placements.
+/// The properties of an order, besides its placements, that determine its sections.
 package struct OrderShape: Sendable {
     /// The order of sections.
     package enum SectionOrder: Hashable, Sendable {
-        /// By each section's first row, under the sort keys.
+        /// Ordered by each section's first row, under the sort keys.
         case byFirstRow
-        /// By name.
+        /// Ordered by name.
         case byName(descending: Bool = false, TextOrder = .binary)
-        /// By the number of rows; equal numbers by the section's value, or of sections that are of objects by their names.
+        /// Ordered by the number of rows; equal numbers by the section's value, or by name if sections are objects.
         case byCount(descending: Bool = true)
     }
 
-    /// Without sections there is always one, unnamed.
+    /// Whether the order has sections; if not, it always has one unnamed section.
     package let hasSections: Bool
     package let sectionOrder: SectionOrder
-    /// Of which attributes the trees keep sums.
+    /// The attributes that the trees aggregate.
     package let aggregates: AggregateColumns
-    /// Whether sections are of objects, and have headings.
+    /// Whether sections are objects, and so have headings.
     let hasHeadings: Bool
-    /// Whether names are numbers, and so ordered by value: 9 before 10.
+    /// Whether names are numbers, and so are ordered by value: 9 before 10.
     private let namesAreNumbers: Bool
     let summarizer: (any Summarizer)?
     private let collator: TextCollator?
@@ -43,8 +43,8 @@ package struct OrderShape: Sendable {
         }
     }
 
-    /// The version of the order of names: that of their collator, if any, or that of numbers. An earlier version of FetchIndex ordered
-    /// numbers as texts.
+    /// The version of the order of names: that of their collator, if any, or of the order of numbers. Earlier versions
+    /// of FetchIndex ordered numbers as texts.
     package var collationVersion: String? {
         if case .byName = sectionOrder, namesAreNumbers { return "numbers by value" }
         return collator?.version
@@ -60,9 +60,9 @@ package struct OrderShape: Sendable {
     ///
     ///     section order key | heading | its length 4 BE | section value | its length 4 BE
     ///
-    /// The order key is the first row's sort key and object number, the name's OrderKey, or the count: none begins
-    /// another's. Sections without headings have none of it, nor its length. The sort keys that a heading has stand before those of
-    /// the first row.
+    /// The order key is the first row's sort key and object number, the name's OrderKey, or the count: no order key is
+    /// a prefix of another. The heading and its length are omitted in orders without headings. Sort keys in the heading
+    /// precede those of the first row.
     func sectionKey(
         value: [UInt8], _ heading: [UInt8]?, firstRow remainder: [UInt8], count: Int
     ) -> [UInt8] {
@@ -87,9 +87,9 @@ package struct OrderShape: Sendable {
         return key
     }
 
-    /// Whether sections stand in the order of their rows, given one section's key and value: when the key begins with the value, which
-    /// is a text or a number then, and its bytes order both. Other sections' values are of its type, or null, which stands first in both
-    /// orders.
+    /// Whether sections have the same order as their rows, given one section's key and value. That is so if the key
+    /// begins with the value, which then is a text or a number, and whose bytes determine both orders. The values of
+    /// other sections have the same type, or are null, which comes first in both orders.
     func hasSectionsInOrderOfRows(_ key: [UInt8], value: [UInt8]) -> Bool {
         guard case .byName(descending: false, _) = sectionOrder, collator == nil, !hasHeadings else { return false }
         return key.starts(with: value)
@@ -108,32 +108,32 @@ package struct OrderShape: Sendable {
         }
     }
 
-    /// How many bytes of a heading are its name.
+    /// The length of the name at the beginning of a heading, in bytes.
     static func nameLength(in heading: [UInt8]) -> Int {
         min(OrderKey.lengthOfFirst(in: heading.span.bytes) ?? heading.count, heading.count)
     }
 
-    /// A section's name: its value, or its heading's name, as plain text.
+    /// A section's name as plain text, decoded from its value or heading.
     static func name(of value: RawSpan) -> String { OrderKey.first(in: value)?.value.description ?? "" }
 
-    /// Whether a section's value is null. Without sections there is no value, which is not null.
+    /// Whether a section's value is null. In an order without sections the value is empty, which isn't null.
     static func isNull(_ value: RawSpan) -> Bool {
         value.byteCount == 1 && OrderKey.isNull(value)
     }
 
-    /// The section value that a key of the sections tree ends with.
+    /// The section value at the end of a key of the sections tree; nil if the key is malformed.
     static func sectionValue(in key: RawSpan) -> [UInt8]? {
         lastPart(of: key).map { [UInt8](copying: key.extracting($0)) }
     }
 
-    /// Where the value and the heading stand that a key of the sections tree ends with; nil when it is too short.
+    /// The ranges of the value and the heading at the end of a key of the sections tree; nil if the key is too short.
     func valueAndHeading(in key: RawSpan) -> (value: Range<Int>, heading: Range<Int>?)? {
         guard let value = Self.lastPart(of: key) else { return nil }
         if !hasHeadings { return (value, nil) }
         return Self.lastPart(of: key.extracting(first: value.lowerBound)).map { (value, $0) }
     }
 
-    /// The bytes before the length that a key ends with.
+    /// The range of the last part of a key, whose length the key ends with.
     private static func lastPart(of key: RawSpan) -> Range<Int>? {
         guard key.byteCount >= 4 else { return nil }
         let end = key.byteCount - 4

@@ -1,20 +1,20 @@
 package import FetchIndexModels
 package import FetchIndexRecords
 
-/// The rows of an order from one up to another over all its sections, as a limit and an offset leave them, with the
-/// sections that they stand in.
+/// A range of an order's rows over all its sections, as determined by an offset and a limit, with the sections of these
+/// rows.
 ///
-/// Paths here count the window's own sections and rows. No row is loaded: the window is two numbers on its order.
+/// Paths here count the window's own sections and rows. No row is loaded: the window is a range on its order.
 package struct OrderWindow {
     package let order: SectionedOrder
-    /// The window's rows, as the order counts them.
+    /// The window's rows, by their positions in the order.
     private let rows: Range<Int>
     private let firstSection: Int
     package let sectionCount: Int
-    /// Rows of the first section that stand before the window.
+    /// The number of rows of the first section that precede the window.
     private let skipped: Int
 
-    /// O(log n); O(1) without offset and limit.
+    /// Makes a window. O(log n); O(1) without offset and limit.
     package init(_ order: SectionedOrder, offset: Int = 0, limit: Int? = nil) throws {
         let start = min(max(offset, 0), order.rowCount)
         let end = limit.map { start + min(max($0, 0), order.rowCount - start) } ?? order.rowCount
@@ -38,7 +38,8 @@ package struct OrderWindow {
 
     package var rowCount: Int { rows.count }
 
-    /// O(log n). Throws unless 0 <= index < sectionCount: callers check the count before, and damage may change it.
+    /// The section at an index. O(log n). Throws unless 0 <= index < sectionCount: callers check the count before, but
+    /// damage may change it.
     package func section(at index: Int) throws -> OrderSection {
         guard index >= 0, index < sectionCount else { throw SectionedOrder.corrupted("there is no section \(index)") }
         if rows.isEmpty { return try emptySection() }
@@ -60,8 +61,8 @@ package struct OrderWindow {
             valueLength: section.valueLength, heading: section.heading)
     }
 
-    /// The summary of some of the window's rows over its sections; empty in an order without aggregates. O(log n). Throws
-    /// unless there are such rows, as above.
+    /// The summary of a range of the window's rows over its sections; empty in an order without aggregates. O(log n).
+    /// Throws if the range exceeds the rows, as `section(at:)`.
     package func summary(ofRows range: Range<Int>) throws -> [UInt8] {
         guard range.lowerBound >= 0, range.upperBound <= rows.count else {
             throw SectionedOrder.corrupted("there are no rows \(range.lowerBound) to \(range.upperBound)")
@@ -69,7 +70,7 @@ package struct OrderWindow {
         return try order.summary(ofRows: rows.lowerBound + range.lowerBound..<rows.lowerBound + range.upperBound)
     }
 
-    /// Some sections from an index on, the first one last. O(log n + sections).
+    /// At most `most` sections from an index on, in reverse order. O(log n + sections).
     package func reversedSections(from index: Int, _ most: Int) throws -> [OrderSection] {
         var sections: [OrderSection] = []
         sections.reserveCapacity(min(most, max(0, sectionCount - index)))
@@ -81,7 +82,7 @@ package struct OrderWindow {
         return sections
     }
 
-    /// Hands out the sections from an index on, in order, until the body returns false. O(log n + sections).
+    /// Passes the sections from an index on to the body, in order, until it returns false. O(log n + sections).
     package func walkSections(from index: Int = 0, _ body: (consuming OrderSection) throws -> Bool) throws {
         var left = sectionCount - index
         guard left > 0 else { return }
@@ -95,14 +96,14 @@ package struct OrderWindow {
         }
     }
 
-    /// The row that stands n-th. O(log n). Throws unless 0 <= row < rowCount, as above.
+    /// The row at a position over all sections. O(log n). Throws unless 0 <= row < rowCount, as `section(at:)`.
     package func row(at row: Int) throws -> (object: RecordKey, path: RowPath) {
         guard row >= 0, row < rows.count else { throw SectionedOrder.corrupted("there is no row \(row)") }
         let (object, path) = try order.row(at: rows.lowerBound + row)
         return (object, inWindow(path))
     }
 
-    /// The object of a row; nil when there is no such row. O(log n).
+    /// The object of a row; nil if the row doesn't exist. O(log n).
     package func object(at path: RowPath) throws -> RecordKey? {
         guard path.section >= 0, path.section < sectionCount else { return nil }
         let section = try section(at: path.section)
@@ -110,7 +111,7 @@ package struct OrderWindow {
         return try row(at: section.rowsBefore + path.row).object
     }
 
-    /// Hands out the rows from the n-th on until the body returns false.
+    /// Passes the rows from a position on to the body, until it returns false.
     package func walkRows(from row: Int = 0, _ body: (RecordKey, RowPath) throws -> Bool) throws {
         var left = rows.count - row
         guard left > 0 else { return }
@@ -120,7 +121,7 @@ package struct OrderWindow {
         }
     }
 
-    /// The place of an object by its record; nil when it is not in the window. O(log n).
+    /// The position of an object by its record; nil if it isn't in the window. O(log n).
     package func position(
         of object: RecordKey, _ record: [UInt8], _ placer: any RowPlacer, in state: any RecordState
     ) throws -> RowPath? {

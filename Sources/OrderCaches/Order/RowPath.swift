@@ -12,6 +12,6 @@ public struct RowPath: Hashable, Comparable, Sendable, CustomStringConvertible {
         (left.section, left.row) < (right.section, right.row)
     }
 
-    /// section:row
+    /// The path as section:row.
     public var description: String { "\(section):\(row)" }
 }

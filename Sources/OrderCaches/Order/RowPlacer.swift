@@ -2,34 +2,35 @@ internal import FetchIndexPlatform
 package import FetchIndexModels
 package import FetchIndexRecords
 
-/// Places the objects of an entity in an order. A pure function of the record, and of those that key paths lead to: no clock, no current
-/// locale. `FetchIndex` places by a compiled definition, which this room must not see; tests place by rules of their own.
+/// Places the objects of an entity in an order. It is a pure function of the record and of the records that key paths
+/// lead to: no clock, no current locale. `FetchIndex` places by a compiled definition, which this module must not see;
+/// tests place by their own rules.
 package protocol RowPlacer: AnyObject {
-    /// Writes an object's key into `placement`. False when the object is not a member. Records that key paths lead to are read in
-    /// the state; without one, there are no such paths.
+    /// Writes an object's key into `placement`. Returns false if the object isn't a member. Records that key paths lead
+    /// to are read in the state; without a state, the order must not have such paths.
     func place(
         _ object: RecordKey, _ record: RawSpan, in state: (any RecordState)?, _ placement: inout RowPlacement
     ) throws -> Bool
-    /// Another one that does the same, for another thread.
+    /// A copy of the placer, for another thread.
     func copy() throws -> any RowPlacer
 
     // Without key paths, many records are placed in three steps.
 
-    /// Keeps, of the selected records of a block, at least those whose key is not greater than a bound, whether they are members
-    /// or not: before `keepMembers` or after it. An empty bound keeps all.
+    /// Keeps, of the selected records of a block, at least those whose key isn't greater than a bound, whether they are
+    /// members or not. Called before `keepMembers` or after it. An empty bound keeps all.
     func keepRecords(of block: inout RecordBlock, within bound: [UInt8]) throws
-    /// Keeps, of the selected records of a block, those of members.
+    /// Keeps only members among the selected records of a block.
     func keepMembers(of block: inout RecordBlock) throws
-    /// As `place`, for the record of a member.
+    /// Like `place`, for the record of a member.
     func placeMember(_ record: RawSpan, _ placement: inout RowPlacement) throws
 
-    // What a scan may leave out.
+    // What a scan may skip:
 
-    /// Tests of one text each that all members pass.
+    /// Tests that all members pass, each of one text.
     var columnTests: [ColumnTest] { get }
-    /// Whether `mayHaveRecords` is ever false.
+    /// Whether `mayHaveRecords` can return false.
     var hasBounds: Bool { get }
-    /// Whether a record whose values lie within bounds may have a key that is not greater than one.
+    /// Whether a record whose values are within bounds may have a key that isn't greater than `bound`.
     func mayHaveRecords(within bound: [UInt8], _ values: RecordBounds) -> Bool
 }
 
@@ -43,20 +44,20 @@ extension RowPlacer {
 ///
 ///     section value as ascending OrderKey (none without sections) | sort key | object number 6 BE
 ///
-/// In an order of several entities, the number of the object's entity, 2 BE, stands before that of the object.
+/// In an order of several entities, the number of the object's entity, 2 BE, precedes the object number.
 ///
-/// The rows of a section share its value's bytes, which no other section's bytes begin with, so they are contiguous;
-/// within it they stand by sort key; and the object number makes the order total.
+/// The rows of a section begin with its value's bytes, which are not a prefix of another section's, so they are
+/// contiguous. Within the section they are ordered by sort key, and the object number makes the order total.
 package struct RowPlacement {
     /// Whether keys name the entities of their objects.
     let namesEntity: Bool
     /// The section's value and the sort key; the placer appends to it.
     package var key: [UInt8] = []
-    /// How many bytes of the key are the section's value. The placer sets it.
+    /// The length of the section's value in the key, in bytes. The placer sets it.
     package var sectionLength = 0
     /// The values of the aggregates' columns. The placer appends to it.
     package var summary: [UInt8] = []
-    /// Keys greater than this are dropped. When it is empty, none are. A placer may leave a key unfinished once it is greater.
+    /// The key beyond which rows are dropped; empty keeps all. A placer may leave a key unfinished once it is greater.
     var bound: [UInt8] = []
     private(set) var isBeyondBound = false
     /// The value of a column as `OrderKey`.
@@ -71,7 +72,8 @@ package struct RowPlacement {
         isBeyondBound = false
     }
 
-    /// Finds out, after each value of the sort key, whether the key is greater than the bound whatever is appended to it.
+    /// Tests whether the key is greater than the bound, whatever is appended to it. The placer calls it after each
+    /// value of the sort key.
     package mutating func checkBound() -> Bool {
         if bound.isEmpty { return false }
         isBeyondBound = isKeyBeyondBound
@@ -89,20 +91,20 @@ package struct RowPlacement {
     ) rethrows {
         value.removeAll(keepingCapacity: true)
         try appendKey(&value)
-        // Out of the struct, so that both can be accessed at once.
+        // Moved out of the struct, so that both can be accessed at once.
         var summary: [UInt8] = []
         swap(&summary, &self.summary)
         SummaryColumn.append(value.span.bytes, form, to: &summary)
         swap(&summary, &self.summary)
     }
 
-    /// Closes the key and makes it an entry of a sorter.
+    /// Finishes the key and makes it an entry of a sorter.
     mutating func finishEntry(_ object: RecordKey, in shape: OrderShape) {
         finish(object)
         if !shape.aggregates.isEmpty { SortedEntry.append(summary: summary, to: &key) }
     }
 
-    /// Closes the key with the object's number.
+    /// Finishes the key with the object's number.
     mutating func finish(_ object: RecordKey) {
         withUnsafeBytes(of: object.rawValue.bigEndian) { bytes in
             key.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[(namesEntity ? 0 : 2)...]))
@@ -113,9 +115,9 @@ package struct RowPlacement {
 /// A finished row key.
 struct RowKey: Hashable, Comparable, Sendable {
     let bytes: [UInt8]
-    /// How many of the bytes, the first ones, are the section's value.
+    /// The length of the section's value at the beginning of the key, in bytes.
     let sectionLength: Int
-    /// Of the row's values, which do not make the key; empty in an order without aggregates.
+    /// The summary of the row's values, which isn't part of the key; empty in an order without aggregates.
     var summary: [UInt8] = []
 
     /// The section's value.
@@ -139,7 +141,7 @@ struct RowKey: Hashable, Comparable, Sendable {
         left.bytes.withUnsafeBytes { left in right.bytes.withUnsafeBytes { left.bytes.compare($0.bytes) < 0 } }
     }
 
-    /// The object that a key of an entity's order ends with; `entity` is nil in an order of several entities.
+    /// The object at the end of a key; `entity` is nil in an order of several entities. Nil if the key is too short.
     static func object(in key: RawSpan, entity: Int?) -> RecordKey? {
         let length = entity == nil ? 8 : 6
         guard key.byteCount >= length else { return nil }
@@ -152,8 +154,8 @@ struct RowKey: Hashable, Comparable, Sendable {
 }
 
 extension RowPlacer {
-    /// The row key of an object; nil when it is not a member, or there is no record.
-    /// `row` is the object's number in the key, where that is another one than in the state.
+    /// The row key of an object; nil if it isn't a member, or without a record. `row` is the object's key in the order,
+    /// if it differs from that in the state.
     func key(
         of object: RecordKey, _ record: [UInt8]?, in state: (any RecordState)?, _ placement: inout RowPlacement,
         as row: RecordKey? = nil

@@ -3,36 +3,36 @@ package import FetchIndexModels
 internal import FetchIndexRecords
 internal import FetchIndexValues
 
-/// Makes the headings of sections that are each of an object: the section's value is the object's key, and what the section shows of
-/// the object stands once in its heading. So a rename of the object changes one section, and no row.
+/// Makes the headings of sections that are objects: the section's value is the object's key, and the attributes that
+/// the section shows are stored once in its heading. So a rename of the object changes one section, and no row.
 ///
-///     heading    the name as ascending OrderKey | the sort keys that are the object's, as they would stand in its rows' keys
+///     heading    the name as ascending OrderKey | the object's sort keys, as they would be in its rows' keys
 package struct SectionHeadings {
-    /// The entities whose objects sections are of.
+    /// The entities whose objects are sections.
     package let entities: Set<Int>
     private let make: (_ object: RecordKey, _ record: RawSpan?) throws -> [UInt8]
 
-    /// `make` gives the heading of an object's section from its record, or that of the section of no object without one. O(length of
-    /// the values).
+    /// `make` returns the heading of an object's section from its record; without a record, it returns that of the
+    /// section of no object. O(length of the values).
     package init(of entities: Set<Int>, make: @escaping (_ object: RecordKey, _ record: RawSpan?) throws -> [UInt8]) {
         (self.entities, self.make) = (entities, make)
     }
 }
 
-/// Changes of rows, and of what sections show of their objects.
+/// Changes of rows, and of the headings that sections show.
 struct OrderEdits {
     var rows: [RowChange]
-    /// By section value, the headings of sections that changed, or that rows come to.
+    /// The headings of sections that changed or to which rows are added, by section value.
     var headings: [[UInt8]: [UInt8]] = [:]
-    /// The section values of new objects by those that they have since they were saved. Where sections are equal in all else, their
-    /// values tell which comes first.
+    /// The section values that objects had before they were saved, by their current ones. The values decide the order
+    /// of sections that are otherwise equal.
     var temporaryValues: [[UInt8]: [UInt8]] = [:]
 
     init(_ rows: [RowChange]) { self.rows = rows }
 
     var isEmpty: Bool { rows.isEmpty && headings.isEmpty && temporaryValues.isEmpty }
 
-    /// Whether nothing stands elsewhere, or is shown otherwise.
+    /// Whether the edits move no row, and change no summary or heading.
     var changesNothing: Bool { headings.isEmpty && !rows.contains(where: \.changesOrder) }
 
     /// The value of an object's section.
@@ -42,14 +42,14 @@ struct OrderEdits {
         return value
     }
 
-    /// A row's key as it stood in the order where its section's object was new.
+    /// A row's key in the order in which its section's object was still unsaved.
     func inOldSection(_ key: RowKey) -> RowKey {
         guard let old = temporaryValues[key.section] else { return key }
         return RowKey(
             bytes: old + key.bytes[key.sectionLength...], sectionLength: old.count, summary: key.summary)
     }
 
-    /// Without rows whose keys and sums are the same.
+    /// The edits without rows whose keys and summaries are unchanged.
     var moved: OrderEdits {
         var moved = self
         moved.rows = rows.filter(\.changesOrder)
@@ -68,7 +68,7 @@ extension SectionHeadings {
         return try found ?? make(object, nil)
     }
 
-    /// Adds to the changes of rows those of headings. O(changes), and a record for each section that rows come to.
+    /// Adds the changed headings to the edits. O(changes), and reads a record for each section to which rows are added.
     func addHeadings(to edits: inout OrderEdits, _ changes: [RecordChange], _ states: StateChange) throws {
         for change in changes where entities.contains(change.object.entity) {
             let value = OrderEdits.section(of: change.object)
@@ -92,7 +92,7 @@ extension SectionHeadings {
 }
 
 extension OrderSection {
-    /// The object that the section is of, in an order whose sections are of objects.
+    /// The section's object; nil in an order whose sections aren't objects.
     package var object: RecordKey? { heading == nil ? nil : Self.object(ofValue: value) }
 
     fileprivate static func object(ofValue value: [UInt8]) -> RecordKey? {

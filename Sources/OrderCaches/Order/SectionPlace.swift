@@ -1,21 +1,21 @@
 internal import FetchIndexPlatform
 internal import FetchIndexCountedTree
 
-/// Where a section stands in one state of an order.
+/// The position of a section in one state of an order.
 struct SectionPlace {
-    /// In the sections tree.
+    /// The index in the sections tree.
     var index: Int
     /// The rank of its first row in the rows tree.
     var firstRank: Int
     var count: Int
-    /// Its key in the sections tree.
+    /// The section's key in the sections tree.
     var key: [UInt8]
-    /// Of its rows; empty in an order without aggregates or sections.
+    /// The summary of its rows; empty in an order without aggregates or sections.
     var summary: [UInt8] = []
-    /// Nil in an order whose sections have none.
+    /// The section's heading; nil in an order without headings.
     var heading: [UInt8]?
 
-    /// The name that its heading has.
+    /// The name in its heading.
     var headedName: ArraySlice<UInt8>? { heading.map { $0[..<OrderShape.nameLength(in: $0)] } }
 }
 
@@ -25,17 +25,17 @@ extension SectionedOrder {
         section.isEmpty ? 0 : try rows.rank(of: section.span.bytes).before.count
     }
 
-    /// The rank of a row in the rows tree.
+    /// The rank of a row in the rows tree; nil if the tree doesn't have it.
     func rank(of key: RowKey) throws -> Int? {
         let rank = try rows.rank(of: key.bytes.span.bytes)
         return rank.isPresent ? rank.before.count : nil
     }
 
-    /// Where a section stands; nil when it has no rows (without section key: never). O(log n).
+    /// The position of a section; nil if it has no rows. An order without sections always has one. O(log n).
     func place(of section: [UInt8]) throws -> SectionPlace? {
         guard shape.hasSections else { return SectionPlace(index: 0, firstRank: 0, count: rowCount, key: []) }
         guard let (rank, remainder) = try firstRow(of: section) else { return nil }
-        // Only the order by count needs the count to find the section's entry, which has it.
+        // Only the order by count needs the count to find the section's entry, which contains it.
         var count = 0
         if case .byCount = shape.sectionOrder { count = try endRank(of: section) - rank }
         let heading = try heading(of: section)
@@ -47,7 +47,7 @@ extension SectionedOrder {
         return place
     }
 
-    /// What a section shows of its object; nil when there is no such section, and in an order without headings. O(log n).
+    /// The heading of a section; nil if the section doesn't exist, and in an order without headings. O(log n).
     private func heading(of section: [UInt8]) throws -> [UInt8]? {
         if !shape.hasHeadings { return nil }
         var found: [UInt8]?
@@ -60,9 +60,9 @@ extension SectionedOrder {
         return found
     }
 
-    /// As `place(of:)`, but that the rank of the first row may be missing where the section is found without its rows: then
-    /// `firstRank` is nil, and the caller asks for it along with others. A section without rows may have a first rank too: that of
-    /// the first row that it would have.
+    /// Like `place(of:)`, except that the rank of the first row may be missing if the section is found without reading
+    /// its rows: then `firstRank` is nil, and the caller finds it along with others. A missing section may also have a
+    /// first rank: that of the first row it would have.
     func entry(of section: [UInt8]) throws -> (place: SectionPlace?, firstRank: Int?) {
         if !shape.hasSections || shape.needsRows {
             let place = try place(of: section)
@@ -76,7 +76,7 @@ extension SectionedOrder {
         return (place(found, key, heading, firstRank: firstRank ?? 0), firstRank)
     }
 
-    /// Nil when the sections tree has no such key.
+    /// The position of a section from its rank; nil if the sections tree doesn't have the key.
     private func place(_ found: Rank, _ key: [UInt8], _ heading: [UInt8]?, firstRank: Int) -> SectionPlace? {
         guard found.isPresent, found.before.count < sections.count else { return nil }
         return SectionPlace(

@@ -5,12 +5,13 @@ internal import FetchIndexRecords
 internal import FetchIndexValues
 
 extension SectionedOrder {
-    /// For the sections of the rows, which are sorted to be compared with the sections tree; more are sorted on disk.
+    /// The memory budget for sorting the sections of the rows, to compare them with the sections tree, in bytes; beyond
+    /// it they are sorted on disk.
     private static let checkBudget = 32 << 20
 
-    /// Every defect of the order in itself, one sentence each: both trees, and the sections tree against the rows.
-    /// O(n log n), and bounded memory except for the numbers of the nodes. Throws when sorting needs a file that cannot be
-    /// written.
+    /// The order's inner defects, one sentence each: those of its trees, and the first difference between the sections
+    /// tree and the rows. O(n log n), and bounded memory except for the numbers of the nodes. Throws if sorting needs a
+    /// file that can't be written.
     package func check(sortingIn folder: String = "/tmp") throws -> [String] {
         var visited: Set<NodeNumber> = []
         var defects = rows.check(visiting: &visited).map { "rows tree: \($0)" }
@@ -36,7 +37,8 @@ extension SectionedOrder {
         return defects
     }
 
-    /// The heading of the next section by value; nil in an order without headings. Throws when it is another section's.
+    /// The heading of the next section by value; nil in an order without headings. Throws if it belongs to another
+    /// section.
     private func nextHeading(of value: [UInt8], _ headings: inout EntryPages) throws -> [UInt8]? {
         if !shape.hasHeadings { return nil }
         let next = try headings.next()
@@ -44,7 +46,8 @@ extension SectionedOrder {
         return Array(next[value.count...])
     }
 
-    /// The first section that is not the one that the rows give, one sentence.
+    /// Compares the sections tree with the sections that the rows give. Returns the first difference, if any, as one
+    /// sentence.
     private func compareSections(with expected: KeySorter) throws -> [String] {
         var stored = EntryPages(sections, withWeights: true)
         var defects: [String] = []
@@ -65,7 +68,8 @@ extension SectionedOrder {
         return defects
     }
 
-    /// The first row that is not the one that a builder computes, one sentence.
+    /// Compares the rows with those that a builder computes. Returns the first different row and heading, if any, one
+    /// sentence each.
     func compare(withRowsOf builder: OrderBuilder, from reader: StoreReader) throws -> [String] {
         var stored = EntryPages(rows)
         var defects: [String] = []
@@ -88,7 +92,7 @@ extension SectionedOrder {
     }
 }
 
-/// Reads the entries of a tree in order, some at a time, to compare them with those of another source.
+/// Reads the entries of a tree in order, in pages, to compare them with those of another source.
 private struct EntryPages {
     private static let pageLength = 512
 
@@ -96,12 +100,12 @@ private struct EntryPages {
     private let withWeights: Bool
     private var page: [[UInt8]] = []
     private var index = 0
-    /// How often `next` was called.
+    /// The number of calls of `next`.
     private(set) var count = 0
 
     init(_ tree: CountedTree, withWeights: Bool = false) { (self.tree, self.withWeights) = (tree, withWeights) }
 
-    /// The next entry as `SortedEntry`, its key followed by its weight where that is wanted; empty after the last.
+    /// The next entry as `SortedEntry`, with its weight behind the key if requested; empty after the last.
     mutating func next() throws -> [UInt8] {
         if index == page.count {
             (page, index) = ([], 0)

@@ -30,7 +30,7 @@ extension SectionedOrder {
             valueAndSummary: [UInt8](copying: value, entry.summary), valueLength: value.byteCount, heading: heading)
     }
 
-    /// Hands out the sections from an index on, in order, until the body returns false. O(log n + sections).
+    /// Passes the sections from an index on to the body, in order, until it returns false. O(log n + sections).
     package func walkSections(from index: Int = 0, _ body: (consuming OrderSection) throws -> Bool) throws {
         guard shape.hasSections else {
             if index == 0 { _ = try body(try section(at: 0)) }
@@ -52,7 +52,7 @@ extension SectionedOrder {
         return try object(atRank: try firstRank(of: section.value) + path.row)
     }
 
-    /// The row that stands n-th over all sections. O(log n). Traps unless 0 <= n < rowCount.
+    /// The row at a position over all sections. O(log n). Traps unless 0 <= row < rowCount.
     package func row(at row: Int) throws -> (object: RecordKey, path: RowPath) {
         guard shape.hasSections else { return (try object(atRank: row), RowPath(section: 0, row: row)) }
         var value: [UInt8]?
@@ -74,7 +74,7 @@ extension SectionedOrder {
         return object
     }
 
-    /// Hands out the rows from the n-th on, over all sections in display order, until the body returns false.
+    /// Passes the rows from a position on, over all sections in display order, to the body, until it returns false.
     /// O(log n + rows + sections touched x log n).
     package func walkRows(from row: Int, _ body: (RecordKey, RowPath) throws -> Bool) throws {
         guard row >= 0, row < rowCount else { return }
@@ -105,14 +105,14 @@ extension SectionedOrder {
         }
     }
 
-    /// The place of a row key; nil when it is not in the order. O(log n).
+    /// The position of a row key; nil if it isn't in the order. O(log n).
     func position(of key: RowKey) throws -> RowPath? {
         guard let rank = try rank(of: key), let place = try place(of: key.section) else { return nil }
         return RowPath(section: place.index, row: rank - place.firstRank)
     }
 
-    /// The place of an object by its record; nil when it is not in the order. O(log n).
-    /// `state` is where records are read that paths lead to.
+    /// The position of an object by its record; nil if it isn't in the order. O(log n). Records that paths lead to are
+    /// read in `state`.
     package func position(
         of object: RecordKey, _ record: [UInt8], _ placer: any RowPlacer, in state: (any RecordState)? = nil
     ) throws -> RowPath? {

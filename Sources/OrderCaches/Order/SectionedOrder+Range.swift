@@ -2,11 +2,12 @@ package import FetchIndexModels
 internal import FetchIndexCountedTree
 
 extension SectionedOrder {
-    /// How many row keys are less than some bytes. O(log n).
+    /// The number of row keys that are less than some bytes. O(log n).
     package func rowRank(of key: [UInt8]) throws -> Int { try rows.rank(of: key.span.bytes).before.count }
 
-    /// Hands out the objects of row keys between two ranks, in the order of the row keys: of a sectioned order by section
-    /// value, not as sections are displayed. O(log n + rows). Traps unless the ranks are the tree's.
+    /// Passes the objects of the row keys in a range of ranks to the body, in the order of the keys: a sectioned order
+    /// is sorted by section value here, not as sections are displayed. O(log n + rows). Traps unless the tree has these
+    /// ranks.
     package func walkObjects(ranks: Range<Int>, _ body: (RecordKey) throws -> Void) throws {
         guard !ranks.isEmpty else { return }
         var left = ranks.count

@@ -2,15 +2,15 @@ internal import FetchIndexPlatform
 internal import FetchIndexCountedTree
 
 extension SectionedOrder {
-    /// Applies changes of rows and of headings, and returns the old and new positions of these rows, of their sections, and of the
-    /// sections whose headings changed. The positions of rows that keep their keys may be postponed. O(k log n).
+    /// Applies changes of rows and headings. Returns the old and new positions of these rows, of their sections, and of
+    /// the sections whose headings changed. The ranks of rows that keep their keys may be postponed. O(k log n).
     @discardableResult
     mutating func update(
         _ edits: OrderEdits, postponingRanks: Bool = false, with crew: Crew? = nil
     ) throws -> ChangedPlaces {
         let keys = ChangedKeys(edits)
         var places = ChangedPlaces(keys, count: edits.rows.count)
-        // Also for rows that keep their keys: their sections may move.
+        // Also needed for rows that keep their keys, because their sections may move.
         var knownRanks: [Int?] = Array(keys.sections.count, copiesOf: nil)
         for (number, section) in keys.sections.enumerated() {
             (places.oldSections[number], knownRanks[number]) = try entry(of: section)
@@ -34,8 +34,8 @@ extension SectionedOrder {
         return places
     }
 
-    /// Also asks where the rows of each section begin, unless it is known: its value stands before all its rows' keys and after all
-    /// others'.
+    /// Updates the rows tree. Also finds the rank of each section's first row, unless it is known: the section's value
+    /// sorts before all keys of its rows and after those of preceding sections.
     private mutating func updateRows(
         _ keys: ChangedKeys, _ places: inout ChangedPlaces, _ knownRanks: [Int?], _ crew: Crew?
     ) throws -> [(old: Int, new: Int)] {
@@ -60,7 +60,7 @@ extension SectionedOrder {
         }
         var next = 0
         asked = 0
-        // How many more rows stand before a key now.
+        // The number of rows inserted minus those removed before the key.
         var added = 0
         for key in keys.ascending {
             if shape.hasSections, key.section == asked {
@@ -87,13 +87,14 @@ extension SectionedOrder {
         return firstRanks
     }
 
-    /// Finds the positions that an update of this order has postponed. The order must be as it was before. O(k log n).
+    /// Finds the ranks that an update of this order has postponed. The order must be in the state before the update.
+    /// O(k log n).
     func findPostponed(_ places: inout ChangedPlaces) throws {
         guard let keys = places.postponed else { return }
         places.postponed = nil
         let finds = keys.ascending.filter { $0.change.isFind }.map { TreeEdit($0.key.bytes, .find) }
         var found = try rows.ranks(of: finds)[...]
-        // How many more rows stand before a key after the update.
+        // The number of rows that the update inserted minus those it removed before the key.
         var added = 0
         for key in keys.ascending {
             switch key.change {
@@ -110,12 +111,12 @@ extension SectionedOrder {
         }
     }
 
-    /// Brings the sections' entries up to their rows.
+    /// Updates the entries of sections to their rows.
     private mutating func updateSections(
         _ keys: ChangedKeys, _ headings: [[UInt8]: [UInt8]], _ firstRanks: [Int], _ places: inout ChangedPlaces
     ) throws {
         var counts = places.oldSections.map { $0?.count ?? 0 }
-        // Whether the rows that a section sums up are others.
+        // Whether a section's rows, and so its summary, have changed.
         var hasChanges = shape.aggregates.isEmpty ? [] : Array(counts.count, copiesOf: false)
         for key in keys.ascending {
             if !shape.aggregates.isEmpty, !key.change.isFind { hasChanges[key.section] = true }
@@ -149,7 +150,7 @@ extension SectionedOrder {
                     index: old?.index ?? 0, firstRank: firstRanks[number], count: count, key: key, heading: heading)
             }
         }
-        // Then no section moves.
+        // Without changes of entries, no section moves.
         if changes.allSatisfy({ $0.edit.change.isFind }) { return }
         changes.sort { $0.edit.key.span.bytes.compare($1.edit.key.span.bytes) < 0 }
         let outcomes = try sections.apply(changes.map(\.edit))
@@ -165,7 +166,7 @@ extension SectionedOrder {
         }
     }
 
-    /// The key of a section's entry, now that its rows are up to date; nil when it has none.
+    /// The new key of a section's entry, after its rows were updated; nil if it has no rows.
     private func newKey(
         of section: [UInt8], _ heading: [UInt8]?, count: Int, _ old: SectionPlace?
     ) throws -> [UInt8]? {

@@ -5,17 +5,17 @@ package import FetchIndexCountedTree
 package struct OrderSection: Equatable, Sendable {
     /// The section's value as plain text.
     package let name: String
-    /// Rows in it.
+    /// The number of its rows.
     package let count: Int
-    /// The rows of the sections before it.
+    /// The number of rows in the sections before it.
     package let rowsBefore: Int
     /// The section's value as an OrderKey and the summary of its rows, in one array, because many sections are read at once.
     package let valueAndSummary: [UInt8]
     package let valueLength: Int
-    /// What the section shows of its object; nil in an order whose sections are of no objects.
+    /// The section's heading; nil in an order without headings.
     let heading: [UInt8]?
 
-    /// One without rows, of no order.
+    /// A section without rows that belongs to no order.
     package static let empty = OrderSection(name: "", count: 0, rowsBefore: 0, valueAndSummary: [], valueLength: 0)
 
     init(
@@ -34,28 +34,28 @@ package struct OrderSection: Equatable, Sendable {
         valueLength == valueAndSummary.count ? valueAndSummary : Array(valueAndSummary[..<valueLength])
     }
 
-    /// Of its rows; empty in an order without aggregates.
+    /// The summary of its rows; empty in an order without aggregates.
     package var summary: [UInt8] {
         valueLength == valueAndSummary.count ? [] : Array(valueAndSummary[valueLength...])
     }
 
-    /// Whether it is the section of the rows without a value. Its name is "", as that of an empty text's.
+    /// Whether it is the section of rows without a value. Its name is "", like that of an empty text.
     package var isNull: Bool { OrderShape.isNull(valueAndSummary.span.bytes.extracting(first: valueLength)) }
 }
 
-/// The rows of a request in order, grouped into sections: two counted trees that each do one thing,
-/// and a third one where sections are of objects.
+/// The rows of a request in order, grouped into sections. It consists of two counted trees, each with one purpose, and
+/// a third one if sections are objects.
 ///
 ///     rows tree      RowPlacement keys: rows of a section are contiguous
 ///     sections tree  OrderShape.sectionKey keys, weight = rows in the section: sections in display order
-///     headings tree  section value | heading: what a section shows of its object, so that no row needs it
-///     summaries      in the first two, where the order has aggregates: of a row's values, of a section's rows
+///     headings tree  section value | heading: the attributes that a section shows of its object, so that no row needs them
+///     summaries      in the first two trees, if the order has aggregates: of a row's values, of a section's rows
 ///
-/// No position is stored. A row at n is a select by weight among sections and a select among rows; a row's position is
-/// its rank among rows less the rank of its section's first. All trees are views of the one node store that the order
-/// owns.
+/// No position is stored. The row at n is found by a select by weight among sections and a select among rows; a row's
+/// position is its rank among rows minus the rank of its section's first row. All trees use the one node store of the
+/// order.
 package struct SectionedOrder {
-    /// Nil: each row names the entity of its object.
+    /// The entity of all rows; nil if each row names the entity of its object.
     package let entity: Int?
     package let shape: OrderShape
     package let nodes: any NodeStore
@@ -91,7 +91,7 @@ package struct SectionedOrder {
     package var rowCount: Int { roots.rows.measure.count }
     package var sectionCount: Int { shape.hasSections ? roots.sections.measure.count : 1 }
 
-    /// The same order in another store that has its nodes.
+    /// This order, read from another store that has its nodes.
     func reopened(in nodes: any NodeStore) -> SectionedOrder {
         SectionedOrder(entity: entity, shape: shape, in: nodes, roots)
     }
@@ -99,7 +99,7 @@ package struct SectionedOrder {
     static func corrupted(_ defect: String) -> DamagedOrder { DamagedOrder(defect: defect) }
 }
 
-/// The roots of an order's trees: all that is needed beside its nodes.
+/// The roots of an order's trees: with the nodes they define the order.
 struct OrderRoots: Equatable {
     var rows = TreeRoot(isWeighted: false)
     var sections = TreeRoot(isWeighted: true)
@@ -107,11 +107,11 @@ struct OrderRoots: Equatable {
 }
 
 extension Error {
-    /// Whether the bytes of a cache are to blame, so that a rebuild helps.
+    /// Whether the damage is in the bytes of a cache, so that a rebuild helps.
     package var isCacheDamage: Bool { self is TreeError || self is DamagedOrder }
 }
 
-/// The trees of an order do not agree with each other, with the records, or with the change log.
+/// The trees of an order contradict one another, the records, or the change log.
 package struct DamagedOrder: DamageReporting, Equatable, CustomStringConvertible {
     package let defect: String
 

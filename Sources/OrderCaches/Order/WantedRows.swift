@@ -1,10 +1,10 @@
-/// Which rows of an order a caller wants.
+/// The rows of an order that a caller wants.
 package struct WantedRows {
     package static let all = WantedRows(most: .max, countsAll: true)
 
-    /// The first rows, so many.
+    /// The maximum number of rows, beginning with the first.
     package let most: Int
-    /// Whether it also wants to know how many rows there are.
+    /// Whether the caller also wants the number of all rows.
     let countsAll: Bool
 
     package init(most: Int, countsAll: Bool = false) {
