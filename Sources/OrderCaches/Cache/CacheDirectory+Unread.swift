@@ -2,8 +2,8 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
-/// What the exact reader of a cache hasn't received: a rebuild, or the changes after a commit. Without a note, the
-/// reader has received the state of the cache's own commit.
+/// A note of what the exact reader of a cache hasn't received: a rebuild, or the changes after a commit. Without a
+/// note, the reader has received the state of the cache's own commit.
 ///
 /// A reader may fail or be killed before it has handled a rebuild, and a maintained cache advances without its reader.
 /// Without the note, the next opening would be a hit, as if nothing had changed for the reader.

@@ -185,7 +185,7 @@ package struct CacheDirectory {
         where note.keepsLog && writer.logReaches(back: note.commit) {
             needed = needed.map { min($0, note.commit) }
         }
-        // If an unused cache retains the whole log, nothing can be trimmed: each save would check the lock in vain.
+        // If an unused cache retains the whole log, nothing can be trimmed: each save would check the lock needlessly.
         guard let needed, needed > writer.state.logStart else { return }
         let built = writer.store.commitBeingBuilt() ?? needed
         try writer.trimLog(through: min(needed, built), keeping: kept)

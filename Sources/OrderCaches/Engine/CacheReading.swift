@@ -81,7 +81,7 @@ extension CacheEngine {
     }
 
     /// Opens a cache in the state of a snapshot, unless it must be rebuilt. `missing` is the reason for a rebuild that
-    /// another process has made while an exact reader waited for it.
+    /// another build has made while an exact reader waited for it.
     package func attempt(
         _ cache: CacheRequest, _ assessment: CacheAssessment? = nil, in snapshot: Snapshot,
         missing: RebuildReason? = nil

@@ -48,7 +48,7 @@ package struct OrderSection: Equatable, Sendable {
 ///
 ///     rows tree      RowPlacement keys: rows of a section are contiguous
 ///     sections tree  OrderShape.sectionKey keys, weight = rows in the section: sections in display order
-///     headings tree  section value | heading: the attributes that a section shows of its object, so that no row needs them
+///     headings tree  section value | heading: attributes that a section shows of its object; no row needs them
 ///     summaries      in the first two trees, if the order has aggregates: of a row's values, of a section's rows
 ///
 /// No position is stored. The row at n is found by a select by weight among sections and a select among rows; a row's
