@@ -2,8 +2,8 @@ internal import FetchIndexModels
 internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 
-/// What a context is made of. Each object of the context keeps it too, so that objects can be read, edited and saved when
-/// nobody keeps the context: the core makes the context again when one of them asks for it.
+/// The state of a context. Each object of the context retains it, too, so that objects can be read, edited and saved
+/// after the context itself was released: the core creates the context again when an object needs it.
 ///
 /// ```
 /// context -> core <- object        strong
@@ -11,11 +11,11 @@ internal import FetchIndexRecords
 /// core    .. context, object       weak
 /// ```
 ///
-/// So it ends, and its snapshot with it, with the last of the context and its objects. An object with unsaved edits that
-/// nobody keeps, because the context is gone, leaves its values in the registry.
+/// The core, and its snapshot, are released with the last of the context and its objects. If an object with unsaved
+/// edits is released after the context, its values stay in the registry.
 final class ContextCore {
     let container: PersistentContainer
-    /// Where automatic merges run; nil: they run when the context is used.
+    /// The actor on which automatic merges run; if nil, they run when the context is used.
     private(set) weak var isolation: (any Actor)?
     private weak var known: ManagedObjectContext?
     var transactionAuthor = ""
@@ -23,24 +23,24 @@ final class ContextCore {
     var onUniqueConflict = UniqueConflictPolicy.error
     var writeTimeout: Duration?
     var isUndoEnabled = false
-    /// The first damage that was met in a place that cannot throw; nil when there was none.
+    /// The first damage found where errors can't be thrown, if any.
     private(set) var damage: (any Error)?
 
     private var opened: Snapshot? {
         didSet { knownOrders = [:] }
     }
-    /// The leading orders of the snapshot, by entity, as far as fetches have needed them.
+    /// The leading orders of the snapshot that fetches have needed, by entities.
     private var knownOrders: [[Int]: [LeadingOrder]] = [:]
     var registry = ObjectRegistry()
-    /// What ids are made with, by entity.
+    /// The origins of ids, by entity.
     private var origins: [Int: ObjectOrigin] = [:]
-    /// Makes what new objects of a class begin with, by slot; by class and number of the entity.
+    /// Functions that make the initial values of a class's new objects, by class, number of the entity and slot.
     private var initialValues: [ObjectIdentifier: [Int: [Int: () -> Value]]] = [:]
     var classes: [String: ManagedObject.Type]
     var edits = UnsavedEdits<ManagedObject>()
-    /// The links of unsaved edits; nil until they are asked for, and after other changes than edits.
+    /// The links of unsaved edits; nil until they are needed, and after changes other than edits.
     var linkEdits: LinkEdits?
-    /// The unsaved objects by the values of attributes that were asked for; none after other changes than edits.
+    /// The unsaved objects by the values of looked-up attributes; empty after changes other than edits.
     var unsavedIndexes: [UnsavedIndex.Attribute: UnsavedIndex] = [:]
     var followers: [WeakFollower] = []
     let delivery = Delivery()
@@ -65,7 +65,7 @@ final class ContextCore {
 
     deinit { mergeTask?.cancel() }
 
-    /// The context; made again when nobody has kept it.
+    /// The context; created again if it was released.
     var context: ManagedObjectContext { known ?? ManagedObjectContext(self) }
 
     func know(_ context: ManagedObjectContext) { known = context }
@@ -86,12 +86,12 @@ final class ContextCore {
         opened = snapshot
     }
 
-    /// Forgets what is derived from the edits, which others than edits have changed.
+    /// Drops the indexes of the edits, after changes other than edits.
     func forgetIndexes() { (linkEdits, unsavedIndexes) = (nil, [:]) }
 
     var model: Model { (try? snapshot().model) ?? container.openingModel }
 
-    /// The caches in which a fetch can look values up. O(caches), once a snapshot.
+    /// The caches in which a fetch can look up values. O(caches), once per snapshot.
     func leadingOrders(of entity: Int, among entities: [Int]) throws -> [LeadingOrder] {
         if let known = knownOrders[entities] { return known }
         let orders = try LeadingOrder.all(of: entity, among: entities, in: try snapshot())
@@ -99,7 +99,7 @@ final class ContextCore {
         return orders
     }
 
-    /// The saved record of an object, as the snapshot has it; nil when it is missing. Throws when it cannot be read.
+    /// The saved record of an object in the snapshot; nil if it is missing. Throws if it can't be read.
     func readRecord(of id: RecordKey) throws -> [UInt8]? {
         if id.isTemporary { return nil }
         return try snapshot().copy(of: id)
@@ -107,20 +107,20 @@ final class ContextCore {
 
     func note(_ error: any Error) { if damage == nil { damage = publicError(error) } }
 
-    // MARK: What objects are made with
+    // MARK: Making objects
 
-    /// What the ids of an entity's objects are made with.
+    /// The origin of the ids of an entity's objects.
     func origin(ofEntity number: Int, in model: Model? = nil) -> ObjectOrigin {
         if let known = origins[number] { return known }
         let entities = (model ?? self.model).entities
         let name = entities.indices.contains(number) ? entities[number].name : ""
         let origin = container.origin(ofEntity: number, named: name)
-        // An entity that this state does not have may come with a later one.
+        // An entity that is missing in this state may be added by a later one.
         if !name.isEmpty { origins[number] = origin }
         return origin
     }
 
-    /// The class of an entity's objects: that of the nearest superentity where its own is not known.
+    /// The class of an entity's objects: its own, or that of the nearest superentity with a known class.
     func objectClass(of number: Int, _ entity: Entity) -> ManagedObject.Type {
         if let known = classes[entity.name] { return known }
         if entity.superentity == nil { return ManagedObject.self }
@@ -128,7 +128,7 @@ final class ContextCore {
         return names.lazy.compactMap { self.classes[$0] }.first ?? ManagedObject.self
     }
 
-    /// Makes objects of a class's entity objects of it, unless the context knows a class already.
+    /// Registers a class for its entity, unless the context knows a class for it already.
     func know(_ type: ManagedObject.Type) {
         if type != ManagedObject.self, classes[type.entityName] == nil { classes[type.entityName] = type }
     }
@@ -142,14 +142,14 @@ final class ContextCore {
         return values
     }
 
-    /// Removes an object from the registry that is no longer retained. Its unsaved values stay.
+    /// Removes an object that is no longer retained from the registry. Its unsaved values stay.
     func forget(_ object: ManagedObject) {
         registry.forget(object, keepingValues: edits.need(object.key))
     }
 
     // MARK: Observation
 
-    /// Runs a change of state of objects, and notifies their observers at its end.
+    /// Changes the state of objects, and notifies their observers afterwards.
     func deferringObservations<Result>(_ body: () throws -> Result) rethrows -> Result {
         if isDeferringObservations { return try body() }
         isDeferringObservations = true

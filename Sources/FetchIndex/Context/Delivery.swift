@@ -1,4 +1,5 @@
-/// Knows whether changes are being delivered, and to which listeners. A context keeps its state during a delivery.
+/// Tracks whether changes are being delivered, and to which listeners. A context can't change its state during a
+/// delivery.
 final class Delivery {
     private var depth = 0
     private var listeners: Set<ObjectIdentifier> = []
@@ -17,7 +18,8 @@ final class Delivery {
         body()
     }
 
-    /// Tells a listener of changes. A listener that is just being told of other changes gets these afterwards.
+    /// Delivers changes to a listener. Does nothing if the listener is being told of other changes; it gets these
+    /// afterwards.
     func tell(_ listener: AnyObject, _ body: () -> Void) {
         guard listeners.insert(ObjectIdentifier(listener)).inserted else { return }
         defer { listeners.remove(ObjectIdentifier(listener)) }

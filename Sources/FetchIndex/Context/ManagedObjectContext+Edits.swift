@@ -1,18 +1,19 @@
 extension ManagedObjectContext {
-    /// Deletes an object with the next save. Does nothing when the object has left the context. Traps for an object of
+    /// Deletes an object with the next save. Does nothing if the object has left the context. Traps for an object of
     /// another context.
     public func delete(_ object: ManagedObject) {
         precondition(
             object.core == nil || object.core === core,
             "\(object) is an object of another context.")
-        // A cascade may be long: objects wait in a list.
+        // A cascade may be long, so objects wait in a list instead of on the stack.
         var waiting = [object]
         while let next = waiting.popLast() {
             if deleteAlone(next) { waiting += applyDeleteRules(of: next) }
         }
     }
 
-    /// Deletes an object, and leaves what is related to it as it is. False when it is deleted already, or has left the context.
+    /// Deletes an object without applying its delete rules. Returns false if it is already deleted, or has left the
+    /// context.
     @discardableResult
     func deleteAlone(_ object: ManagedObject) -> Bool {
         guard object.core === core, !object.status.isDeleted, !object.isBeingDeleted else {
@@ -58,7 +59,7 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-    /// Whether a save has to write it.
+    /// Whether a save must write the object.
     var isUnsaved: Bool {
         switch status {
         case .inserted: true

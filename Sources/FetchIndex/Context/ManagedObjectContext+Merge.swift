@@ -3,16 +3,16 @@ internal import FetchIndexModels
 internal import FetchIndexRecords
 
 extension ManagedObjectContext {
-    /// Advances to the store's newest state, and reports what that changes. Unsaved values stay, over the new ones.
-    /// O(k log n) for k changes in the log; O(n) when the log was cut. Throws `StoreError`, and `ContextError.delivering` while
-    /// changes are being delivered.
+    /// Advances to the store's newest state, and reports the changes. Unsaved values are kept over the new ones. O(k
+    /// log n) for k changes in the log; O(n) if the log doesn't reach back. Throws `StoreError`, and
+    /// `ContextError.delivering` while changes are being delivered.
     public func mergeChanges() throws {
         try withPublicErrors {
             _ = try merge()
         }
     }
 
-    /// The same. Returns the followed orders in the context's new state.
+    /// Merges changes, and returns the followed orders in the context's new state.
     func merge() throws -> NewestOrders {
         try delivery.requireNone()
         processPendingChanges()
@@ -21,10 +21,11 @@ extension ManagedObjectContext {
         return newest
     }
 
-    /// Advances to a newer snapshot. A snapshot of the same commit, which may have other caches, is pinned without a report.
+    /// Advances to a newer snapshot. A snapshot of the same commit, which may have other caches, is pinned without a
+    /// report.
     func advanceIfNeeded(to new: Snapshot, _ opened: [String: OpenedOrder] = [:]) throws {
         guard try new.commit == snapshot().commit else { return try advance(to: new, opened) }
-        // A free change of the model makes no commit.
+        // A model change that affects no record makes no commit.
         if try new.modelVersion != snapshot().modelVersion { try requireSameAttributes(in: new.model) }
         core.pin(new)
     }
@@ -57,7 +58,7 @@ extension ManagedObjectContext {
             for edit in committed where !written.contains(edit.object) { refresh(edit) }
         }
         if new.model.hasRelationships { settleLinks(after: committed) }
-        // With the keys that new objects have now.
+        // The reported records under the keys that new objects have now.
         let keys = core.edits.permanentKeys
         var seen: [RecordKey: [UInt8]?] = [:]
         if new.model.hasRelationships {
@@ -77,7 +78,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Throws when the attributes of an entity changed: then the context's objects of it are meaningless.
+    /// Throws if an entity's attributes changed, because the context's objects of it can then no longer be read.
     func requireSameAttributes(in new: Model) throws {
         try container.requireDeclared(in: new)
         for follower in liveFollowers { try follower.requireEntities(in: new) }
@@ -92,7 +93,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The objects that a changed one was or is linked to.
+    /// The old and new targets of a changed object's references.
     private func targets(of edit: RecordChange) -> Set<RecordKey> {
         guard model.entities.indices.contains(edit.object.entity),
             let references = model.entities[edit.object.entity].links?.references
@@ -108,8 +109,8 @@ extension ManagedObjectContext {
         return targets
     }
 
-    /// The entities with followers, objects or unsaved edits in this context, and those whose objects are linked to such objects.
-    /// Changes of other entities do not matter to it.
+    /// The entities with followers, objects or unsaved edits in this context, and those whose objects may be linked to
+    /// such objects. Changes of other entities don't affect the context.
     private var entitiesOfInterest: [Int] {
         var entities = Set(liveFollowers.flatMap(\.entities))
         let registered = core.registry.entities
@@ -126,7 +127,7 @@ extension ManagedObjectContext {
         return entities.sorted()
     }
 
-    /// Gives objects the state in which the transaction left them.
+    /// Sets objects to the state in which the transaction left them.
     func take(_ written: Written) {
         defer { core.forgetIndexes() }
         let unprocessed = written.records.isEmpty ? [] : core.edits.takeUnprocessed()
@@ -142,13 +143,13 @@ extension ManagedObjectContext {
         if model.hasRelationships { undoStack.renumber(keys) }
         if model.hasRelationships, !keys.isEmpty {
             let entities = model.entities
-            // What was reported to refer to an object that was not saved goes on to do so, until the change is reported.
+            // Reported records keep referring to an object that wasn't saved, until that change is reported.
             core.edits.renumberReported {
                 (try? entities[$0.entity].record($1, with: keys, keepingOthers: true).record) ?? $1
             }
         }
         for (object, key) in written.merged {
-            // Followers hear that the row under the temporary id was deleted.
+            // Followers are told that the row under the temporary id was deleted.
             if let record = object.currentRecord() { core.edits.leave(object.key, record: record) }
             register(object, as: key)
         }
@@ -193,7 +194,7 @@ extension ManagedObjectContext {
             object.base = edit.new == nil ? edit.old : nil
             if edit.new == nil { release(object) }
         case .saved:
-            // Deleted elsewhere, with unsaved values here: the save finds the conflict.
+            // The object was deleted elsewhere, but has unsaved values here: the save finds the conflict.
             guard let new = edit.new else {
                 object.isGoneFromStore = true
                 return
@@ -228,8 +229,9 @@ extension ManagedObjectContext {
 // MARK: Automatic merges
 
 extension ManagedObjectContext {
-    /// Whether the context merges commits of other contexts and processes as they arrive. A context without an actor merges
-    /// when it is next used. Becomes false when ``PersistentContainer/commits`` ends, because the store's files were moved.
+    /// Whether the context merges commits of other contexts and processes as they arrive. A context without an actor
+    /// merges when it is next used. Becomes false when ``PersistentContainer/commits`` ends, because the store's files
+    /// were moved.
     public var automaticallyMergesChanges: Bool {
         get { core.mergeTask != nil || core.mergesWhenUsed }
         set {
@@ -238,13 +240,13 @@ extension ManagedObjectContext {
             core.mergesWhenUsed = newValue && core.isolation == nil
             guard newValue, let isolation = core.isolation else { return }
             let context = UncheckedContext(core: core, isolation: isolation)
-            // The next commit tries again after an error. An explicit `mergeChanges` throws it.
+            // After an error, the next commit tries again. An explicit `mergeChanges` throws the error.
             let merge: @Sendable (ManagedObjectContext) -> Void = { try? $0.mergeChanges() }
             core.mergeTask = Task { [commits = container.commits] in
-                // First what was committed already, then what arrives.
+                // Earlier commits are merged first, then those that arrive.
                 guard await context.run(merge) != nil else { return }
                 for await _ in commits { guard await context.run(merge) != nil else { return } }
-                // A task that was cancelled is not the context's any more.
+                // A cancelled task is no longer the context's.
                 await context.run { if !Task.isCancelled { $0.core.mergeTask = nil } }
             }
         }
@@ -252,8 +254,8 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObjectContext {
-    /// Schedules the processing of edits for the end of the actor's current job. A context without an actor processes them
-    /// when it is used.
+    /// Schedules the processing of edits for the end of the actor's current job. A context without an actor processes
+    /// them when it is used.
     func scheduleProcessing() {
         guard !core.isProcessingScheduled, let isolation = core.isolation else { return }
         core.isProcessingScheduled = true
@@ -267,8 +269,8 @@ extension ManagedObjectContext {
     }
 }
 
-/// Carries a context into its own isolation domain. It is safe to send because it is opened only there. It keeps neither the
-/// context nor the actor alive; objects may be all that is left of the context.
+/// Carries a context into its own isolation domain. Sending it is safe because it is opened only there. It retains
+/// neither the context nor the actor; only objects of the context may still exist.
 private final class UncheckedContext: @unchecked Sendable {
     private weak var core: ContextCore?
     private weak var isolation: (any Actor)?
@@ -278,7 +280,8 @@ private final class UncheckedContext: @unchecked Sendable {
         self.isolation = isolation
     }
 
-    /// Calls the body with the context in its isolation domain; nil when the context or its actor is gone.
+    /// Calls the body with the context in its isolation domain; returns nil if the context's core or its actor was
+    /// released.
     @discardableResult
     func run<Result: Sendable>(_ body: @Sendable (ManagedObjectContext) -> Result) async -> Result? {
         guard let isolation else { return nil }
@@ -290,18 +293,18 @@ private final class UncheckedContext: @unchecked Sendable {
     }
 }
 
-/// A view of a context's objects that advances with the context: a controller, whatever the class of its objects.
+/// A view of a context's objects that advances with the context: a controller for objects of any class.
 protocol ContextFollower: AnyObject {
-    /// Whether it has fetched.
+    /// Whether the follower has fetched.
     var isLive: Bool { get }
-    /// The numbers of the entities whose objects it follows.
+    /// The numbers of the entities whose objects are followed.
     var entities: [Int] { get }
-    /// Throws unless the entities whose objects it follows are still all that it wants.
+    /// Throws if the entities whose objects are followed are no longer those that the request includes.
     func requireEntities(in model: Model) throws
-    /// The cache whose order it follows; nil when the order is in memory.
+    /// The cache of the followed order; nil if the order is in memory.
     var followed: CacheRequest? { get }
-    /// Updates the order, and keeps the change until it is delivered. The record changes lead from what the follower saw to
-    /// what it sees now.
+    /// Updates the order, and stores the change until it is delivered. The record changes lead from what the follower
+    /// saw to what it sees now.
     func advance(
         _ renumbered: [RecordKey: RecordKey], _ edits: [RecordChange], _ step: (LiveOrder) throws -> OrderChange)
     func deliver()

@@ -42,13 +42,13 @@ extension ManagedObjectContext {
         object.givenSlots = []
     }
 
-    /// The id of the object with a record.
+    /// The id of a record's object.
     func id(of key: RecordKey, in model: Model? = nil) -> ObjectID {
         ObjectID(key, core.origin(ofEntity: key.entity, in: model))
     }
 
-    /// The object with an id: the registered one, or a fault. Does not look whether the store has it. Traps for an id of another
-    /// store, where `existingObject(with:)` throws.
+    /// The object with an id: the registered one, or a fault. Doesn't check whether the store has it. Traps for an id
+    /// of another store; `existingObject(with:)` throws then.
     public func object(with id: ObjectID) -> ManagedObject {
         do { return object(with: try container.key(of: id)) } catch { preconditionFailure("\(error).") }
     }
@@ -64,7 +64,7 @@ extension ManagedObjectContext {
         return object
     }
 
-    /// The object with an id, if the context has it. Nil for an id of another store.
+    /// The object with an id, if it is registered in the context. Nil for an id of another store.
     public func registeredObject(for id: ObjectID) -> ManagedObject? {
         (try? container.key(of: id)).flatMap { registeredObject(for: $0) }
     }
@@ -88,7 +88,7 @@ extension ManagedObjectContext {
         return object
     }
 
-    /// Retains the object of an id no longer, unless it still has edits.
+    /// Stops retaining the object with an id, unless it still has edits.
     func settle(_ id: RecordKey) { if !core.edits.need(id) { edited[id] = nil } }
 
     func typedObject<Object: ManagedObject>(with id: RecordKey, as type: Object.Type) throws -> Object {
@@ -98,13 +98,14 @@ extension ManagedObjectContext {
             entity: name, "\(core.classes[name] ?? ManagedObject.self)", asked: "\(Object.self)")
     }
 
-    /// Makes objects of an entity objects of a class, unless the context knows a class already, which must be a subclass.
+    /// Registers a class for an entity, unless the context already knows one, which must then be the class or a
+    /// subclass.
     func use<Object: ManagedObject>(_ type: Object.Type, for entityName: String) throws {
         if Object.self == ManagedObject.self { return }
         let model = model
         let number = try model.number(of: entityName)
         let isOfSuperentity = model.superentities(of: number).contains { model.entities[$0].name == type.entityName }
-        // The class of a superentity is not that of the entity.
+        // A superentity's class must not replace the entity's own.
         let known =
             core.classes[entityName] ?? (isOfSuperentity ? core.objectClass(of: number, model.entities[number]) : type)
         if !isOfSuperentity { core.classes[entityName] = known }
@@ -119,7 +120,7 @@ extension ManagedObjectContext {
         core.registry.insert(object)
     }
 
-    /// Releases an object that is no longer there. Its last values can still be read.
+    /// Releases an object that no longer exists in the context. Its last values can still be read.
     func release(_ object: ManagedObject) {
         core.registry.remove(object.key)
         core.edits.leave(object.key, object)

@@ -2,14 +2,14 @@ internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 
 extension ManagedObjectContext {
-    /// Reports the edits since the last processing to controllers, as one batch each. Runs at the end of the current job of the
-    /// context's actor, and before fetches, merges and rollbacks; a save reports with its commit. Does nothing during a delivery: edits that are made
-    /// then follow it.
+    /// Reports the edits since the last processing to controllers, as one batch each. Runs at the end of the current
+    /// job of the context's actor, and before fetches, merges and rollbacks; a save reports with its commit. Does
+    /// nothing during a delivery; edits made then are processed after it.
     public func processPendingChanges() {
         while !delivery.isUnderWay, core.edits.hasUnprocessed {
             undoStack.closeGroup()
             let base = statesBase
-            // Kept only where it is read: else each report would copy it.
+            // A copy only if it is read; otherwise each report would copy the records.
             let before = base == nil ? [:] : core.edits.reported
             let changes = reportEdits()
             if changes.isEmpty { return core.edits.didDeliver() }
@@ -18,13 +18,13 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The state that followers read records in; nil where they need none but those that change.
+    /// The state in which followers read records; nil if they need only the changed records.
     private var statesBase: Snapshot? {
         guard let snapshot = try? snapshot(), snapshot.model.hasRelationships else { return nil }
         return snapshot
     }
 
-    /// The states with some unsaved records and with others, as far as followers need them.
+    /// The states with old and new unsaved records, if followers need them.
     func states(from old: [RecordKey: [UInt8]?], to new: [RecordKey: [UInt8]?]) -> StateChange? {
         statesBase.map { states(from: old, to: new, over: $0) }
     }
@@ -39,30 +39,30 @@ extension ManagedObjectContext {
         core.edits.takeUnprocessed().compactMap { key in
             let object = editedObject(key)
             defer { settle(key) }
-            // What the object has read is what the snapshot has.
+            // A record that the object has read is that of the snapshot.
             let saved =
                 object.status.isInserted || object.isGoneFromStore ? nil : object.savedRecord() ?? savedRecord(of: key)
             let change = core.edits.report(key, unsavedRecord(of: object, over: saved), over: saved)
             if case .deleted(wasSaved: false) = object.status { release(object) }
-            // Deleted elsewhere, and nothing is left to be saved here.
+            // The object was deleted elsewhere and has nothing left to save.
             if case .saved = object.status, saved == nil, object.changes.isEmpty { release(object) }
             return change
         }
     }
 
-    /// The record that fetches and controllers see of an object with unsaved edits; nil when it was deleted elsewhere. The
-    /// merge policy decides whether its edits are saved.
+    /// The record that fetches and controllers see of an object with unsaved edits; nil if it was deleted elsewhere.
+    /// The merge policy decides whether its edits are saved.
     func unsavedRecord(of object: ManagedObject, over saved: [UInt8]?) -> [UInt8]? {
         saved == nil && !object.status.isInserted ? nil : object.currentRecord()
     }
 
-    /// From the saved records to the unsaved ones, as reported.
+    /// The changes from the saved records to the unsaved ones, as reported.
     var reportedEdits: [RecordChange] {
         core.edits.changes(saved: savedRecord)
     }
 
-    /// Restores the values that were last saved or merged, and reports the change. Throws `ContextError.delivering` while
-    /// changes are being delivered.
+    /// Restores the values that were last saved or merged, and reports the changes. Throws `ContextError.delivering`
+    /// while changes are being delivered.
     public func rollback() throws {
         try withPublicErrors {
             try delivery.requireNone()
@@ -96,7 +96,7 @@ extension ManagedObjectContext {
         deliver { $0.advance([:], changes) { try $0.rollBack(changes, states) } }
     }
 
-    /// Rolls back, and releases all objects: they leave the context. Throws as `rollback`.
+    /// Rolls back and releases all objects, which then leave the context. Throws the errors of `rollback`.
     public func reset() throws {
         try withPublicErrors {
             try rollback()
@@ -105,8 +105,8 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Makes an object read its record again at its next use. With `mergeChanges` its unsaved values stay; else they are
-    /// dropped, and controllers hear of it when changes are processed.
+    /// Makes an object read its record again when it is next used. With `mergeChanges` its unsaved values are kept;
+    /// otherwise they are dropped, and controllers are told when changes are processed.
     public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
         guard object.core === core, case .saved = object.status else { return }
         object.base = nil

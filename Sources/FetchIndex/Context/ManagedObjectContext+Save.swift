@@ -9,12 +9,12 @@ internal import FetchIndexPlatform
 //     first thread   records and their links         |  caches take their orders; log; snapshot   |  objects, controllers
 //     second thread  orders of live caches, in forks |  changes of these orders                   |
 extension ManagedObjectContext {
-    /// Writes all unsaved edits in one transaction, which also catches up the caches of live controllers. Then advances to the
-    /// new state, which may include commits of other contexts. Controllers get one batch each, without what they were told
-    /// before. O(k log n) for k edits.
+    /// Writes all unsaved edits in one transaction, which also catches up the caches of live controllers. Then advances
+    /// to the new state, which may include commits of other contexts. Each controller gets one batch, without changes
+    /// that it was told before. O(k log n) for k edits.
     ///
-    /// Throws `ValidationError`, `MergeConflicts` under the policy `.error`, `StoreError`, and `ContextError.delivering`; then the
-    /// edits stay unsaved.
+    /// Throws `ValidationError`, `MergeConflicts` under the policy `.error`, `StoreError`, and
+    /// `ContextError.delivering`; then the edits stay unsaved.
     public func save() throws {
         try withPublicErrors {
             try delivery.requireNone()
@@ -32,13 +32,13 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Writes what a plan says. Meanwhile another thread prepares the caches of live controllers.
+    /// Executes a plan. Meanwhile another thread prepares the caches of live controllers.
     private func write(_ plan: SavePlan, into writer: StoreWriter) throws -> Written {
         guard let expected = plan.expectedEdits, container.store.threads > 1 else {
             return try plan.write(into: writer)
         }
         let caches = followedCaches
-        // The writer keeps others from changing what a snapshot sees.
+        // The open writer prevents other commits, so the snapshot is its base state.
         guard !caches.isEmpty, let snapshot = try? container.store.snapshot() else {
             return try plan.write(into: writer)
         }
@@ -68,7 +68,7 @@ extension ManagedObjectContext {
                 failures.append(object.failure(nil, "is not in the store"))
                 continue
             }
-            // An upsert is validated when the stored object is known.
+            // An upsert is validated once the stored object is known.
             let mayBeUpsert = object.status.isInserted && onUniqueConflict == .update
             for (slot, attribute) in zip(object.entity.attributeSlots, object.entity.attributes)
             where !mayBeUpsert && !attribute.isOptional && object.value(at: slot).isNull {
@@ -87,34 +87,34 @@ extension ManagedObjectContext {
         if !failures.isEmpty { throw ValidationError(failures: failures) }
     }
 
-    /// What a transaction of this context wrote.
+    /// The result of a transaction of this context.
     struct Written {
-        /// From the records before the transaction to those after it.
+        /// The changes from the records before the transaction to those after it.
         var edits: [RecordChange]? = []
-        /// Orders of caches with just these edits.
+        /// Orders of caches with exactly these edits.
         var prepared = CacheEngine.PreparedOrders()
         /// The permanent ids of new objects.
         var renumbered: [(object: ManagedObject, id: RecordKey)] = []
         /// Whether stored objects took the values of new ones.
         var hasUpserts = false
-        /// New objects that became stored ones, by these keys.
+        /// New objects that became stored ones, with the keys of these.
         var merged: [(object: ManagedObject, key: RecordKey)] = []
-        /// The objects with the records that were written of them; nil: the object is gone.
+        /// The objects with their written records; nil if the object was deleted.
         var records: [(object: ManagedObject, record: [UInt8]?)] = []
     }
 
     /// Seals a transaction of this context, commits it with the caches of live controllers, and advances.
     func commit(_ writer: StoreWriter, _ written: Written) throws {
         let first = writer.commit
-        // What would keep the context from advancing afterwards.
+        // Checked before the commit, because it would prevent the context from advancing afterwards.
         if try writer.modelVersion != snapshot().modelVersion { try requireSameAttributes(in: writer.model) }
         try writer.seal()
         let isDirect = try first == snapshot().commit
         let followed = followedCaches
-        // Once the transaction is committed, objects are saved even where the context cannot advance.
+        // After the commit, objects count as saved even if the context can't advance.
         let (brought, saved) = try commit(writer, written, since: first, bringing: followed)
         let damaged = followed.filter { if case .pending = brought[$0.name]?.outcome { true } else { false } }
-        // After the objects are saved.
+        // Runs after the objects are marked as saved.
         defer { rebuild(damaged, brought) }
         do {
             if let saved {
@@ -130,8 +130,8 @@ extension ManagedObjectContext {
         take(written)
     }
 
-    /// Commits with the caches, while another thread finds the changes of those that were prepared: it reads only the state before the
-    /// transaction. Without a snapshot when none can be taken.
+    /// Commits with the caches, while another thread computes the changes of the prepared ones: it reads only the state
+    /// before the transaction. The snapshot is nil if none can be taken.
     private func commit(
         _ writer: StoreWriter, _ written: Written, since first: UInt64, bringing followed: [CacheRequest]
     ) throws -> (brought: [String: OpenedOrder], saved: Snapshot?) {
@@ -154,10 +154,10 @@ extension ManagedObjectContext {
         return (brought, saved)
     }
 
-    /// Finding the change of fewer rows costs less than beginning a thread.
+    /// The minimum number of rows for a second thread: computing the change of fewer costs less than starting it.
     private static let fewestForThread = 200
 
-    /// Builds caches anew whose changes could not be found when this context had written them.
+    /// Rebuilds caches whose changes couldn't be computed after this context had written them.
     private func rebuild(_ damaged: [CacheRequest], _ brought: [String: OpenedOrder]) {
         for cache in damaged {
             guard let order = brought[cache.name] else { continue }

@@ -8,11 +8,11 @@ internal import FetchIndexRecords
 /// A context and its objects belong to one isolation domain. The context advances to a newer state as a whole: when it
 /// saves, when it merges, and when a controller fetches. Until then it pins the pages of its state.
 public final class ManagedObjectContext {
-    /// What the context is made of, which its objects keep too.
+    /// The core, which the objects retain, too.
     let core: ContextCore
-    /// The objects with unsaved or unprocessed edits. The core does not retain them, since they retain it.
+    /// The objects with unsaved or unprocessed edits. The core doesn't retain them, because they retain it.
     var edited: [RecordKey: ManagedObject] = [:]
-    /// Retains the objects of its edits, and ends with the context.
+    /// The undo stack. It retains the objects of its edits, and is released with the context.
     var undoStack = UndoStack()
 
     init(_ core: ContextCore) {
@@ -36,29 +36,29 @@ public final class ManagedObjectContext {
         set { core.mergePolicy = newValue }
     }
 
-    /// What a save does with a new object whose unique value a stored object has. With `.update` the stored object takes the
-    /// values that were set on the new one after its insertion, null included, and keeps its other values. Defaults do not
-    /// count as set. The new object then represents the stored one and has its id. Where the context has an object of it
-    /// already, that object takes the values, and the new one leaves the context: its `managedObjectContext` is nil. Such a
-    /// save cannot be undone. Two new objects with one unique value are an error.
+    /// The policy for a new object with a unique value that a stored object has. With `.update` the stored object takes
+    /// the values that were set on the new one after its insertion, null included, and keeps its other values. Defaults
+    /// don't count as set. The new object then represents the stored one and has its id. If the context already has an
+    /// object for it, that object takes the values, and the new one leaves the context: its `managedObjectContext` is
+    /// nil. Such a save can't be undone. Two new objects with one unique value are an error.
     public var onUniqueConflict: UniqueConflictPolicy {
         get { core.onUniqueConflict }
         set { core.onUniqueConflict = newValue }
     }
 
-    /// How long a save or a batch waits for a busy writer, before it throws `StoreError.writerBusy` and changes nothing.
-    /// Nil: without limit.
+    /// The maximum time that a save or a batch waits for a busy writer, before it throws `StoreError.writerBusy` and
+    /// changes nothing. Nil means no limit.
     public var writeTimeout: Duration? {
         get { core.writeTimeout }
         set { core.writeTimeout = newValue }
     }
 
-    /// The first damage that was met in a place that cannot throw; nil when there was none.
+    /// The first damage found where errors can't be thrown, if any.
     public var damage: (any Error)? { core.damage }
 
     var delivery: Delivery { core.delivery }
 
-    /// The model of the snapshot; where the store cannot be read now, the one that it was opened with.
+    /// The model of the snapshot; if the store can't be read, the one that it was opened with.
     var model: Model { core.model }
 
     /// The newest commit that the context sees. Throws `StoreError`.
@@ -80,13 +80,13 @@ public final class ManagedObjectContext {
         core.followers.compactMap { if let follower = $0.follower, follower.isLive { follower } else { nil } }
     }
 
-    /// The caches whose orders are followed, each once.
+    /// The caches of the followed orders, without duplicates.
     var followedCaches: [CacheRequest] {
         var names: Set<String> = []
         return liveFollowers.compactMap(\.followed).filter { names.insert($0.name).inserted }
     }
 
-    /// Updates all followers, and then tells each what changed.
+    /// Updates all followers, then delivers its changes to each.
     func deliver(_ step: (any ContextFollower) -> Void) {
         let followers = liveFollowers
         for follower in followers { step(follower) }

@@ -2,42 +2,42 @@ public import FetchIndexModels
 internal import Foundation
 internal import FetchIndexRecords
 
-/// What a save does with an object that another context or process has changed since this context read it.
+/// The action of a save for an object that another context or process has changed since this context read it.
 public enum MergePolicy: Hashable, Sendable {
     /// The save throws `MergeConflicts` and changes nothing.
     case error
-    /// Attribute by attribute; where both sides changed one, the store's value stays.
+    /// Changes are merged by attribute; if both sides changed one, the store's value is kept.
     case mergeByPropertyStoreTrump
-    /// Attribute by attribute; where both sides changed one, the context's value is saved.
+    /// Changes are merged by attribute; if both sides changed one, the context's value is saved.
     case mergeByPropertyObjectTrump
     /// The context's whole object is saved.
     case overwrite
-    /// The store's object stays; the context's changes are dropped.
+    /// The store's object is kept; the context's changes are dropped.
     case rollback
 }
 
-/// What an insertion does when another object has a unique value of the new one.
+/// The action of an insertion if another object has a unique value of the new one.
 public enum UniqueConflictPolicy: Hashable, Sendable {
-    /// It throws, and nothing is inserted.
+    /// The insertion throws and changes nothing.
     case error
-    /// The object that has the unique value takes the new one's values (an upsert). When several objects have unique values of
-    /// the new one, the first unique attribute decides, and the others are an error.
+    /// The object that has the unique value takes the new one's values (an upsert). If several objects have unique
+    /// values of the new one, the first unique attribute decides, and the others cause an error.
     case update
 }
 
-/// An object that was changed in a context and elsewhere.
+/// An object that was changed both in a context and elsewhere.
 public struct MergeConflict: Sendable {
     public let objectID: ObjectID
     public let entityName: String
-    /// The values that the context began with, by attribute, and by to-one relationship the ids of related objects as text.
+    /// The values that the context read, by attribute; for to-one relationships, the ids of related objects as text.
     public let original: [String: Value]
-    /// The context's values; nil when it deleted the object.
+    /// The context's values; nil if it deleted the object.
     public let inContext: [String: Value]?
-    /// The store's values; nil when the object was deleted there.
+    /// The store's values; nil if the object was deleted there.
     public let inStore: [String: Value]?
 }
 
-/// A save met objects that were changed elsewhere, under the policy `.error`.
+/// The error of a save under the policy `.error` if objects were changed elsewhere.
 public struct MergeConflicts: Error, CustomStringConvertible {
     public let conflicts: [MergeConflict]
 
@@ -51,12 +51,12 @@ public struct MergeConflicts: Error, CustomStringConvertible {
     }
 }
 
-/// What is wrong with objects that were to be saved.
+/// The error of a save if objects are invalid.
 public struct ValidationError: Error, CustomStringConvertible {
     public struct Failure: Sendable, CustomStringConvertible {
         public let objectID: ObjectID
         public let entityName: String
-        /// Nil when the object's own `validate` failed.
+        /// The attribute; nil if the object as a whole is invalid, or its own `validate` failed.
         public let attribute: String?
         public let reason: String
 
@@ -87,7 +87,7 @@ public enum ContextError: Error, Equatable, Sendable {
     case noSortKeys
     /// The entity's objects have another class in this context.
     case wrongClass(entity: String, String, asked: String)
-    /// The id is of an object of another store.
+    /// The id belongs to an object of another store.
     case otherStore(ObjectID)
 }
 
@@ -109,7 +109,7 @@ extension ContextError: CustomStringConvertible {
 }
 
 extension ManagedObject {
-    /// What a save that meets another record than the object began with says of it.
+    /// The conflict to report for an object whose stored record differs from the one that it was based on.
     func conflict(base: [UInt8]?, stored: [UInt8]?) -> MergeConflict {
         func named(_ record: [UInt8]?) -> [String: Value]? {
             guard let record, let values = try? entity.valuesBySlot(of: record.span.bytes) else { return nil }

@@ -3,7 +3,7 @@ internal import FetchIndexModels
 internal import FetchIndexRecords
 
 extension SavePlan {
-    /// Throws when a record lacks a required value; of references only when it is complete.
+    /// Throws if a record lacks a required value. References are checked only if the record is complete.
     func requireValues(of object: ManagedObject, in record: [UInt8], isComplete: Bool) throws {
         let entity = object.entity
         let view = try RecordView(record.span.bytes, of: entity)
@@ -18,7 +18,7 @@ extension SavePlan {
             failures: missing.map { object.failure(object.entity.attribute(at: $0).name, "is required") })
     }
 
-    /// Names the object in errors of its values.
+    /// Names the object in errors about its values.
     func named(_ object: ManagedObject, _ body: () throws -> Void) throws {
         do {
             try body()

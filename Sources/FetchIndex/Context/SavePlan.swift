@@ -3,17 +3,17 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
-/// What a save does with each object, after conflicts are resolved.
+/// The actions of a save for each object, after conflicts are resolved.
 struct SavePlan {
     private enum Action {
         case insert
         case update([UInt8], over: [UInt8])
         case delete([UInt8])
-        /// The store's object stays as it is.
+        /// Keeps the store's object, and drops the context's changes.
         case forget
     }
 
-    /// Writing fewer records takes no longer than beginning a thread.
+    /// The minimum number of changes for a second thread: writing fewer takes no longer than starting it.
     private static let fewestExpected = 100
 
     private var actions: [(object: ManagedObject, action: Action)] = []
@@ -27,7 +27,7 @@ struct SavePlan {
         onUniqueConflict = context.onUniqueConflict
         self.context = context
         var conflicts: [MergeConflict] = []
-        // Then the store has the records that the context has.
+        // If so, the stored records are those that the context has.
         let isNewest = try writer.commit == context.snapshot().commit
         if try writer.modelVersion != context.snapshot().modelVersion {
             try context.requireSameAttributes(in: writer.model)
@@ -59,8 +59,8 @@ struct SavePlan {
         if !conflicts.isEmpty { throw MergeConflicts(conflicts: conflicts) }
     }
 
-    /// What `write` will probably change; compare it with what it did. Nil for few changes, and where new objects or delete rules bring
-    /// others.
+    /// The changes that `write` will probably make; compare them with its result. Nil for few changes, and if new
+    /// objects or delete rules cause others.
     var expectedEdits: [RecordChange]? {
         if actions.count < Self.fewestExpected { return nil }
         var expected: [RecordChange] = []
@@ -80,7 +80,7 @@ struct SavePlan {
         return expected.count < Self.fewestExpected ? nil : expected
     }
 
-    /// What the policy makes of an object that was changed or deleted elsewhere.
+    /// The policy's action for an object that was changed or deleted elsewhere.
     private func settle(_ object: ManagedObject, base: [UInt8]?, stored: [UInt8]?) -> Action {
         switch policy {
         case .error, .rollback: return .forget
@@ -95,25 +95,28 @@ struct SavePlan {
         }
     }
 
-    /// What a save has done so far.
+    /// The state of a running save.
     struct Progress {
         var written = ManagedObjectContext.Written()
-        /// The keys that new objects have in the store.
+        /// The keys of new objects in the store.
         var keys: [RecordKey: RecordKey] = [:]
-        /// Stored objects that new ones have become. Two new objects with one unique value are an error whatever the policy.
+        /// Stored objects that new ones were inserted as or merged into. Two new objects with one unique value are an
+        /// error under any policy.
         var taken: Set<RecordKey> = []
-        /// New objects that are being inserted: objects may refer to each other.
+        /// New objects whose insertion has begun, because objects may refer to each other.
         var begun: Set<RecordKey> = []
-        /// Objects that are inserted before the others of their cycle, because unique values of these name them.
+        /// Objects that are inserted before the others of their cycle, because unique values of these contain their
+        /// keys.
         var hurried: Set<RecordKey> = []
-        /// Objects whose references to others are missing yet.
+        /// Objects whose references to other objects are still missing.
         var incomplete: [(object: ManagedObject, key: RecordKey)] = []
-        /// Objects whose links were deleted for others, and may be theirs again.
+        /// Objects whose links were deleted to free them for others, and may have to be restored.
         var released: [RecordKey] = []
     }
 
-    /// Deletions come first, so that their unique values are free. New objects come by entity and in the order of insertion, but after
-    /// those that they refer to, and what refers to new ones comes last.
+    /// Writes the records. Deletions come first, so that their unique values are free. New objects are inserted by
+    /// entity and in the order of insertion, but after those that they refer to; updates that refer to new objects come
+    /// last.
     func write(into writer: StoreWriter) throws -> ManagedObjectContext.Written {
         var progress = Progress()
         var deleted: [StoreWriter.DeletedObject] = []
@@ -169,7 +172,7 @@ struct SavePlan {
         }
     }
 
-    /// Inserts an object after those new ones that it refers to. The chain of these may be long, so they wait in a list.
+    /// Inserts an object after the new ones that it refers to. Their chain may be long, so they wait in a list.
     private func insertInOrder(
         _ object: ManagedObject, among new: [RecordKey: ManagedObject], _ progress: inout Progress,
         in writer: StoreWriter
@@ -183,7 +186,8 @@ struct SavePlan {
                     continue
                 }
             }
-            // In a cycle, an object whose key others are part of comes after these: it's found by its key.
+            // In a cycle, an object whose unique key contains other keys is inserted after those objects, because it's
+            // found by its key.
             let keys = next.keyTargets.compactMap { new[$0] }.filter {
                 progress.keys[$0.key] == nil && progress.hurried.insert($0.key).inserted
             }
@@ -201,7 +205,7 @@ struct SavePlan {
         in writer: StoreWriter
     ) throws {
         let (new, _) = try object.record(object.assembled(over: object.base), with: progress.keys)
-        // Also those that come back under other keys.
+        // New keys include those of targets that are inserted again.
         let isComplete = object.targets.allSatisfy { all[$0] == nil || progress.keys[$0] != nil }
         if object.entity.isJoin, try isLost(object, new, in: writer) {
             progress.keys[object.key] = object.key
@@ -214,7 +218,7 @@ struct SavePlan {
                     progress.keys[object.key] = stored
                     return try merge(object, into: stored, isComplete, &progress, in: writer)
                 }
-                // The same link twice: two objects of it have become one.
+                // Both join objects are of the same link, and have become one.
                 if object.entity.isJoin {
                     progress.keys[object.key] = stored
                     progress.written.hasUpserts = true
@@ -235,7 +239,7 @@ struct SavePlan {
         }
     }
 
-    /// The stored object that a new one stands for: one with its unique value, or the same link of two objects.
+    /// The stored object that a new one represents: one with its unique value, or a join of the same two objects.
     private func storedObject(
         like object: ManagedObject, _ record: [UInt8], in writer: StoreWriter
     ) throws -> RecordKey? {
@@ -244,7 +248,7 @@ struct SavePlan {
         return try writer.object(object.key.entity, withUniqueValueOf: record.span.bytes)
     }
 
-    /// Gives a stored object the values of a new one.
+    /// Sets the values of a new object in a stored one.
     private func merge(
         _ object: ManagedObject, into key: RecordKey, _ isComplete: Bool, _ progress: inout Progress,
         in writer: StoreWriter
@@ -267,7 +271,7 @@ struct SavePlan {
             if old != new { progress.written.edits?.append(RecordChange(object: key, old: old, new: new)) }
             return
         }
-        // This save may have written it already.
+        // This save may already have written the object.
         var first: [UInt8]? = old
         if context.core.edits.unsaved.contains(key) {
             progress.written.records.removeAll { $0.object === registered }
@@ -279,7 +283,7 @@ struct SavePlan {
         if first != new { progress.written.edits?.append(RecordChange(object: key, old: first, new: new)) }
     }
 
-    /// The record as it was written: a newer model may derive values that the object's does not.
+    /// The record as written: a newer model may derive values that the object's model doesn't.
     func stored(
         _ record: [UInt8], of object: ManagedObject, as key: RecordKey, in writer: StoreWriter
     ) throws -> [UInt8] {

@@ -1,8 +1,8 @@
 internal import FetchIndexRecords
 internal import FetchIndexModels
-/// The edits of a context in groups: the edits between two processings are one group.
+/// The edits of a context in groups: the edits between two processings form a group.
 struct UndoStack {
-    /// An object as it was.
+    /// The state of an object at a time.
     struct Memento {
         let status: ManagedObject.Status
         let base: [UInt8]?
@@ -16,7 +16,7 @@ struct UndoStack {
             givenSlots = object.givenSlots
         }
 
-        /// All values by slot; nil when the object was not there.
+        /// All values by slot; nil if the object was deleted or gone.
         func values(of object: ManagedObject) -> [Value]? {
             switch status {
             case .deleted, .gone: return nil
@@ -34,7 +34,7 @@ struct UndoStack {
         let object: ManagedObject
         let before: [Value]?
         let after: [Value]?
-        /// The slots that were set before and after, of a new object.
+        /// The slots of a new object that were set before and after.
         let givenBefore: Set<Int>
         let givenAfter: Set<Int>
 
@@ -46,7 +46,7 @@ struct UndoStack {
         }
     }
 
-    /// Whether edits are kept.
+    /// Whether edits are recorded.
     var isEnabled = false
     private(set) var undoGroups: [[Edit]] = []
     private(set) var redoGroups: [[Edit]] = []
@@ -55,7 +55,7 @@ struct UndoStack {
     /// Set while an undo or redo edits objects.
     var isReplaying = false
 
-    /// A new object was not there before its first edit, which is its insertion.
+    /// Records the state of an object before its first edit in the group; an insertion has no state before it.
     mutating func willChange(_ object: ManagedObject, isInsertion: Bool = false) {
         guard isEnabled, !isReplaying, open[ObjectIdentifier(object)] == nil else { return }
         open[ObjectIdentifier(object)] = (object, isInsertion ? nil : Memento(object))
@@ -90,7 +90,7 @@ struct UndoStack {
         return group
     }
 
-    /// Gives the references to objects that have got permanent keys these keys.
+    /// Replaces the keys of objects that got permanent keys in all references.
     mutating func renumber(_ keys: [RecordKey: RecordKey]) {
         guard !keys.isEmpty, isEnabled else { return }
         undoGroups = undoGroups.map { $0.map { $0.renumbered(keys) } }
@@ -106,8 +106,8 @@ struct UndoStack {
 }
 
 extension ManagedObjectContext {
-    /// Whether edits are kept for undo, with their objects, until it is set to false. False at first, as a context of Core
-    /// Data has no undo manager.
+    /// Whether edits are recorded for undo, with their objects, until it is set to false. False at first, because a
+    /// context of Core Data has no undo manager.
     public var isUndoEnabled: Bool {
         get { undoStack.isEnabled }
         set {
@@ -117,7 +117,8 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Reverts the last group of edits: those between two processings of changes, saved or not. Returns whether there was one.
+    /// Reverts the last group of edits: those between two processings of changes, saved or not. Returns false if
+    /// no edits can be undone.
     @discardableResult
     public func undo() -> Bool {
         processPendingChanges()
@@ -126,7 +127,7 @@ extension ManagedObjectContext {
         return true
     }
 
-    /// Makes the edits again that the last undo reverted. Returns whether there were any.
+    /// Repeats the edits that the last undo reverted. Returns false if no edits can be redone.
     @discardableResult
     public func redo() -> Bool {
         processPendingChanges()
@@ -135,10 +136,11 @@ extension ManagedObjectContext {
         return true
     }
 
-    /// Takes objects from one state to another. Values that were changed elsewhere since stay, and so do deletions.
+    /// Takes objects from one state to another. Values that were changed elsewhere since are kept, and so are
+    /// deletions.
     private func replay(_ states: [(object: ManagedObject, from: [Value]?, to: [Value]?, given: Set<Int>)]) {
         undoStack.isReplaying = true
-        // Objects that are no longer in the store come back under other keys, which others refer to.
+        // Objects that are no longer in the store are inserted again under other keys, which references must use.
         var restored: Set<ObjectIdentifier> = []
         var keys: [RecordKey: RecordKey] = [:]
         for (object, from, to, _) in states where from == nil && to != nil {
@@ -153,7 +155,7 @@ extension ManagedObjectContext {
             )
             defer { if object.status.isInserted { object.givenSlots = given } }
             switch (from, to) {
-            // What it did to related objects is among the edits.
+            // The edits include the effects on related objects.
             case (_, nil): deleteAlone(object)
             case (nil, let values?):
                 guard restored.contains(ObjectIdentifier(object)) else { continue }
@@ -161,7 +163,7 @@ extension ManagedObjectContext {
                     object.setValue(values[slot], at: slot)
                 }
             case (let old?, let new?):
-                // Another context or process deleted it.
+                // Another context or process deleted the object.
                 if object.core !== core { continue }
                 for slot in new.indices where old[slot] != new[slot] {
                     object.setValue(new[slot], at: slot)
@@ -172,8 +174,8 @@ extension ManagedObjectContext {
         processPendingChanges()
     }
 
-    /// Restores a deleted object in the context; one that is no longer in the store is inserted again. False when its
-    /// entity was dropped or changed.
+    /// Restores a deleted object in the context; one that is no longer in the store is inserted again. Returns false if
+    /// its entity was dropped or changed.
     private func restore(_ object: ManagedObject) -> Bool {
         switch object.status {
         case .inserted, .saved: return object.core === core

@@ -2,7 +2,7 @@ internal import FetchIndexModels
 internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 
-/// The unsaved edits of a context: which objects have them, and what of them controllers and fetches have been told.
+/// The unsaved edits of a context: the objects that have them, and the records that controllers and fetches were told.
 ///
 /// ```
 /// edit        an object gets unsaved values      ->  unsaved, unprocessed
@@ -13,26 +13,26 @@ internal import FetchIndexRecords
 /// undo        is an edit
 /// ```
 ///
-/// Objects with edits are known by their keys, and are not retained; an object that leaves the context is, until its removal
-/// is delivered. The caller passes records in: the value does not access the store.
+/// Objects with edits are identified by their keys, and are not retained; an object that leaves the context is retained
+/// until its removal is delivered. The caller passes records in: this type doesn't access the store.
 struct UnsavedEdits<Object: AnyObject> {
     /// The objects with unsaved values, and those that are inserted or deleted.
     private(set) var unsaved: Set<RecordKey> = []
     /// The objects that were edited since the last report.
     private var unprocessed: Set<RecordKey> = []
-    /// The unsaved records that controllers and fetches know; nil: the object is deleted.
+    /// The unsaved records that controllers and fetches know; nil if the object is deleted.
     private(set) var reported: [RecordKey: [UInt8]?] = [:]
-    /// The temporary ids of the objects that the last save gave permanent ones, by these.
+    /// The temporary ids of objects by the permanent ids that the last save gave them.
     private var renumbered: [RecordKey: RecordKey] = [:]
     private var leaving: [RecordKey: Object] = [:]
-    /// The last records of leaving objects that the context has not made.
+    /// The last records of leaving objects that aren't instantiated.
     private var leavingRecords: [RecordKey: [UInt8]] = [:]
 
     var hasUnprocessed: Bool { !unprocessed.isEmpty }
 
     // MARK: Edit
 
-    /// Returns whether it is the first edit of the object since the last report.
+    /// Notes an edit. Returns whether it is the object's first one since the last report.
     @discardableResult
     mutating func edit(_ key: RecordKey, isUnsaved: Bool) -> Bool {
         setUnsaved(key, isUnsaved)
@@ -43,7 +43,7 @@ struct UnsavedEdits<Object: AnyObject> {
         if isUnsaved { unsaved.insert(key) } else { unsaved.remove(key) }
     }
 
-    /// Whether an object has edits that are not saved, or not reported yet.
+    /// Whether an object has edits that aren't saved or reported yet.
     func need(_ key: RecordKey) -> Bool { unsaved.contains(key) || unprocessed.contains(key) }
 
     // MARK: Process
@@ -54,41 +54,41 @@ struct UnsavedEdits<Object: AnyObject> {
         return unprocessed.sorted()
     }
 
-    /// Reports an object's record over the saved one; returns the change since the last report.
+    /// Reports an object's record over the saved one. Returns the change since the last report.
     mutating func report(_ key: RecordKey, _ record: [UInt8]?, over saved: [UInt8]?) -> RecordChange? {
         let old = self.record(of: key, saved: saved)
         if record == saved { reported[key] = nil } else { reported.updateValue(record, forKey: key) }
         return old == record ? nil : RecordChange(object: key, old: old, new: record)
     }
 
-    /// The record of an object as it was last reported.
+    /// The record of an object as last reported.
     func record(of key: RecordKey, saved: @autoclosure () -> [UInt8]?) -> [UInt8]? {
         if let record = reported[key] { record } else { saved() }
     }
 
-    /// From the saved records to the reported ones.
+    /// The changes from the saved records to the reported ones.
     func changes(saved: (RecordKey) -> [UInt8]?) -> [RecordChange] {
         reported.map { RecordChange(object: $0.key, old: saved($0.key), new: $0.value) }
     }
 
     // MARK: Save, merge, roll back
 
-    /// Notes that a save wrote objects, and gave new ones permanent ids.
+    /// Notes that a save wrote objects, and gave permanent ids to new ones.
     mutating func save(_ keys: [RecordKey], renumbered ids: [RecordKey: RecordKey]) {
         renumbered = ids
-        // A save writes all of them.
+        // A save writes all unsaved objects.
         if keys.count == unsaved.count { unsaved = [] } else { unsaved.subtract(keys) }
         if !keys.isEmpty { unprocessed = [] }
     }
 
-    /// Makes the reported records those that were saved: with permanent ids in them where there were temporary ones.
+    /// Replaces temporary ids in the reported records by permanent ones, as in the saved records.
     mutating func renumberReported(_ renumbered: (RecordKey, [UInt8]) -> [UInt8]) {
         for (key, record) in reported {
             if let record { reported[key] = .some(renumbered(key, record)) }
         }
     }
 
-    /// Takes the edits to a newer state, which the committed changes lead to. `saved` gives the records of that state,
+    /// Takes the edits to a newer state, to which the committed changes lead. `saved` returns records of that state,
     /// `current` an unsaved object's record with its values. O(changes + unsaved objects).
     mutating func advance(
         _ committed: [RecordChange], saved: (RecordKey) -> [UInt8]?, current: (RecordKey, [UInt8]?) -> [UInt8]?
@@ -106,7 +106,7 @@ struct UnsavedEdits<Object: AnyObject> {
             let oldKey = renumbered[change.object] ?? change.object
             let old = if let record = known[oldKey] { record } else { change.old }
             let new = record(of: change.object, saved: change.new)
-            // An object that was reported before has the same row under its new id.
+            // An object that was reported before keeps its row, under its new id.
             net[change.object] = RecordChange(
                 object: change.object, oldObject: old == nil ? nil : oldKey, old: old, new: new)
         }
@@ -127,7 +127,7 @@ struct UnsavedEdits<Object: AnyObject> {
         Dictionary(renumbered.map { ($0.value, $0.key) }) { first, _ in first }
     }
 
-    /// Forgets all edits; returns the changes from the reported records back to the saved ones.
+    /// Drops all edits. Returns the changes from the reported records back to the saved ones.
     mutating func rollBack(saved: (RecordKey) -> [UInt8]?) -> [RecordChange] {
         defer { (unsaved, unprocessed, reported) = ([], [], [:]) }
         return changes(saved: saved).map(\.reversed)
