@@ -7,16 +7,16 @@ internal import FetchIndexModels
 ///         @Attribute("pages") var pages = 0
 ///     }
 ///
-/// An optional type makes the attribute optional. A value at the declaration is what new objects begin with. Reading
-/// decodes one value of the object's record, O(its length). It traps, with a sentence that says why, where there is no value
-/// to be read: ``ManagedObject/value(of:as:)`` throws instead.
+/// An optional type makes the attribute optional. A value at the declaration is the initial value of new objects.
+/// Reading decodes one value of the object's record, O(its length). It traps, with a sentence that says why, if no
+/// value can be read: ``ManagedObject/value(of:as:)`` throws instead.
 @propertyWrapper
 public struct Attribute<Wrapped: AttributeValue> {
     private let name: String
     private let isUnique: Bool
     let isIndexed: Bool
     private let initial: (() -> Wrapped)?
-    /// What few attributes have: a declaration is copied for each value that is read.
+    /// Properties that few attributes have, stored separately: a declaration is copied for each value that is read.
     private let extras: Extras?
 
     private final class Extras {
@@ -29,9 +29,9 @@ public struct Attribute<Wrapped: AttributeValue> {
         }
     }
 
-    /// `indexed` asks for an ``Index`` of this attribute; `renamedFrom` is the name that it has in stores of an older class.
-    /// `derivedBy` is an expression of the predicate language over other attributes, `canonical:(name)` or `price * count`: the
-    /// value is computed by it, also of unsaved objects, and setting it does nothing.
+    /// `indexed` requests an ``Index`` of this attribute; `renamedFrom` is its name in stores of an older class.
+    /// `derivedBy` is an expression of the predicate language over other attributes, `canonical:(name)` or `price *
+    /// count`: it computes the value, also for unsaved objects, and setting the value does nothing.
     public init(
         _ name: String, isUnique: Bool = false, indexed: Bool = false, renamedFrom: String? = nil,
         derivedBy derivation: String? = nil
@@ -43,8 +43,9 @@ public struct Attribute<Wrapped: AttributeValue> {
         initial = nil
     }
 
-    /// With the value that new objects begin with: evaluated for each, as for `UUID()` or `Date()`. Objects that were saved
-    /// before the class had the attribute have that value, unless it differs at each evaluation.
+    /// Declares an attribute with an initial value for new objects. It is evaluated for each, as for `UUID()` or
+    /// `Date()`. Objects that were saved before the class had the attribute have that value, unless it differs at each
+    /// evaluation.
     public init(
         wrappedValue: @autoclosure @escaping () -> Wrapped, _ name: String, isUnique: Bool = false,
         indexed: Bool = false, renamedFrom: String? = nil
@@ -81,7 +82,7 @@ extension Attribute: DeclaredProperty {
     }
 
     private var declaration: AttributeDescription {
-        // A value that differs at each evaluation, like `UUID()`, cannot be that of older objects.
+        // A value that differs at each evaluation, like `UUID()`, can't be the value of older objects.
         let values = (initial?().attributeValue ?? .null, initial?().attributeValue ?? .null)
         return AttributeDescription(
             name, Wrapped.valueType, isOptional: Wrapped.isOptional, isUnique: isUnique,
@@ -90,13 +91,14 @@ extension Attribute: DeclaredProperty {
     }
 }
 
-/// Why a value cannot be read as a type.
+/// The reason why a value can't be read as a type.
 public enum AttributeError: Error, Equatable, Sendable {
     /// The entity has no attribute of the name.
     case unknownAttribute(entity: String, attribute: String)
-    /// The stored value is none of the type's: an enumeration's raw value that this program does not know, say.
+    /// The type can't represent the stored value: for example an enumeration's raw value that this program doesn't
+    /// know.
     case unreadable(entity: String, attribute: String, value: Value, type: String)
-    /// There is nothing to be read; the text says why.
+    /// No value can be read; the text says why.
     case missing(entity: String, attribute: String, String)
 }
 

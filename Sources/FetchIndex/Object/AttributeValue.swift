@@ -6,20 +6,20 @@
 
 public import FetchIndexPredicates
 
-/// A Swift type that an attribute's value can be read and written as. Attributes' types conform to it:
+/// A Swift type in which an attribute's value can be read and written. Attributes' types conform to it:
 ///
 /// - an enumeration with raw values needs nothing else: `enum Genre: String, AttributeValue, CaseIterable`;
 /// - a type that is `Codable` conforms to ``CodableAttributeValue`` and is stored as JSON text.
 public protocol AttributeValue: PredicateArgument {
-    /// The type that the value is stored as.
+    /// The type in which the value is stored.
     static var valueType: ValueType { get }
-    /// Whether null is one of its values.
+    /// Whether null is one of the type's values.
     static var isOptional: Bool { get }
-    /// What an attribute of a new object reads as before it is set: "", 0, false, the reference date, nil. Nil: reading it
-    /// then is a programming mistake.
+    /// The value that an attribute of a new object has before it is set: "", 0, false, the reference date, nil. If it
+    /// is nil, reading the attribute then is a programming mistake.
     static var placeholder: Self? { get }
 
-    /// Nil when the value is of another type or does not fit.
+    /// Converts a value; nil if the value is of another type or doesn't fit.
     init?(attributeValue: Value)
     var attributeValue: Value { get }
 }
@@ -80,7 +80,7 @@ extension AttributeValue where Self: FixedWidthInteger {
         guard case .integer(let number) = value else { return nil }
         self.init(exactly: number)
     }
-    /// Traps for a number that takes more than 63 bits.
+    /// The stored value. Traps for a number of more than 63 bits.
     public var attributeValue: Value {
         guard let number = Int64(exactly: self) else {
             preconditionFailure("\(self) does not fit an attribute: integers are stored in 64 bits with their sign.")
@@ -100,7 +100,7 @@ extension UInt32: AttributeValue {}
 extension UInt16: AttributeValue {}
 extension UInt8: AttributeValue {}
 
-/// Stored as a double.
+/// Floats are stored as doubles.
 extension Float: AttributeValue {
     public static var valueType: ValueType { .double }
     public static var placeholder: Float? { 0 }
@@ -111,7 +111,7 @@ extension Float: AttributeValue {
     public var attributeValue: Value { .double(Double(self)) }
 }
 
-/// Enumerations and other types with raw values are stored as these.
+/// Enumerations and other types with raw values are stored as their raw values.
 extension AttributeValue where Self: RawRepresentable, RawValue: AttributeValue {
     public static var valueType: ValueType { RawValue.valueType }
     public init?(attributeValue value: Value) {
@@ -121,7 +121,8 @@ extension AttributeValue where Self: RawRepresentable, RawValue: AttributeValue 
     public var attributeValue: Value { rawValue.attributeValue }
 }
 
-/// A type that is stored as JSON text. Predicates and sort keys see that text as a whole, and none of its members.
+/// A type that is stored as JSON text. Predicates and sort keys treat that text as a whole, and can't access its
+/// members.
 public protocol CodableAttributeValue: AttributeValue, Codable {}
 
 extension CodableAttributeValue {
@@ -134,7 +135,8 @@ extension CodableAttributeValue {
         self = decoded
     }
 
-    /// Its members in the order of their names, so that equal values are equal texts. Traps when it cannot be encoded.
+    /// The JSON text, with members ordered by name, so that equal values are equal texts. Traps if the value can't be
+    /// encoded.
     public var attributeValue: Value {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -1,14 +1,14 @@
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// An attribute or a relationship of a class, whatever its type.
+/// An attribute or a relationship of a class, of any type.
 protocol DeclaredProperty {
     var declared: PropertyDeclaration { get }
 }
 
-/// What a class declares of a property, for the model.
+/// The declaration of a class's property, for the model.
 enum PropertyDeclaration {
-    /// `initialValue` makes what a new object begins with; nil: without a value.
+    /// `initialValue` makes the value of a new object; nil if the attribute has no initial value.
     case attribute(AttributeDescription, isIndexed: Bool, initialValue: (() -> Value)?)
     case relationship(RelationshipDescription)
 }

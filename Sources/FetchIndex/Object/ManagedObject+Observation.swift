@@ -3,27 +3,27 @@ internal import FetchIndexModels
 public import Observation
 internal import FetchIndexRecords
 
-/// Observation's tracking of what is read of objects: `withObservationTracking`, `Observations`, and views that use them.
-/// An attribute is tracked by itself; the id, whether there are changes, and the like are tracked together.
+/// Observation tracks reads of objects' properties: `withObservationTracking`, `Observations`, and views that use them.
+/// Each attribute is tracked by itself; the id, whether the object has changes, and similar state are tracked together.
 extension ManagedObject: Observable {}
 
 extension ManagedObject {
-    /// Notes that an attribute is read.
+    /// Notes that an attribute was read.
     func noteRead(ofSlot slot: Int) { noteRead(ObservedKeyPaths.ofSlot(slot)) }
 
-    /// Notes that the object's state is read: its id, or whether it has changes.
+    /// Notes that the object's state was read: its id, or whether it has changes.
     func noteReadOfState() { noteRead(ObservedKeyPaths.state) }
 
     private func noteRead(_ keyPath: any KeyPath<ManagedObject, Bool> & Sendable) {
         if probe != nil { return }
         if let observers { return observers.registrar.access(self, keyPath: keyPath) }
-        // Made with the first read: whether somebody observes it cannot be asked.
+        // Created at the first read, because Observation doesn't tell whether anybody observes it.
         let made = Observers()
         observers = made
         made.registrar.access(self, keyPath: keyPath)
     }
 
-    /// Changes the values of attributes, which observers hear of.
+    /// Changes the values of attributes, and notifies observers.
     func observedChange(ofSlots slots: [Int], _ body: () -> Void) {
         guard let registrar = observers?.registrar else { return body() }
         guard let slot = slots.first else {
@@ -34,10 +34,10 @@ extension ManagedObject {
         }
     }
 
-    /// Tells observers that the object's state has changed.
+    /// Notifies observers that the object's state has changed.
     func noteChangeOfState() { if let registrar = observers?.registrar { tell(registrar, ObservedKeyPaths.state) } }
 
-    /// Observers are notified at once and may do anything, so not while the context advances.
+    /// Observers are notified immediately and may run any code, so not while the context advances.
     private func tell(_ registrar: ObservationRegistrar, _ keyPath: any KeyPath<ManagedObject, Bool> & Sendable) {
         if let core, core.isDeferringObservations {
             core.observations.append { registrar.withMutation(of: self, keyPath: keyPath) {} }
@@ -46,7 +46,7 @@ extension ManagedObject {
         }
     }
 
-    /// Tells observers that all may have changed.
+    /// Notifies observers that all properties may have changed.
     func noteChangeOfAll() {
         guard let registrar = observers?.registrar else { return }
         for slot in entity.attributeSlots + entity.relationshipSlots { noteChange(ofSlot: slot, registrar) }
@@ -54,7 +54,7 @@ extension ManagedObject {
         noteChangeOfState()
     }
 
-    /// Tells observers which attributes another record has changed.
+    /// Notifies observers of the attributes that differ between two records.
     func noteChange(from old: [UInt8], to new: [UInt8]) {
         guard let registrar = observers?.registrar else { return }
         let missing = entity.missingValues
@@ -72,7 +72,7 @@ extension ManagedObject {
         noteChangeOfState()
     }
 
-    /// Tells observers that objects of a to-many relationship have changed.
+    /// Notifies observers that objects of a to-many relationship have changed.
     func noteChangeOfRelated() { if let registrar = observers?.registrar { noteChange(ofSlot: .max, registrar) } }
 
     private func noteChange(ofSlot slot: Int, _ registrar: ObservationRegistrar) {
@@ -80,16 +80,17 @@ extension ManagedObject {
     }
 }
 
-/// The observers of an object or of results. A class, since asking whether there is a registrar costs more than a read.
+/// The observers of an object or of results. It is a class, because checking an optional registrar would cost more than
+/// a read.
 final class Observers {
     let registrar = ObservationRegistrar()
 }
 
-/// The names under which reads and changes are noted.
+/// The key paths under which reads and changes are noted.
 private enum ObservedKeyPaths {
     static let state: any KeyPath<ManagedObject, Bool> & Sendable = \.observedState
 
-    /// Slots from the last one on share a name.
+    /// Slots from the last one on share a key path.
     private static let slots: [any KeyPath<ManagedObject, Bool> & Sendable] = (0..<64).map { slot in
         \ManagedObject[observedSlot: slot]
     }
@@ -98,7 +99,7 @@ private enum ObservedKeyPaths {
 }
 
 extension ManagedObject {
-    // Never read: they only stand for what observers track.
+    // Never read: they only identify what observers track.
     fileprivate var observedState: Bool { false }
     fileprivate subscript(observedSlot slot: Int) -> Bool { false }
 }

@@ -3,10 +3,10 @@ internal import FetchIndexPlatform
 public import FetchIndexValues
 
 extension ManagedObject {
-    /// Unsaved values by name; of a to-one relationship that the object holds, the id of the related object as text.
+    /// Unsaved values by name; for a to-one relationship that the object holds, the id of the related object as text.
     public var changedValues: [String: Value] { named(changes) }
 
-    /// The values as they were last saved or merged, by name, in the same form; empty for a new object.
+    /// The values as last saved or merged, by name, in the form of `changedValues`; empty for a new object.
     public var committedValues: [String: Value] {
         guard savedRecord() != nil else { return [:] }
         let slots = entity.attributeSlots + entity.relationshipSlots

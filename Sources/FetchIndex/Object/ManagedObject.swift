@@ -1,21 +1,21 @@
 public import FetchIndexModels
 internal import FetchIndexRecords
 
-/// An object of a store in a context: there is one for each id and context.
+/// An object of a store in a context. A context has one for each id.
 ///
-/// Its record is read when an attribute is (until then it is a fault), and each value is decoded when it is asked for.
-/// It belongs to its context's isolation domain, like the context, and keeps the context's state: an object can be read,
-/// edited and saved also when nobody else keeps the context.
+/// Its record is read when an attribute is (until then it is a fault), and each value is decoded on demand. It belongs
+/// to its context's isolation domain, like the context, and retains the context's state: an object can be read, edited
+/// and saved even if nobody else retains the context.
 ///
-/// No value is ever made up. Reading an attribute traps, with a sentence that says why, when there is nothing to be read: a
-/// fault that has left its context, an id that no object has, a damaged record, a stored value that is none of the type's. So
-/// does setting an attribute of an object that is in no context or not in the store. What came from `fetch`,
-/// `existingObject(with:)` and ``value(of:as:)`` has been read, or has thrown. An object that is to be deleted takes no
-/// values any more.
+/// Values are never invented. Reading an attribute traps, with a sentence that says why, if no value can be read: from
+/// a fault that has left its context, with an id that no object has, from a damaged record, or for a stored value that
+/// the type can't represent. Setting an attribute of an object that is in no context or not in the store traps, too.
+/// Objects returned by `fetch` and `existingObject(with:)`, and values returned by ``value(of:as:)``, were read, or the
+/// call has thrown. An object that is to be deleted ignores new values.
 ///
 /// Subclasses declare their attributes with `@Attribute` and have no other stored properties that need an initializer.
 open class ManagedObject {
-    /// Temporary until the object is saved.
+    /// The object's id, temporary until the object is saved.
     public internal(set) var objectID: ObjectID {
         get {
             noteReadOfState()
@@ -24,21 +24,22 @@ open class ManagedObject {
         set { currentID = newValue }
     }
     private var currentID: ObjectID
-    /// Nil once the object was deleted and saved, rolled back before it was ever saved, or its context was reset. Where nobody has
-    /// kept the context, it is made again, with its edits and settings, but without edits to undo.
+    /// The object's context; nil once the object was deleted and saved, or rolled back before it was ever saved, or its
+    /// context was reset. If the context was released, it is created again, with its edits and settings, but without
+    /// edits to undo.
     public var managedObjectContext: ManagedObjectContext? { core?.context }
-    /// What the object's context is made of; nil once it has left the context.
+    /// The state of the object's context; nil once the object has left the context.
     var core: ContextCore?
     public let entity: Entity
 
     enum Status {
-        /// Not in the store yet.
+        /// The object isn't in the store yet.
         case inserted
-        /// In the store, with or without changes.
+        /// The object is in the store, with or without changes.
         case saved
-        /// To be deleted by the next save; whether it was saved before.
+        /// The object is to be deleted by the next save; `wasSaved` tells whether the store has it.
         case deleted(wasSaved: Bool)
-        /// No longer an object of the context.
+        /// The object no longer belongs to the context.
         case gone
 
         var isSaved: Bool { if case .saved = self { true } else { false } }
@@ -47,42 +48,43 @@ open class ManagedObject {
     }
 
     var key: RecordKey { currentID.key }
-    /// Of what observers have read; nil when none was.
+    /// The observers of properties that were read; nil if none was.
     var observers: Observers?
     var status: Status
-    /// The record as the context's snapshot has it; nil for a fault and for an object that was never saved.
+    /// The record in the context's snapshot; nil for a fault and for an object that was never saved.
     var base: [UInt8]?
-    /// Whether another context or process deleted it while it has unsaved edits: `base` is its last record then.
+    /// Whether another context or process deleted the object while it has unsaved edits: `base` is then its last
+    /// record.
     var isGoneFromStore = false
     /// Unsaved values by slot.
     var changes: [Int: Value] = [:]
-    /// The attributes of a new object that were set after its insertion, also to null.
+    /// The slots of a new object that were set after its insertion, also to null.
     var givenSlots: Set<Int> = []
     let probe: AttributeProbe?
     /// Whether the store has, or had, the object.
     var hasBeenSaved: Bool
-    /// Whether it is preparing for its deletion: objects that delete each other do so once.
+    /// Whether the object is preparing for its deletion: objects that delete each other do so once.
     var isBeingDeleted = false
 
-    /// The name of the class's entity: the class's own, unless a subclass says otherwise.
+    /// The name of the class's entity: the class's own name, unless a subclass overrides it.
     open class var entityName: String { String(describing: self) }
 
-    /// Whether there are no objects of the class itself, only of its subclasses. Subclasses inherit the answer, so it names the class:
-    /// `override class var isAbstract: Bool { self == Publication.self }`.
+    /// Whether the class has no objects itself, only its subclasses. Subclasses inherit the answer, so it names the
+    /// class: `override class var isAbstract: Bool { self == Publication.self }`.
     open class var isAbstract: Bool { false }
 
-    /// Attributes, and to-one relationships, that are unique together, as `[["isbn", "edition"]]`, or alone: no two objects have the same
-    /// values of them, unless one is null.
+    /// Attributes, and to-one relationships, that are unique together, as `[["isbn", "edition"]]`, or alone: no two
+    /// objects have equal values of them, unless one of the values is null.
     open class var uniqueAttributes: [[String]] { [] }
 
-    /// Orders that every writer keeps, so that fetches may always look objects up by them. Those of one attribute can be asked
-    /// for at the attribute: `@Attribute("publisher", indexed: true)`.
+    /// Orders that every writer maintains, so that fetches can always look up objects in them. Indexes of one attribute
+    /// can be requested at the attribute: `@Attribute("publisher", indexed: true)`.
     open class var indexes: [Index] { [] }
 
-    /// Indexes that older classes had, and that the store is to remove.
+    /// Indexes of older classes that the store is to remove.
     open class var removedIndexes: [Index] { [] }
 
-    /// Names of attributes that older classes had, and that the store is to remove.
+    /// Names of attributes of older classes that the store is to remove.
     open class var removedAttributes: [String] { [] }
 
     public required init(_ registration: ObjectRegistration) {
@@ -105,7 +107,7 @@ open class ManagedObject {
 
     // MARK: Values
 
-    /// The value of an attribute. Traps when the entity has none of the name, or the value is set to another type's.
+    /// The value of an attribute. Traps if the entity has no attribute of the name, or a value of another type is set.
     public subscript(_ name: String) -> Value {
         get {
             let slot = slot(of: name)
@@ -120,17 +122,17 @@ open class ManagedObject {
         return slot
     }
 
-    /// The value of an attribute as a type. Throws `AttributeError`, and `StoreError` when the record is damaged.
+    /// The value of an attribute as a type. Throws `AttributeError`, and `StoreError` if the record is damaged.
     public func value<Wrapped: AttributeValue>(of name: String, as type: Wrapped.Type = Wrapped.self) throws -> Wrapped
     {
         let value = try value(ofAttribute: name)
         if let wrapped = Wrapped(attributeValue: value) { return wrapped }
-        // A new object's attribute that was not set yet.
+        // The attribute of a new object hasn't been set yet.
         if value.isNull, !hasBeenSaved, let placeholder = Wrapped.placeholder { return placeholder }
         throw AttributeError.unreadable(entity: entity.name, attribute: name, value: value, type: "\(type)")
     }
 
-    // Not generic: that would cost more than reading does.
+    // Not generic, because that would cost more than the read.
     private func value(ofAttribute name: String) throws -> Value {
         try withPublicErrors {
             guard let slot = entity.slot(of: name) else {
@@ -149,7 +151,7 @@ open class ManagedObject {
 
     func value(at slot: Int) -> Value { derivedValue(at: slot) ?? changes[slot] ?? savedValue(at: slot) }
 
-    /// The value of a derived attribute, from unsaved values too; nil for other attributes.
+    /// The value of a derived attribute, computed from unsaved values, too; nil for other attributes.
     private func derivedValue(at slot: Int) -> Value? {
         guard entity.hasDerivations, entity.attribute(at: slot).derivation != nil, let record = currentRecord() else {
             return nil
@@ -157,7 +159,7 @@ open class ManagedObject {
         return try? RecordView(record.span.bytes).value(at: slot, as: entity.type(at: slot))
     }
 
-    /// The value as the context's snapshot has it.
+    /// The value in the context's snapshot. Traps if it can't be read.
     func savedValue(at slot: Int) -> Value {
         do { return try readValue(at: slot) } catch { preconditionFailure("\(self): \(error).") }
     }
@@ -183,7 +185,7 @@ open class ManagedObject {
         return base
     }
 
-    /// Reads the record of a fault; nil also when it is damaged, which the context notes.
+    /// The saved record, read now if the object is a fault; nil also if it is damaged, which the context notes.
     func savedRecord() -> [UInt8]? {
         do { return try readRecord() } catch {
             core?.note(error)
@@ -198,11 +200,11 @@ open class ManagedObject {
         }
         let attribute = entity.attribute(at: slot)
         if let type = value.type, type != attribute.type {
-            // A program's own value: what comes from files is converted, and refused, before it gets here.
+            // The program's own mistake: values from files are converted, or refused, before.
             preconditionFailure(
                 "\(entity.name).\(attribute.name) is \(attribute.type.nameWithArticle), not \(type.nameWithArticle).")
         }
-        // Its value follows from others.
+        // A derived value follows from others.
         if attribute.derivation != nil { return }
         if status.isInserted { givenSlots.insert(slot) }
         let former = self.value(at: slot)
@@ -220,7 +222,7 @@ open class ManagedObject {
         }
     }
 
-    /// The record with unsaved values; nil when the object is deleted. Values of another type count as null.
+    /// The record with unsaved values; nil if the object is deleted. Values of another type count as null.
     func currentRecord() -> [UInt8]? {
         switch status {
         case .deleted, .gone: return nil
@@ -231,7 +233,7 @@ open class ManagedObject {
         }
     }
 
-    /// A record of the unsaved values, or of those in some slots, over another record.
+    /// A record with the unsaved values, or those of some slots, over another record.
     func assembled(over record: [UInt8]?, slots: Set<Int>? = nil) -> [UInt8] {
         let bytes = record ?? RecordBuilder.empty
         var builder = RecordBuilder(slots: entity.slots.count, byteCount: bytes.count + 64)
@@ -239,7 +241,7 @@ open class ManagedObject {
         guard let view = try? RecordView(bytes.span.bytes, missing: missing.span.bytes) else {
             return assembled(over: nil, slots: slots)
         }
-        // The record may have slots that the entity got after this object was made.
+        // The record may have slots that were added to the entity after this object was made.
         for slot in 0..<max(entity.slots.count, view.slotCount) {
             if let value = changes[slot], slots?.contains(slot) ?? true {
                 builder.append(value)
@@ -248,13 +250,13 @@ open class ManagedObject {
             }
         }
         let assembled = builder.finish()
-        // A value that cannot be derived fails the save.
+        // A value that can't be derived fails the save.
         do { return try entity.completed(assembled.span.bytes) ?? assembled } catch { return assembled }
     }
 
     // MARK: State
 
-    /// What an object with unsaved edits is made of.
+    /// The state of an object with unsaved edits.
     struct UnsavedValues {
         fileprivate let status: Status
         fileprivate let base: [UInt8]?
@@ -283,13 +285,13 @@ open class ManagedObject {
         return status.isInserted
     }
 
-    /// Whether the next save deletes it.
+    /// Whether the next save deletes the object.
     public var isDeleted: Bool {
         noteReadOfState()
         return status.isDeleted
     }
 
-    /// Whether it was saved before and has unsaved values.
+    /// Whether the object is saved and has unsaved values.
     public var isUpdated: Bool {
         noteReadOfState()
         return status.isSaved && !changes.isEmpty
@@ -297,7 +299,7 @@ open class ManagedObject {
 
     public var hasChanges: Bool { isInserted || isUpdated || isDeleted }
 
-    /// Whether its record was not read yet.
+    /// Whether the object's record hasn't been read yet.
     public var isFault: Bool {
         if case .saved = status { return base == nil }
         return false
@@ -305,12 +307,12 @@ open class ManagedObject {
 
     // MARK: For subclasses
 
-    /// Called once after a new object was inserted: the place for first values.
+    /// Called once after a new object was inserted, to set initial values.
     open func awakeFromInsert() {}
     /// Called before a save, while values can still be set.
     open func willSave() {}
     open func didSave() {}
     open func prepareForDeletion() {}
-    /// Throws what is wrong with a new or updated object; the save then fails with it.
+    /// Throws an error if a new or updated object is invalid; the save then fails and reports it.
     open func validate() throws {}
 }

@@ -2,11 +2,11 @@ public import FetchIndexModels
 internal import FetchIndexPlatform
 
 extension Model {
-    /// The model that classes of managed objects declare. The entity of a class whose base class is among them is a subentity of
-    /// the base class's entity.
+    /// Makes the model that classes of managed objects declare. If a class's base class is among them, its entity is a
+    /// subentity of the base class's entity.
     public init(_ classes: ManagedObject.Type...) { self.init(classes) }
 
-    /// The same for a list of classes.
+    /// Makes the model that a list of classes declares.
     public init(_ classes: [ManagedObject.Type]) {
         let known = Set(classes.map(ObjectIdentifier.init))
         self.init(entities: classes.map { $0.declaredEntity(among: known) })
@@ -15,7 +15,7 @@ extension Model {
 }
 
 extension ManagedObject {
-    /// The nearest base class that is among some classes.
+    /// The nearest base class that is in a set of classes.
     private static func superclass(among classes: Set<ObjectIdentifier>) -> ManagedObject.Type? {
         if classes.isEmpty { return nil }
         var mirror = Mirror(reflecting: self.init(.prototype(AttributeProbe()))).superclassMirror
@@ -26,14 +26,14 @@ extension ManagedObject {
         return nil
     }
 
-    /// The entity that the class declares, its attributes in the order of their declaration.
+    /// The entity that the class declares, with attributes in the order of their declaration.
     static func declaredEntity(among classes: Set<ObjectIdentifier> = []) -> Entity {
         let attributes = declaredAttributes
         let relationships = declarations.compactMap { declaration -> RelationshipDescription? in
             if case .relationship(let description) = declaration { description } else { nil }
         }
         let above = superclass(among: classes)
-        // An index of a base class has the objects of the class already.
+        // A base class's index already includes the objects of this class.
         let inherited = above?.declaredEntity(among: classes).indexes ?? []
         let indexes = attributes.filter(\.isIndexed).map { Index(keys: [Index.Key($0.description.name)]) } + indexes
         return Entity(
@@ -42,7 +42,7 @@ extension ManagedObject {
             removedIndexes: removedIndexes, superentity: above?.entityName, isAbstract: isAbstract)
     }
 
-    /// Makes what new objects of the class begin with, by the attributes' names.
+    /// Functions that make the initial values of the class's new objects, by the attributes' names.
     static var initialValues: [String: () -> Value] {
         let attributes = declaredAttributes.map { ($0.description.name, $0.initialValue) }
         return Dictionary(attributes) { first, _ in first }.compactMapValues { $0 }
@@ -62,7 +62,7 @@ extension ManagedObject {
         }
     }
 
-    /// What the class's stored properties declare; those of base classes come first.
+    /// The declarations of the class's stored properties, those of base classes first.
     private static var declarations: [PropertyDeclaration] {
         var declarations: [PropertyDeclaration] = []
         var mirror: Mirror? = Mirror(reflecting: self.init(.prototype(AttributeProbe())))
@@ -73,14 +73,14 @@ extension ManagedObject {
         return declarations
     }
 
-    /// The name of the attribute that a key path reads, with dots where it leads through to-one relationships. Traps for another key
-    /// path.
+    /// The name of the attribute that a key path reads, with dots between to-one relationships on the way. Traps for
+    /// other key paths.
     static func attributeName<Object: ManagedObject, Wrapped>(of keyPath: KeyPath<Object, Wrapped>) -> String {
         attributeNames(of: keyPath).joined(separator: ".")
     }
 
-    /// The names of the relationships, and of the attribute, that a key path reads: it is read on an object that only tells what was asked
-    /// of it.
+    /// The names of the relationships and the attribute that a key path reads. Applies the key path to a prototype,
+    /// which only records what is read.
     static func attributeNames<Object: ManagedObject, Wrapped>(of keyPath: KeyPath<Object, Wrapped>) -> [String] {
         guard let names = Object.attributeNames(ofAny: keyPath) else {
             preconditionFailure(
@@ -90,7 +90,7 @@ extension ManagedObject {
         return names
     }
 
-    /// Nil for a key path that is no attribute of the class or of a related object.
+    /// The names that a key path reads; nil if it isn't an attribute of the class or of a related object.
     class func attributeNames(ofAny keyPath: AnyKeyPath) -> [String]? {
         let probe = AttributeProbe()
         let object = Self(.prototype(probe))
@@ -100,7 +100,7 @@ extension ManagedObject {
             if !probe.isAttribute(keyPath, value) { return nil }
         }
         guard let names = probe.names else { return nil }
-        // Without an object on the way there is no value: a property may have another one then.
+        // If a related object on the way is missing, the value must be nil: a computed property may return another one.
         for depth in 0..<(names.count - 1) {
             probe.begin(AttributeProbe.samples[0], depth: depth)
             if !AttributeProbe.isNil(object[keyPath: keyPath]) || probe.names != nil { return nil }
@@ -109,10 +109,10 @@ extension ManagedObject {
     }
 }
 
-/// Notes which attribute was read of a prototype, or of a prototype that a to-one relationship of it leads to.
+/// Records which attribute was read from a prototype, or from a prototype reached through its to-one relationships.
 final class AttributeProbe {
-    /// The value that each attribute reads as, by its type. Two samples, because a computed property is unlikely to return both
-    /// unchanged.
+    /// The sample value that each attribute returns, by type. There are two samples, because a computed property is
+    /// unlikely to return both unchanged.
     typealias Sample = [ValueType: Value]
 
     static let samples: [Sample] = [
@@ -126,20 +126,20 @@ final class AttributeProbe {
         ],
     ]
 
-    /// What was read of the first prototype, or of those behind it.
+    /// The reads of the first prototype and of those reached from it.
     private final class Reading {
         var sample: Sample = [:]
-        /// As far as relationships lead to objects.
+        /// The number of relationships that lead to an object; those behind them are nil.
         var depth = AttributeProbe.greatestDepth
         var names: [String]?
         var keyPath: AnyKeyPath?
         var returned: Value?
-        /// As what the key path may give the value.
+        /// The types in which the key path may return the value.
         var types: [Any.Type] = []
         var count = 0
     }
 
-    /// A property may lead through relationships without end.
+    /// The maximum depth: a computed property may follow relationships endlessly.
     private static let greatestDepth = 16
 
     static func isNil(_ value: Any?) -> Bool { (value as? any AttributeValue)?.attributeValue.isNull ?? true }
@@ -166,7 +166,7 @@ final class AttributeProbe {
     func read<Wrapped: AttributeValue>(_ name: String, _ keyPath: AnyKeyPath, _ type: Wrapped.Type) -> Wrapped {
         reading.names = path + [name]
         reading.keyPath = keyPath
-        // Behind an optional object it is optional.
+        // The value is optional behind an optional object.
         reading.types = path.isEmpty ? [type] : [type, Wrapped?.self]
         reading.count += 1
         guard let value = value(of: type) else {
@@ -176,8 +176,9 @@ final class AttributeProbe {
         return value
     }
 
-    /// Whether a key path that was read, and gave a value, is the attribute's own: not one into its value, and not that of
-    /// a property which reads it. An attribute of a base class has another key path there than in the class.
+    /// Whether a key path that was read, and returned a value, is the attribute's own: neither one into its value, nor
+    /// that of a computed property that reads it. An attribute of a base class has different key paths in the base
+    /// class and in the class.
     func isAttribute(_ other: AnyKeyPath, _ value: Any?) -> Bool {
         if reading.keyPath == other { return true }
         guard reading.count == 1, let value, let keyPath = reading.keyPath,
@@ -190,7 +191,7 @@ final class AttributeProbe {
     private func value<Wrapped: AttributeValue>(of type: Wrapped.Type) -> Wrapped? {
         reading.sample[type.valueType].flatMap { Wrapped(attributeValue: $0) } ?? type.placeholder
             ?? (type as? any CaseIterable.Type).flatMap { Self.firstCase($0) as? Wrapped }
-            // An id is a text of a form of its own.
+            // An id is a text with its own format.
             ?? Wrapped(attributeValue: ObjectID.anyRecord.attributeValue)
     }
 

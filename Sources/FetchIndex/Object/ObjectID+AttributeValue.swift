@@ -3,7 +3,8 @@ public import FetchIndexModels
 public import FetchIndexPredicates
 public import FetchIndexValues
 
-/// As the text of its URI, so that the value means the same object in every store that it is copied to.
+/// Ids are stored as the text of their URI, so that the value identifies the same object in every store to which it is
+/// copied.
 extension ObjectID: AttributeValue {
     public static var valueType: ValueType { .string }
 
@@ -12,7 +13,7 @@ extension ObjectID: AttributeValue {
         self.init(uriRepresentation: uri)
     }
 
-    /// Traps for a temporary id: save the object first.
+    /// The text of the id's URI. Traps for a temporary id: save the object first.
     public var attributeValue: Value {
         guard let uri = uriRepresentation else {
             preconditionFailure("\(self) is a temporary id and cannot be an attribute's value: save the object first.")
@@ -24,7 +25,8 @@ extension ObjectID: AttributeValue {
 extension ObjectID {
     private static let temporaryPrefix = "fetchindex-temporary:"
 
-    /// The text of its URI, as an attribute's value; for a temporary id a text that means the object until it is saved.
+    /// The text of its URI, as an attribute's value; for a temporary id, a text that identifies the object until it is
+    /// saved.
     public var predicateValue: PredicateValue {
         .one(isTemporary ? .string(Self.temporaryPrefix + "\(key.rawValue)") : attributeValue)
     }
@@ -36,7 +38,7 @@ extension ObjectID {
 }
 
 extension RecordKey {
-    /// The key that a text in a predicate names: that of a URI, or of an object that is not saved yet.
+    /// The key that a text in a predicate identifies: that of a URI, or of an unsaved object.
     init?(predicateText text: String) {
         if let key = ObjectID.temporaryKey(text) {
             self = key

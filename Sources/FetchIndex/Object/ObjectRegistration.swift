@@ -1,6 +1,6 @@
 internal import FetchIndexModels
 
-/// What a context gives an object to begin with.
+/// The initial state that a context gives an object.
 public struct ObjectRegistration {
     let objectID: ObjectID
     let entity: Entity
@@ -9,7 +9,7 @@ public struct ObjectRegistration {
     var record: [UInt8]?
     var probe: AttributeProbe?
 
-    /// Of an object that belongs to no context and only tells what is asked of it.
+    /// The registration of a prototype, which belongs to no context and only records what is read.
     static func prototype(_ probe: AttributeProbe) -> ObjectRegistration {
         ObjectRegistration(objectID: .anyRecord, entity: Entity("", []), core: nil, probe: probe)
     }

@@ -1,8 +1,8 @@
 internal import FetchIndexModels
 
-/// The objects that a context has, without retaining them, and the unsaved values of those that nobody retains.
+/// The objects of a context, without retaining them, and the unsaved values of those that nobody retains.
 struct ObjectRegistry {
-    /// The values of an object with unsaved edits that nobody retains: the context was gone, and then the object.
+    /// The values of an object with unsaved edits that nobody retains: the context was released, and then the object.
     struct DetachedObject {
         let type: ManagedObject.Type
         let entity: Entity
@@ -17,16 +17,16 @@ struct ObjectRegistry {
         weak var object: ManagedObject?
     }
 
-    /// By entity, so that a merge sees at once which entities matter.
+    /// The objects by entity, so that a merge finds at once which entities matter.
     private var objects: [Int: [RecordKey: WeakObject]] = [:]
     private var detached: [RecordKey: DetachedObject] = [:]
 
     subscript(_ id: RecordKey) -> ManagedObject? { objects[id.entity]?[id]?.object }
 
-    /// The entities of which objects are registered.
+    /// The entities with registered objects.
     var entities: [Int] { objects.filter { !$0.value.isEmpty }.map(\.key) }
 
-    /// All that are retained.
+    /// All registered objects that are still retained.
     var retained: [ManagedObject] { objects.values.flatMap { $0.values.compactMap(\.object) } }
 
     mutating func insert(_ object: ManagedObject) {
@@ -37,7 +37,7 @@ struct ObjectRegistry {
 
     /// Removes an object that is being deinitialized.
     mutating func forget(_ object: ManagedObject, keepingValues: Bool) {
-        // Its successor may be registered already.
+        // Another instance of the object may be registered already.
         if self[object.key] != nil { return }
         remove(object.key)
         if keepingValues { detached[object.key] = DetachedObject(object) }
