@@ -4,12 +4,13 @@ internal import FetchIndexRecords
 internal import FetchIndexPlatform
 internal import FetchIndexValues
 
-/// Writes a predicate so that objects are their keys where they are compared: `author == %@`, `SELF IN %@`, `ANY tags == SELF`,
-/// `$b.author != SELF.author`; and so that the entity of an object is its name: `entity == 'Book'`, `author.entity.name`.
+/// Rewrites a predicate so that objects are compared by their keys: `author == %@`, `SELF IN %@`, `ANY tags == SELF`,
+/// `$b.author != SELF.author`; and so that the entity of an object is its name: `entity == 'Book'`,
+/// `author.entity.name`.
 struct ObjectComparisons {
     private let number: Int
     private let model: Model
-    /// What is compared with an object, and cannot be.
+    /// The description of an operand that can't be compared with an object; nil if all can.
     private var wrong: String?
 
     /// The entity of a variable's objects, by the variable's name.
@@ -17,7 +18,7 @@ struct ObjectComparisons {
 
     private init(ofEntity number: Int, in model: Model) { (self.number, self.model) = (number, model) }
 
-    /// Throws `FetchPredicateError.typeMismatch` where an object is compared with what is none.
+    /// Rewrites a predicate. Throws `FetchPredicateError.typeMismatch` if an object is compared with something else.
     static func resolved(_ predicate: FetchPredicate, ofEntity number: Int, in model: Model) throws -> FetchPredicate {
         var comparisons = ObjectComparisons(ofEntity: number, in: model)
         let syntax = comparisons.predicate(predicate.syntax, [:])
@@ -48,17 +49,18 @@ struct ObjectComparisons {
         return resolved
     }
 
-    /// A side of a comparison: the key of its objects if it has objects, or else what the key of the other side's is compared with.
+    /// A side of a comparison: the key of its objects if it has objects, otherwise the value that the other side's keys
+    /// are compared with.
     private mutating func operand(
         _ expression: ExpressionSyntax, _ own: Int?, comparedWith other: Int?, _ scope: Scope
     ) -> ExpressionSyntax {
         if own != nil { return key(of: expression, scope) }
         guard let other else { return self.expression(expression, scope) }
-        // SELF may be one of a subentity, and the predicate is for it alone then.
+        // SELF may belong to a subentity, for which alone the predicate then holds.
         return withKeys(of: model.family(of: other), expression, scope)
     }
 
-    /// The name of a to-many relationship that is the whole expression.
+    /// The name of a to-many relationship that forms the whole expression; nil for other expressions.
     private func toManyRelationship(_ expression: ExpressionSyntax) -> String? {
         guard case .keyPath(.object, let steps) = expression, steps.count == 1, case .name(let name) = steps[0],
             model.entities[number].relationship(named: name)?.description.isToMany == true
@@ -68,7 +70,7 @@ struct ObjectComparisons {
 
     // MARK: Expressions
 
-    /// With its predicates resolved, and the names of entities for entities.
+    /// The expression with its inner predicates resolved, and entities replaced by their names.
     private mutating func expression(_ expression: ExpressionSyntax, _ scope: Scope) -> ExpressionSyntax {
         switch expression {
         case .value, .object, .variable: return expression
@@ -89,7 +91,7 @@ struct ObjectComparisons {
         }
     }
 
-    /// The entity whose objects, or keys of objects, an expression has; nil for one that has none.
+    /// The entity of an expression's objects, or keys of objects; nil for other expressions.
     private func destination(of expression: ExpressionSyntax, _ scope: Scope) -> Int? {
         switch expression {
         case .object: return number
@@ -104,7 +106,8 @@ struct ObjectComparisons {
         }
     }
 
-    /// The entity to which the first steps lead that are relationships, or pick one of several objects, and how many these are.
+    /// Follows the leading steps that are relationships, or pick one of several objects. Returns the entity that they
+    /// lead to, and their number.
     private func follow(_ steps: [KeyPathStep], from start: Int) -> (entity: Int, count: Int)? {
         var entity = start
         for (count, step) in steps.enumerated() {
@@ -122,7 +125,7 @@ struct ObjectComparisons {
         return (entity, steps.count)
     }
 
-    /// Whether a step behind an object gives the object itself.
+    /// Whether a step after an object returns the object itself.
     private func isKey(_ step: KeyPathStep, of entity: Int) -> Bool {
         guard case .name(let name) = step, name == RelatedPath.keyName || name == "objectID" else { return false }
         return !hasProperty(name, entity)
@@ -133,7 +136,7 @@ struct ObjectComparisons {
         return entity.slot(of: name) != nil || entity.relationship(named: name) != nil
     }
 
-    /// `entity.name`, and `entity` alone, as the one step that gives the name of an object's entity.
+    /// Replaces `entity.name`, and `entity` alone, by one step that returns the name of an object's entity.
     private func namingEntity(_ base: ExpressionSyntax, _ steps: [KeyPathStep], _ scope: Scope) -> [KeyPathStep] {
         guard let start = destination(of: base, scope), let (end, count) = follow(steps, from: start),
             count < steps.count, case .name(RelatedPath.entityName) = steps[count],
@@ -145,7 +148,7 @@ struct ObjectComparisons {
 
     // MARK: Keys
 
-    /// The key of what an expression has.
+    /// The key of an expression's objects.
     private mutating func key(of expression: ExpressionSyntax, _ scope: Scope) -> ExpressionSyntax {
         let key = KeyPathStep.name(RelatedPath.keyName)
         let resolved = self.expression(expression, scope)
@@ -156,7 +159,7 @@ struct ObjectComparisons {
         return .keyPath(base, steps + [key])
     }
 
-    /// An id as the key of its object, and lists of them.
+    /// Replaces object ids, alone and in lists, by the keys of their objects.
     private mutating func withKeys(
         of entities: [Int], _ expression: ExpressionSyntax, _ scope: Scope
     ) -> ExpressionSyntax {

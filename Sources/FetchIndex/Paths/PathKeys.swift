@@ -1,11 +1,12 @@
-/// The key bytes that a path gives, by the object to which its first step leads: many rows have one author. Of one state.
+/// A cache of the key bytes that a path gives, by the object to which its first step leads, because many rows have the
+/// same author. It is valid for one state.
 final class PathKeys {
     private static let most = 1 << 16
 
     private var state: UInt64 = 0
     private var keys: [Int64: [UInt8]] = [:]
 
-    /// Appends the bytes of an object, which the body makes when they are not known.
+    /// Appends the bytes of an object, which the body makes if they aren't cached.
     func append(
         of object: Int64, in state: UInt64, to key: inout [UInt8], _ make: (inout [UInt8]) throws -> Void
     ) rethrows {

@@ -1,26 +1,27 @@
 internal import FetchIndexModels
 internal import FetchIndexPredicates
 
-/// The attributes that a definition names, as slots: an entity's own, and from `firstSlot` on key paths through relationships.
+/// The slots of attributes that a definition names: the entity's own, and, from `firstSlot` on, key paths through
+/// relationships.
 final class PathTable {
     static let firstSlot = 1 << 20
-    /// Objects of a to-many relationship are lists of values by name; so many relationships further, those of others are among these.
+    /// Objects of a to-many relationship are lists of values by name. These include related objects up to this depth.
     private static let greatestDepth = 3
 
     private let number: Int
     private let model: Model
-    /// Without them no name leads through one.
+    /// Whether the model has relationships; without them no name leads through one.
     private let hasRelationships: Bool
     private var entity: Entity { model.entities[number] }
-    /// The names that the predicate uses anywhere: objects of to-many relationships have these values.
+    /// The names that the predicate uses anywhere: listed objects of to-many relationships have these values.
     let usedNames: Set<String>
     private let usesEntityNames: Bool
-    /// By slot, from `firstSlot` on.
+    /// The paths by slot, from `firstSlot` on.
     private(set) var paths: [RelatedPath] = []
     private var slots: [[String]: Int] = [:]
-    /// By the dotted names of sort and section keys.
+    /// The slots and types by the dotted names of sort and section keys.
     private var keys: [String: (slot: Int, type: ValueType)] = [:]
-    /// What the values of listed objects depend on.
+    /// The paths that the values of listed objects depend on.
     private(set) var listed: [RelatedPath] = []
     /// The slots of the entity's own records that are read.
     private(set) var reads: Set<Int> = []
@@ -33,7 +34,7 @@ final class PathTable {
         usesEntityNames = names.contains(RelatedPath.entityName)
     }
 
-    /// All that placements depend on.
+    /// All paths that placements depend on.
     var allPaths: [RelatedPath] { paths + listed }
 
     static func path(ofSlot slot: Int) -> Int? { slot < firstSlot ? nil : slot - firstSlot }
@@ -42,12 +43,13 @@ final class PathTable {
         try ObjectComparisons.resolved(predicate, ofEntity: number, in: model)
     }
 
-    /// The names of the model's entities where the predicate reads them; they are a part of what it means then.
+    /// The names of the model's entities if the predicate reads them, because its meaning then depends on them;
+    /// otherwise empty.
     var entityNames: [String] {
         usesEntityNames ? model.entities.filter { !$0.isDropped }.map(\.name) : []
     }
 
-    /// The type at the end of a path through to-one relationships; nil for other paths.
+    /// The type of the value at the end of a path through to-one relationships; nil for other paths.
     func lookedUpType(ofSlot slot: Int) -> ValueType? {
         guard let index = Self.path(ofSlot: slot), !paths[index].isToMany, !paths[index].givesEntities else {
             return nil
@@ -55,7 +57,7 @@ final class PathTable {
         return paths[index].type ?? .integer
     }
 
-    /// The attribute, or the path, that names begin with.
+    /// Resolves the attribute or path that a list of names begins with.
     func resolve(_ names: [String]) throws -> ResolvedAttribute {
         let mayBePath = hasRelationships || names[0] == RelatedPath.keyName || names[0] == RelatedPath.entityName
         guard mayBePath, let path = try path(names) else {
@@ -93,7 +95,8 @@ final class PathTable {
         }
     }
 
-    /// The slot of a sort or section key, and its type. Throws for a path that leads to many objects, or to no attribute.
+    /// The slot of a sort or section key, and its type. Throws if the path leads to many objects, or not to an
+    /// attribute.
     func requireSlot(of name: String, for what: String) throws -> (slot: Int, type: ValueType) {
         if let slot = hasRelationships ? entity.slot(of: name) : try entity.requireSlot(of: name) {
             reads.insert(slot)
@@ -110,7 +113,7 @@ final class PathTable {
         guard let path = try? path(names) else {
             throw entity.unknownAttribute(name)
         }
-        // The key of an object itself orders those of one object together.
+        // The key of a related object itself groups the rows of that object.
         let isKey = path.givesKeys && path.steps.count == 1
         guard !path.isToMany, path.ends != nil || isKey, path.nameCount == names.count else {
             throw RequestError.wrongType(
@@ -120,7 +123,8 @@ final class PathTable {
         return (resolved.slot, resolved.type ?? .integer)
     }
 
-    /// What a sort key computes of the objects of a to-many relationship, as messages.@max.sentAt, and its type; nil for other names.
+    /// The expression of a sort key that aggregates the objects of a to-many relationship, like messages.@max.sentAt,
+    /// and its type; nil for other names.
     func aggregate(of name: String, for what: String) throws -> (expression: CompiledExpression, type: ValueType)? {
         if !hasRelationships { return nil }
         let names = name.pathNames
@@ -139,13 +143,13 @@ final class PathTable {
             type = isWhole ? found : .double
         default: return nil
         }
-        // Of the values at the end of the path: objects would be lists of values by name.
+        // Aggregates the values at the end of the path, because objects would be lists of values by name.
         let path = (names[..<at] + names[(at + 1)...]).map { "#" + $0 } + [names[at]]
         let text = path.joined(separator: ".") + (names[at] == "@count" ? "" : ".self")
         return (try CompiledExpression(text, of: type, resolving: resolve), type)
     }
 
-    /// The slot of the key of the object to which a path of to-one relationships leads.
+    /// The slot of the key of the object to which a path of to-one relationships leads. Throws for other paths.
     func requireReference(_ path: String, for what: String) throws -> Int {
         let names = path.pathNames
         guard let related = try? self.path(names), !related.isToMany, related.ends == nil, !related.givesKeys,
@@ -156,7 +160,7 @@ final class PathTable {
         return try resolve(related, names).slot
     }
 
-    /// Notes what the values of objects depend on that a path lists.
+    /// Notes the paths that the values of a path's listed objects depend on.
     private func list(_ names: [String], depth: Int) throws {
         guard let path = try path(names), !path.steps.isEmpty else { return }
         let entity = model.entities[path.destination]
@@ -167,7 +171,7 @@ final class PathTable {
                         "\((names + [name]).joined(separator: ".")) leads through too many relationships")
                 }
                 if let further = try self.path(names + [name]) { listed.append(further) }
-                // Names that are used elsewhere may lead on without an end.
+                // Names that are used elsewhere may lead on endlessly.
                 if depth + 1 < Self.greatestDepth { try list(names + [name], depth: depth + 1) }
             } else if entity.slot(of: name) != nil, let further = try self.path(names + [name]) {
                 listed.append(further)
@@ -177,8 +181,8 @@ final class PathTable {
 }
 
 extension RelatedPath {
-    /// A path of relationships, and perhaps an attribute at its end, by its dotted name. Throws `unknownAttribute`, and
-    /// `RequestError` for what is an attribute of the entity itself.
+    /// A path of relationships, optionally with an attribute at its end, by its dotted name. Throws `unknownAttribute`,
+    /// and `RequestError` for an attribute of the entity itself.
     static func named(_ name: String, from entity: Int, in model: Model) throws -> RelatedPath {
         let names = name.pathNames
         guard let path = try following(names, from: entity, in: model), !path.steps.isEmpty else {
@@ -193,10 +197,10 @@ extension RelatedPath {
 }
 
 extension PathTable {
-    /// A dotted name with the names that its parts had first; nil when it is no path.
+    /// A dotted name with the original names of its parts; nil if it isn't a path.
     func permanentName(of name: String) -> String? {
         var names = name.pathNames
-        // messages.@max.sentAt computes of messages.sentAt.
+        // messages.@max.sentAt aggregates messages.sentAt.
         if let at = names.firstIndex(where: { $0.hasPrefix("@") }), entity.slot(of: name) == nil {
             let function = names.remove(at: at)
             guard let path = try? path(names), path.steps.count == at else { return nil }

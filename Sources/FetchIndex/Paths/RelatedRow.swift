@@ -3,7 +3,7 @@ internal import FetchIndexPredicates
 internal import FetchIndexRecords
 internal import FetchIndexValues
 
-/// A record as a predicate reads it, with the values of other records to which key paths lead.
+/// A record in the form in which a predicate reads it, with values of the records to which key paths lead.
 struct RelatedRow: PredicateRow, ~Escapable {
     private let record: RecordView
     private let bytes: RawSpan
@@ -16,7 +16,7 @@ struct RelatedRow: PredicateRow, ~Escapable {
         self.place = place
     }
 
-    /// Calls the body with the record and the slot that a slot stands for; nil where a path leads to nothing.
+    /// Calls the body with the record and the slot that a slot represents; returns nil if a path leads to no object.
     func end<Result>(of slot: Int, _ body: (RecordView, Int) throws -> Result?) throws -> Result? {
         guard let index = PathTable.path(ofSlot: slot) else { return try body(record, slot) }
         let path = place.paths[index]
@@ -31,14 +31,14 @@ struct RelatedRow: PredicateRow, ~Escapable {
         return result
     }
 
-    /// The name of the entity of the object that a path leads to; nil for a path to something else.
+    /// The name of the entity of the object that a path leads to; nil if the path doesn't return entities.
     private func entityName(at slot: Int) throws -> String?? {
         guard let index = PathTable.path(ofSlot: slot), place.paths[index].givesEntities else { return .none }
         let key = try place.paths[index].endKey(of: place.object, bytes, in: place.state)
         return .some(key.flatMap { place.entityName(of: $0) })
     }
 
-    /// The key of the object that a path leads to; nil for a path to something else.
+    /// The key of the object that a path leads to; nil if the path doesn't return keys.
     private func key(at slot: Int) throws -> Int64?? {
         guard let index = PathTable.path(ofSlot: slot), place.paths[index].ends == nil,
             !place.paths[index].givesEntities
@@ -97,7 +97,7 @@ struct RelatedRow: PredicateRow, ~Escapable {
     var object: PredicateValue { .one(.null) }
 }
 
-/// Where the key paths of a row lead: the row's object, and the state in which they are followed.
+/// The start of a row's key paths: the row's object, and the state in which they are followed.
 struct RelatedPlace {
     let object: RecordKey
     let state: any RecordState
@@ -109,7 +109,7 @@ struct RelatedPlace {
         model.entities.indices.contains(object.entity) ? model.entities[object.entity].name : nil
     }
 
-    /// An object's values by name, as far as a predicate uses them, with those of objects that it is related to.
+    /// An object's values by name, limited to those that a predicate uses, including those of related objects.
     func values(of object: RecordKey, _ record: RawSpan, depth: Int = 0) throws -> PredicateValue {
         guard model.entities.indices.contains(object.entity) else { return .one(.null) }
         let entity = model.entities[object.entity]
