@@ -4,14 +4,15 @@ internal import FetchIndexPredicates
 internal import FetchIndexRecords
 internal import FetchIndexValues
 
-/// Candidates by way of related objects: those that the predicate wants at the end of a path are found, and the links are followed
-/// back.
+/// Finds candidates through related objects: first the objects that the predicate selects at the end of a path, then,
+/// by following the links back, the objects from which the path starts.
 extension FetchPlanner {
-    /// A record that is looked at on the way costs about as much as one of a scan.
+    /// The objects at the end of a path are scanned only if the entity has this many times as many: reading one of them
+    /// costs about as much as reading a record of a scan.
     private static let fewerAtTheEnd: UInt64 = 4
 
-    /// At most `limit` objects for each part of the predicate that bounds the end of a path. O(objects at the end + log n for each that is
-    /// found).
+    /// At most `limit` objects for each part of the predicate that bounds the end of a path. O(objects at the end + log
+    /// n for each object found).
     func related(_ limit: Int) throws -> [(path: String, objects: [RecordKey])] {
         guard !table.allPaths.isEmpty || !entity.relationships.isEmpty else { return [] }
         return try constraints.compactMap { constraint in
@@ -25,7 +26,7 @@ extension FetchPlanner {
             else { return nil }
             var objects: Set<RecordKey> = []
             for value in values {
-                // Null is no object that could be linked.
+                // Null isn't an object that could be linked.
                 guard let target = RecordKey(value), try reader.linkCount(reference.name, to: target) <= limit else {
                     return nil
                 }
@@ -38,7 +39,7 @@ extension FetchPlanner {
     private func starts(
         of path: RelatedPath, _ demand: AttributeConstraint.Demand, _ limit: Int
     ) throws -> [RecordKey]? {
-        // What leads to nothing has null there too.
+        // A path that leads to no object gives null, too.
         if demand.admitsNull { return nil }
         guard let ends = try self.ends(of: path, demand, limit) else { return nil }
         var starts: Set<RecordKey> = []
@@ -49,7 +50,7 @@ extension FetchPlanner {
         return Array(starts)
     }
 
-    /// The objects at the end of a path whose attribute a demand admits; nil when finding them would cost too much.
+    /// The objects at the end of a path whose attribute satisfies a demand; nil if finding them would cost too much.
     private func ends(
         of path: RelatedPath, _ demand: AttributeConstraint.Demand, _ limit: Int
     ) throws -> [RecordKey]? {
@@ -82,7 +83,7 @@ extension FetchPlanner {
         return found
     }
 
-    /// The wanted objects of some keys.
+    /// The objects with the demanded keys that exist and belong to the wanted entities.
     private func identified(_ demand: AttributeConstraint.Demand, _ limit: Int) throws -> [RecordKey]? {
         guard let values = demand.values, values.count <= limit else { return nil }
         return try values.compactMap { RecordKey($0) }.filter {
@@ -90,7 +91,7 @@ extension FetchPlanner {
         }
     }
 
-    /// By unique keys of all entities.
+    /// Finds objects at the end by unique keys of all their entities.
     private func keyed(
         _ entities: [Int], _ slots: [Int: RelatedPath.End], _ demand: AttributeConstraint.Demand
     ) throws -> [RecordKey]? {
@@ -105,7 +106,7 @@ extension FetchPlanner {
         return Array(found)
     }
 
-    /// By an order of the entity at the end, the attribute of which leads its keys.
+    /// Finds objects at the end in an order of their entity whose keys begin with the attribute.
     private func ordered(
         _ entities: [Int], _ slots: [Int: RelatedPath.End], _ intervals: [KeyInterval], _ limit: Int
     ) throws -> [RecordKey]? {

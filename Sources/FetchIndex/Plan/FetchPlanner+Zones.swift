@@ -3,9 +3,10 @@ internal import FetchIndexPredicates
 internal import FetchIndexRecords
 internal import FetchIndexValues
 
-/// Scans leave out zones of objects where no value can be one that the predicate demands.
+/// Scans skip zones of objects in which no value satisfies the predicate's demands.
 extension FetchPlanner {
-    /// What a scan reads: of the entity itself, the zones that may have members; of subentities, all objects. O(zones).
+    /// The records that a scan reads: of the entity itself, the zones that may have members; of subentities, all
+    /// objects. O(zones).
     func zonesToScan() throws -> RecordSelection {
         let demands = constraints.filter { hasBounds($0.slot) }.map { ($0.slot, $0.demand.ofZones) }
         if demands.isEmpty { return .all }
@@ -15,13 +16,14 @@ extension FetchPlanner {
         return .numbers([entityNumber: numbers])
     }
 
-    /// How many objects of the entity itself a scan leaves out because of their texts. O(numbers) where the predicate has tests of texts.
+    /// The number of objects of the entity itself that a scan skips because of their texts. O(numbers) if the predicate
+    /// has tests of texts.
     func skippedByColumns(_ selection: RecordSelection) throws -> UInt64 {
         guard let filter = ScanFilter(compiled.columnTests(of: entity)) else { return 0 }
         return try reader.skippedCount(of: entityNumber, in: selection.numbers(of: entityNumber), where: filter)
     }
 
-    /// Whether zones know values of a slot: not those of key paths and relationships, and no decimals.
+    /// Whether zones have bounds for a slot: attributes of the entity itself have, except decimals.
     private func hasBounds(_ slot: Int) -> Bool {
         PathTable.path(ofSlot: slot) == nil && entity.slots[slot].role == .attribute
             && entity.type(at: slot) != .decimal
@@ -29,10 +31,10 @@ extension FetchPlanner {
 }
 
 extension AttributeConstraint.Demand {
-    /// More values than this are not looked for in each zone.
+    /// The maximum number of values that are compared with each zone.
     private static let mostValues = 256
 
-    /// The same for zones: many values are those between the least and the greatest of them.
+    /// The demand for zones: many values are replaced by the range from the least to the greatest of them.
     fileprivate var ofZones: Self {
         switch self {
         case .values(let values) where values.count > Self.mostValues && !admitsNull:
@@ -44,7 +46,7 @@ extension AttributeConstraint.Demand {
         }
     }
 
-    /// False when it holds for no value within bounds.
+    /// Returns false if no value within bounds satisfies the demand.
     fileprivate func mayMatch(_ bounds: ValueBounds) -> Bool {
         switch self {
         case .values(let values): values.contains { bounds.mayHave($0) }
@@ -58,7 +60,7 @@ extension AttributeConstraint.Demand {
 }
 
 extension [Value] {
-    /// The least and the greatest value; nil where two have no common order.
+    /// The least and the greatest value; nil if two can't be compared.
     fileprivate var bounds: (least: Value, greatest: Value)? {
         guard var least = first, var greatest = first else { return nil }
         for value in self {

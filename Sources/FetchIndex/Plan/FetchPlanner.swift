@@ -5,24 +5,24 @@ internal import FetchIndexPredicates
 internal import FetchIndexRecords
 internal import FetchIndexValues
 
-/// Chooses the candidates of a fetch. The parts of the predicate's topmost AND that bound an attribute are looked up where that
-/// attribute leads a cache or is a unique key. The whole predicate is evaluated on the candidates.
+/// Chooses the candidates of a fetch. The parts of the predicate's topmost AND that bound an attribute are looked up if
+/// that attribute leads a cache or is a unique key. The whole predicate is evaluated on the candidates.
 ///
-/// Where there are none, or too many, the records are scanned, except those in zones that cannot have members.
+/// Without candidates, or with too many, the records are scanned, except those in zones that can't have members.
 ///
 /// Two ranks give the number of rows in a range of a cache, and the unique keys in a range are counted, so plans are compared by
 /// exact counts.
 struct FetchPlanner {
     /// A record found by its number costs about this many times as much as the next one of a scan by two threads.
     private static let lookUpCost = 32
-    /// So many records are looked up also in a small store: that takes some hundred microseconds.
+    /// This number of records is looked up even in a small store: that takes some hundred microseconds.
     private static let fewLookUps = 256
-    /// At most one of so many records is looked up.
+    /// At most one in this many records is looked up.
     private static let recordsOfLookUp = 4
 
     let reader: StoreReader
     let entityNumber: Int
-    /// The entities whose objects are wanted.
+    /// The entities whose objects are fetched.
     let entities: [Int]
     let entity: Entity
     /// The key paths of the predicate.
@@ -30,17 +30,18 @@ struct FetchPlanner {
     private let predicate: FetchPredicate
     private let parts: [PredicateSyntax]
     let compiled: CompiledPredicate
-    /// By part of the predicate.
+    /// The constraints by part of the predicate.
     private let partConstraints: [PartConstraints]
-    /// Of all parts.
+    /// The constraints of all parts.
     let constraints: [AttributeConstraint]
 
     /// The caches of the reader's state that are current.
     private let leadingOrders: [LeadingOrder]
-    /// Whether the fetch ends when it has some objects, in the order of their numbers.
+    /// Whether the fetch ends once it has some objects, in the order of their numbers.
     private let endsEarly: Bool
 
-    /// `compiled` is the predicate for the entity, `entities` it and its subentities, where these are wanted. `leadingOrders` are read from the reader unless they are given.
+    /// `compiled` is the predicate for the entity. `entities` are the entity and, if wanted, its subentities.
+    /// `leadingOrders` are read from the reader if they are nil.
     init(
         _ predicate: FetchPredicate, _ compiled: CompiledPredicate, _ table: PathTable, entity number: Int,
         among entities: [Int], in reader: StoreReader, _ leadingOrders: [LeadingOrder]? = nil, endsEarly: Bool = false
@@ -58,11 +59,11 @@ struct FetchPlanner {
         constraints = partConstraints.flatMap(\.constraints)
     }
 
-    /// Candidates: all matching objects are among them.
+    /// A set of candidates, which includes all matching objects.
     private enum Found {
         case objects([RecordKey])
         case rows([Range<Int>], SectionedOrder)
-        /// So many unique keys in some intervals.
+        /// The number of unique keys in some intervals.
         case keys(UniqueConstraint, [KeyInterval], count: Int)
 
         var count: Int {
@@ -78,7 +79,7 @@ struct FetchPlanner {
         let source: FetchPlan.Source
         let found: Found
         let isExact: Bool
-        /// How many values or ranges were looked up.
+        /// The number of looked-up values or ranges.
         var lookUpCount = 1
     }
 
@@ -100,7 +101,8 @@ struct FetchPlanner {
         }
     }
 
-    /// The records to evaluate. All of the entity when a cache, a unique key or a zone is damaged.
+    /// The records on which the predicate is evaluated: all of the entity if a cache, a unique key or a zone is
+    /// damaged.
     func selection() throws -> RecordSelection {
         do {
             switch try choice() {
@@ -110,7 +112,7 @@ struct FetchPlanner {
         } catch  where error.isDamage { return .all }
     }
 
-    /// By number.
+    /// The candidates, by number.
     private func objects(of best: Candidates) throws -> [RecordKey] {
         switch best.found {
         case .objects(let objects): return objects.sorted()
@@ -142,7 +144,7 @@ struct FetchPlanner {
         case scan(RecordSelection)
     }
 
-    /// Candidates are read one by one, where there are few enough. The zones are read only where they may decide.
+    /// Chooses candidates if they are few enough to be read one by one. Zones are read only if they may decide.
     private func choice() throws -> Choice {
         let best = try candidates()
         if let best, best.found.count <= Self.fewLookUps { return .candidates(best) }
@@ -151,7 +153,7 @@ struct FetchPlanner {
         return .scan(selection)
     }
 
-    /// The fewest candidates, if there are few enough to look them up one by one rather than to read all records.
+    /// The smallest set of candidates, if looking them up one by one costs less than reading all records.
     private func candidates() throws -> Candidates? {
         let kept = try leadingOrders.compactMap(candidates)
         let limit = try limit()
@@ -167,18 +169,18 @@ struct FetchPlanner {
             let (count, otherCount) = (left.found.count, right.found.count)
             return count < otherCount || count == otherCount && left.isExact && !right.isExact
         }
-        // A key costs twice as much: its record is also checked to have its value.
+        // A key costs twice as much, because its record is also checked for the value.
         let shorter = min(limit, best.map { $0.found.count - 1 } ?? .max) / 2
         let range = hasUniqueKeys ? try uniqueRange(shorter) : nil
         guard let best = range ?? best, best.found.count <= limit else { return nil }
         return best
     }
 
-    /// The most candidates that are looked up.
+    /// The maximum number of candidates that are looked up.
     private func limit(skipping skipped: UInt64 = 0) throws -> Int {
         let count = max(0, Int(clamping: try reader.count(of: entities)) - Int(clamping: skipped))
         let most = count / Self.recordsOfLookUp
-        // A scan follows the paths of each record, which costs as much as to look it up.
+        // A scan follows the paths of each record, which costs as much as looking it up.
         return table.allPaths.isEmpty ? max(count / Self.lookUpCost, min(most, Self.fewLookUps)) : most
     }
 
@@ -199,15 +201,15 @@ struct FetchPlanner {
         }
     }
 
-    /// The shortest ranges that the predicate leaves to a unique attribute, of those with at most `limit` keys. O(log n + limit) for
-    /// each attribute, and O(log n) for each range.
+    /// The smallest set of ranges to which the predicate limits a unique attribute, if it has at most `limit` keys.
+    /// O(log n + limit) for each attribute, and O(log n) for each range.
     private func uniqueRange(_ limit: Int) throws -> Candidates? {
-        // Where the first objects are enough, a scan may meet them before so many keys are counted.
+        // If the first objects are enough, a scan may find them before this many keys are counted.
         var limit = endsEarly ? min(limit, Self.fewLookUps / 2) : limit
         var shortest: Candidates?
         for constraint in entity.uniqueConstraints where constraint.slots.count == 1 && limit >= 0 {
             let slot = constraint.slots[0]
-            // Values are looked up one by one.
+            // Demands for values are handled by `uniqueValues`.
             guard !constraints.contains(where: { $0.slot == slot && $0.demand.values != nil }),
                 let intervals = bounds(of: partConstraints, on: [IndexKey(slot: slot, isDescending: false)]).intervals
             else { continue }
@@ -220,7 +222,7 @@ struct FetchPlanner {
         return shortest
     }
 
-    /// How many unique keys intervals have; nil where these are more than a limit, or more than so many intervals.
+    /// The number of unique keys in intervals; nil if there are more keys, or more intervals, than a limit.
     private func keyCount(
         _ constraint: UniqueConstraint, _ intervals: [KeyInterval], atMost limit: Int
     ) throws -> Int? {
@@ -239,16 +241,16 @@ struct FetchPlanner {
     private func source(of slot: Int) -> FetchPlan.Source { .uniqueKey(attribute: entity.attribute(at: slot).name) }
 
     private func candidates(of kept: LeadingOrder) throws -> Candidates? {
-        // The predicate does not bound the leading attribute of most caches; theirs is not even parsed.
+        // The predicate doesn't bound the leading attribute of most caches, so their own predicates aren't even parsed.
         let isBounded = constraints.contains { $0.slot == kept.keys[0].slot }
         guard isBounded || kept.isOf(predicate), kept.known != nil else { return nil }
-        // A cache of some rows can only serve a predicate that selects among them.
+        // A cache of some rows can only serve a predicate that selects among these.
         guard kept.knownParts.isSubset(of: parts) else { return nil }
         let demanded = zip(parts, partConstraints).filter { !kept.knownParts.contains($0.0) }.map(\.1)
         let bounds = bounds(of: demanded, on: kept.keys)
         guard bounds.intervals != nil || bounds.isExact else { return nil }
         let order = try kept.order()
-        // To find a range takes as long as to read some rows.
+        // Finding a range takes as long as reading some rows.
         guard bounds.intervals?.count ?? 0 <= max(Self.maximumIntervals, order.rowCount / Self.recordsOfLookUp) else {
             return nil
         }
@@ -259,16 +261,16 @@ struct FetchPlanner {
             lookUpCount: bounds.intervals?.count ?? 1)
     }
 
-    /// More intervals than this are not looked up one by one.
+    /// The maximum number of intervals that are looked up one by one.
     private static let maximumIntervals = 1000
 
-    /// The intervals of row keys that parts of the predicate leave, nil when they bound none; how many of the keys are
-    /// bounded; and whether the parts demand nothing else.
+    /// The intervals of row keys to which parts of the predicate limit them, nil if no part does; the number of bounded
+    /// keys; and whether the parts demand nothing else.
     private func bounds(
         of parts: [PartConstraints], on keys: [IndexKey]
     ) -> (intervals: [KeyInterval]?, keyCount: Int, isExact: Bool) {
         var bounded: [KeyInterval]?
-        // Of the keys whose values are known.
+        // The prefixes of row keys whose leading values are known.
         var prefixes: [[UInt8]] = [[]]
         var used = 0
         var unused = parts.count
@@ -283,7 +285,7 @@ struct FetchPlanner {
             bounded = prefixes.flatMap { prefix in directed.map { $0.following(prefix) } }
             used += 1
             unused -= here.count { $0.isWhole && $0.constraints.allSatisfy { $0.slot == key.slot } }
-            // The next key is in order only among rows with one value of this one.
+            // The next key is sorted only among rows with equal values of this one.
             if !demands.contains(where: { $0.values != nil }) { break }
             let values = intervals.map { key.isDescending ? $0.lower.map { ~$0 } : $0.lower }
             prefixes = prefixes.flatMap { prefix in values.map { prefix + $0 } }

@@ -3,15 +3,15 @@ internal import FetchIndexValues
 
 /// An interval of OrderKeys: those that are not less than `lower`, and less than `upper`.
 ///
-/// The bounds lack the suffix that keys have in a tree. No key is a prefix of another, so a bound may be a key or a prefix of
-/// keys: all keys with a prefix lie between the prefix and its successor.
+/// The bounds lack the suffix that keys have in a tree. No key is a prefix of another, so a bound may be a key or a
+/// prefix of keys: all keys with a prefix are between the prefix and its successor.
 struct KeyInterval: Equatable {
     var lower: [UInt8]
     var upper: [UInt8]
 
     var isEmpty: Bool { !lower.lexicographicallyPrecedes(upper) }
 
-    /// All keys with a prefix.
+    /// The interval of all keys with a prefix.
     init(beginningWith bytes: [UInt8]) { self.init(lower: bytes, upper: Self.successor(of: bytes)) }
 
     init(lower: [UInt8], upper: [UInt8]) {
@@ -19,7 +19,7 @@ struct KeyInterval: Equatable {
         self.upper = upper
     }
 
-    /// The same keys with every bit inverted, as in a descending order.
+    /// The interval with every bit of the keys inverted, as in a descending order.
     var reversed: KeyInterval {
         KeyInterval(lower: Self.successor(of: upper.map { ~$0 }), upper: Self.successor(of: lower.map { ~$0 }))
     }
@@ -28,11 +28,11 @@ struct KeyInterval: Equatable {
     private static func successor(of bytes: [UInt8]) -> [UInt8] {
         var bytes = bytes
         while bytes.last == 0xFF { bytes.removeLast() }
-        guard let last = bytes.popLast() else { return [0xFF, 0xFF] }  // no key is so great
+        guard let last = bytes.popLast() else { return [0xFF, 0xFF] }  // greater than any key
         return bytes + [last + 1]
     }
 
-    /// The same interval among the keys with a prefix.
+    /// This interval among the keys with a prefix.
     func following(_ prefix: [UInt8]) -> KeyInterval { KeyInterval(lower: prefix + lower, upper: prefix + upper) }
 
     /// The intersection of two lists of intervals, which are sorted and do not overlap.
@@ -50,7 +50,7 @@ struct KeyInterval: Equatable {
         return common
     }
 
-    /// The keys of some intervals, in ascending order and without overlaps.
+    /// The union of some intervals, in ascending order and without overlaps.
     private static func union(_ intervals: [KeyInterval]) -> [KeyInterval] {
         var joined: [KeyInterval] = []
         for next in intervals.sorted(by: { $0.lower.lexicographicallyPrecedes($1.lower) }) where !next.isEmpty {
@@ -63,7 +63,7 @@ struct KeyInterval: Equatable {
         return joined
     }
 
-    /// The keys that a demand admits, in ascending order. O(n log n) for n values and ranges.
+    /// The intervals of keys that satisfy a demand, in ascending order. O(n log n) for n values and ranges.
     static func intervals(_ demand: AttributeConstraint.Demand, _ type: ValueType) -> [KeyInterval] {
         switch demand {
         case .values(let values):
@@ -75,7 +75,7 @@ struct KeyInterval: Equatable {
             let all = demands.map { intervals($0, type) }
             return all.dropFirst().reduce(all.first ?? []) { intersection($0, $1) }
         case .prefix(let prefix):
-            // The key of a text ends with two bytes that the keys of longer texts do not have there.
+            // The key of a text ends with two bytes that keys of longer texts don't have at that position.
             return [KeyInterval(beginningWith: Array(key(.string(prefix)).dropLast(2)))]
         case .relation(let comparator, let value):
             // Null comes before all values, and NaN after them. No relation holds for either.

@@ -3,8 +3,8 @@ internal import FetchIndexOrderCaches
 internal import FetchIndexPredicates
 internal import FetchIndexRecords
 
-/// A current cache whose row keys begin with attributes, so a range of the first one, and of the next ones where those before
-/// them have one value, is a range of rows.
+/// A current cache whose row keys begin with attributes, so a range of the first one is a range of rows; so is a range
+/// of a later one, if the attributes before it have one value.
 final class LeadingOrder {
     let name: String
     private let kept: FreshCache
@@ -14,7 +14,7 @@ final class LeadingOrder {
     private let identity: CacheIdentity
     private let model: Model
 
-    /// Nil when its row keys do not begin with an attribute. The predicate is parsed on demand.
+    /// Nil if its row keys don't begin with an attribute. The predicate is parsed on demand.
     private init?(_ kept: FreshCache, entity number: Int, _ model: Model) {
         keys = Self.leadingKeys(of: kept.identity, model, model.entities[number])
         if keys.isEmpty { return nil }
@@ -24,7 +24,7 @@ final class LeadingOrder {
         self.model = model
     }
 
-    /// Opened on demand.
+    /// The cache's order, opened on demand.
     func order() throws -> SectionedOrder {
         if let opened { return opened }
         let order = try kept.order()
@@ -32,18 +32,18 @@ final class LeadingOrder {
         return order
     }
 
-    /// The parts of its predicate, which hold for all of its rows; nil when they are unknown, or ICU's data had another version.
-    /// O(length of the predicate), once.
+    /// The parts of the cache's predicate, which hold for all of its rows; nil if they are unknown or were built with
+    /// another version of ICU's data. O(length of the predicate), once.
     private(set) lazy var known: [PredicateSyntax]? = {
         guard let definition = try? OrderDefinition(identity, in: model) else { return nil }
         if !identity.collation.isEmpty, (try? definition.compile(in: model))?.identity != identity { return nil }
         return definition.predicate?.syntax.conjuncts ?? []
     }()
 
-    /// The same parts; none where they are unknown.
+    /// The known parts as a set; empty if they are unknown.
     private(set) lazy var knownParts = Set(known ?? [])
 
-    /// Whether its rows are exactly those of a predicate.
+    /// Whether the cache's rows are exactly those of a predicate.
     func isOf(_ predicate: FetchPredicate) -> Bool {
         if identity.predicate.isEmpty { return false }
         if let entity = model.entity(named: identity.entity), entity.hasRenames {
@@ -52,7 +52,7 @@ final class LeadingOrder {
         return identity.predicate.utf8.elementsEqual(predicate.description.utf8)
     }
 
-    /// The section's attribute, then the sort keys, as far as their bytes are those of OrderKeys.
+    /// The section's attribute, then the sort keys, up to the first one whose bytes aren't an OrderKey.
     private static func leadingKeys(of identity: CacheIdentity, _ model: Model, _ entity: Entity) -> [IndexKey] {
         var shape = identity
         shape.predicate = ""
@@ -71,15 +71,15 @@ final class LeadingOrder {
         return keys
     }
 
-    /// Of an attribute, or of a reference whose object's key is the sort key.
+    /// The slot of an attribute, or of a reference if the sort key is the key of its object.
     private static func slot(of key: String, _ entity: Entity) -> Int? {
         if let slot = entity.slot(of: key) { return slot }
         let names = key.pathNames
         return names.count == 2 && names[1] == RelatedPath.keyName ? entity.keySlot(of: names[0]) : nil
     }
 
-    /// The leading orders of an entity in a reader's state that have the objects of some entities: it and its subentities, or it
-    /// alone. O(caches).
+    /// The fresh leading orders of an entity in a reader's state, for exactly the given entities: the entity and its
+    /// subentities, or the entity alone. O(caches).
     static func all(of entity: Int, among entities: [Int], in reader: StoreReader) throws -> [LeadingOrder] {
         try CacheDirectory.freshCaches(of: entity, in: reader).compactMap { cache in
             cache.entities == entities ? LeadingOrder(cache, entity: entity, reader.model) : nil
