@@ -5,7 +5,7 @@ internal import FetchIndexValues
 
 extension FetchPredicate {
     /// Whether an object matches, with its unsaved values. O(size of the predicate and of the object): the predicate is
-    /// prepared each time, so a fetch is the way to test many. Throws as a fetch does.
+    /// prepared each time, so use a fetch to test many. Throws the errors of a fetch.
     public func evaluate(with object: ManagedObject) throws -> Bool {
         try withPublicErrors {
             let record = object.assembled(over: object.savedRecord())

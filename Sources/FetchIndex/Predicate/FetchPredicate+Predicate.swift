@@ -7,9 +7,9 @@ public import FetchIndexPredicates
 internal import FetchIndexValues
 
 extension FetchPredicate {
-    /// Converts a predicate of Foundation: `FetchPredicate(#Predicate<Book> { $0.price < 2000 })`. Texts then compare by
-    /// code point, as everywhere here. Throws `FetchPredicateError.notExpressible`, which names the part that the format
-    /// language has no words for.
+    /// Converts a predicate of Foundation: `FetchPredicate(#Predicate<Book> { $0.price < 2000 })`. Texts then compare
+    /// by code point, as everywhere here. Throws `FetchPredicateError.notExpressible`, which names a part that the
+    /// format language can't express.
     public init<Object: ManagedObject>(_ predicate: Predicate<Object>) throws {
         var conversion = PredicateConversion()
         conversion.variables[predicate.variable.key] = .object
@@ -17,19 +17,19 @@ extension FetchPredicate {
     }
 }
 
-/// A part of a `#Predicate` that the format language can say.
+/// A part of a `#Predicate` that the format language can express.
 protocol FormatExpressible {
     func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part
 }
 
-/// Walks the tree that `#Predicate` makes.
+/// Converts the expression tree of a `#Predicate`.
 struct PredicateConversion {
     enum Part {
         case predicate(PredicateSyntax)
         case expression(ExpressionSyntax)
     }
 
-    /// What stands for the variables of closures.
+    /// The expressions that replace the variables of closures.
     var variables: [PredicateExpressions.VariableID: ExpressionSyntax] = [:]
 
     func part(_ expression: Any) throws -> Part {
@@ -37,7 +37,7 @@ struct PredicateConversion {
         return try expressible.part(self)
     }
 
-    /// A part that must be true or false; an attribute is when it is TRUE.
+    /// A part as a predicate. An expression is compared with TRUE.
     func predicate(_ expression: Any) throws -> PredicateSyntax {
         switch try part(expression) {
         case .predicate(let predicate): return predicate
@@ -63,7 +63,7 @@ struct PredicateConversion {
         .expression(.operation(sign, try expression(left), try expression(right)))
     }
 
-    /// The elements of a sequence for which a test holds, counted.
+    /// The number of a sequence's elements for which a test holds.
     func matching(
         _ sequence: Any, _ variable: PredicateExpressions.VariableID, _ test: Any, isNegated: Bool
     ) throws -> ExpressionSyntax {
@@ -76,7 +76,7 @@ struct PredicateConversion {
             [.collection(.count)])
     }
 
-    /// With the wrapped value in the place of a variable.
+    /// A conversion in which the wrapped value replaces a variable.
     func binding(_ variable: PredicateExpressions.VariableID, _ wrapped: Any) throws
         -> (conversion: PredicateConversion, isNil: PredicateSyntax)
     {

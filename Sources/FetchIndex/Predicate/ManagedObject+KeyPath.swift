@@ -3,9 +3,10 @@ public import FetchIndexPredicates
 internal import FetchIndexValues
 
 extension ManagedObject {
-    /// What a key path leads to from the object, as in `genre IN %@.shelf.genres`, with its unsaved values: an attribute's value, an
-    /// object's id, or a list of them. `self` and `objectID` are the object's id, `entity` and `entity.name` the name of its entity.
-    /// Nil where there is no such attribute or relationship. O(objects on the way x log n).
+    /// The value to which a key path leads from the object, as in `genre IN %@.shelf.genres`, with unsaved values: an
+    /// attribute's value, an object's id, or a list of them. `self` and `objectID` are the object's id, `entity` and
+    /// `entity.name` the name of its entity. Nil if the attribute or relationship doesn't exist. O(objects on the way x
+    /// log n).
     public func predicateValue(atKeyPath names: [String]) -> PredicateValue? {
         guard let name = names.first else { return objectID.predicateValue }
         // An attribute's name may contain dots.
@@ -30,7 +31,7 @@ extension ManagedObject {
     }
 }
 
-/// Placeholders mean an entity's name: `entity == %@`.
+/// As a predicate's argument, an entity is its name: `entity == %@`.
 extension Entity: PredicateArgument {
     public var predicateValue: PredicateValue { .one(.string(name)) }
 }

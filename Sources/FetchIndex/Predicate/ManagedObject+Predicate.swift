@@ -3,12 +3,12 @@ public import FetchIndexPredicates
 // Objects are arguments of predicates, alone and in collections: `author == %@`, `author IN %@`.
 
 extension ManagedObject: PredicateArgument {
-    /// Its id, also before it is saved.
+    /// The object's id, which also works before the object is saved.
     public var predicateValue: PredicateValue { objectID.predicateValue }
 }
 
 extension Related: PredicateArgument {
-    /// The ids of its objects. O(count).
+    /// The ids of the objects. O(count).
     public var predicateValue: PredicateValue { .list(map(\.predicateValue)) }
 
     public func predicateValue(atKeyPath names: [String]) -> PredicateValue? {
@@ -17,7 +17,7 @@ extension Related: PredicateArgument {
 }
 
 extension ResultsObjects: PredicateArgument {
-    /// The ids of its objects. O(count).
+    /// The ids of the objects. O(count).
     public var predicateValue: PredicateValue { .list(map(\.predicateValue)) }
 
     public func predicateValue(atKeyPath names: [String]) -> PredicateValue? {

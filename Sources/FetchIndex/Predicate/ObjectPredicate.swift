@@ -1,12 +1,12 @@
 public import FetchIndexPredicates
 internal import FetchIndexValues
 
-/// A predicate on the objects of a class, made of key paths by operators. The compiler checks names and types.
+/// A predicate on the objects of a class, built from key paths with operators. The compiler checks names and types.
 ///
 ///     request.predicate = FetchPredicate(\Book.price < 2000 && (\Book.title).contains("影", .caseInsensitive))
 ///
-/// Texts are asked by methods of a key path in parentheses: `contains`, `hasPrefix`, `hasSuffix`, `isLike`, `matches`,
-/// and `isIn` and `isBetween` for any attribute.
+/// Texts are searched by methods of a key path in parentheses: `contains`, `hasPrefix`, `hasSuffix`, `isLike`,
+/// `matches`; `isIn` and `isBetween` work for any attribute.
 public struct ObjectPredicate<Object: ManagedObject>: Sendable {
     let syntax: PredicateSyntax
 
@@ -20,12 +20,12 @@ public struct ObjectPredicate<Object: ManagedObject>: Sendable {
         self.init(.comparison(Comparison(left, comparator, folding: folding, right)))
     }
 
-    /// Both must hold.
+    /// Both predicates must hold.
     public static func && (left: ObjectPredicate, right: ObjectPredicate) -> ObjectPredicate {
         ObjectPredicate(.and(left.syntax.conjuncts + right.syntax.conjuncts))
     }
 
-    /// One of them must hold.
+    /// At least one of the predicates must hold.
     public static func || (left: ObjectPredicate, right: ObjectPredicate) -> ObjectPredicate {
         ObjectPredicate(.or(left.syntax.disjuncts + right.syntax.disjuncts))
     }
@@ -36,13 +36,13 @@ public struct ObjectPredicate<Object: ManagedObject>: Sendable {
 }
 
 extension FetchPredicate {
-    /// The predicate that operators on key paths make: `FetchPredicate(\Book.price < 2000)`.
+    /// Converts a predicate built with operators on key paths: `FetchPredicate(\Book.price < 2000)`.
     public init<Object: ManagedObject>(_ predicate: ObjectPredicate<Object>) { self.init(predicate.syntax) }
 }
 
 // MARK: Comparisons
 
-// Traps unless the key path names an `@Attribute`, as all that take key paths do.
+// Like all functions that take key paths, these trap unless the key path names an `@Attribute`.
 
 public func == <Object: ManagedObject, Wrapped: AttributeValue>(
     left: KeyPath<Object, Wrapped>, right: Wrapped
@@ -69,12 +69,12 @@ public func >= <Object: ManagedObject, Wrapped: AttributeValue>(
 ) -> ObjectPredicate<Object> { ObjectPredicate(left, .greaterOrEqual, .value(right.attributeValue)) }
 
 extension KeyPath where Root: ManagedObject, Value: AttributeValue {
-    /// One of some values.
+    /// The value must equal one of some values.
     public func isIn(_ values: [Value]) -> ObjectPredicate<Root> {
         ObjectPredicate(self, .isIn, .list(values.map { .value($0.attributeValue) }))
     }
 
-    /// From one value to another, both included.
+    /// The value must be in a range that includes both bounds.
     public func isBetween(_ low: Value, _ high: Value) -> ObjectPredicate<Root> {
         ObjectPredicate(self, .between, .list([.value(low.attributeValue), .value(high.attributeValue)]))
     }
@@ -82,7 +82,7 @@ extension KeyPath where Root: ManagedObject, Value: AttributeValue {
 
 // MARK: Texts
 
-/// Attributes that are texts, optional or not.
+/// The types of text attributes, optional or not.
 public protocol TextAttributeValue: AttributeValue {}
 
 extension String: TextAttributeValue {}
@@ -118,7 +118,7 @@ extension KeyPath where Root: ManagedObject, Value: TextAttributeValue {
         search(.matches, pattern, folding)
     }
 
-    /// `==` that ignores case or diacritics.
+    /// Compares like `==`, but ignores case or diacritics.
     public func isEqual(to text: String, _ folding: TextFolding) -> ObjectPredicate<Root> {
         search(.equal, text, folding)
     }

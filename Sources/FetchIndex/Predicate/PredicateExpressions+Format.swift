@@ -29,7 +29,7 @@ extension PredicateExpressions.KeyPath: FormatExpressible {
 extension PredicateExpressions.Value: FormatExpressible {
     func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part {
         if let optional = value as? any NilTestable, optional.isNil { return .expression(.value(.null)) }
-        // A list is something to look in, although it could be stored as a text.
+        // A list is a collection to search in, although it could be stored as a text.
         let isList = value is any CodableAttributeValue && value is any Collection
         if !isList, let value = value as? any AttributeValue { return .expression(.value(value.attributeValue)) }
         if let list = value as? any Collection {

@@ -2,7 +2,7 @@ internal import FetchIndexPlatform
 internal import FetchIndexPredicates
 internal import FetchIndexValues
 
-// The parts of a `#Predicate` that look into texts, lists, ranges and optionals.
+// The parts of a `#Predicate` that search texts, lists, ranges and optionals.
 
 extension PredicateExpressions.CollectionContainsCollection: FormatExpressible {
     func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part {
@@ -43,7 +43,8 @@ extension PredicateExpressions.SequenceAllSatisfy: FormatExpressible {
 }
 
 extension PredicateConversion {
-    /// In Swift every text contains the empty one and begins with it; in the format language none does.
+    /// Searches as Swift does, where every text contains and begins with the empty one; in the format language none
+    /// does.
     fileprivate func search(_ text: Any, _ comparator: Comparator, _ wanted: Any) throws -> Part {
         let (text, wanted) = (try expression(text), try expression(wanted))
         let search = PredicateSyntax.comparison(Comparison(text, comparator, wanted))
@@ -56,7 +57,7 @@ extension PredicateConversion {
 
 // MARK: Ranges
 
-/// A range with its bounds as expressions; whether the upper one belongs to it.
+/// A range with its bounds as expressions; `isClosed` tells whether it includes the upper one.
 private typealias Bounds = (lower: ExpressionSyntax, upper: ExpressionSyntax, isClosed: Bool)
 
 private protocol BoundedRange {
@@ -112,7 +113,7 @@ extension PredicateExpressions.RangeExpressionContains: FormatExpressible {
 // MARK: Optionals
 
 extension PredicateExpressions.ForcedUnwrap: FormatExpressible {
-    /// Null stays null: what is asked of it is false.
+    /// Null stays null, so tests of it are false.
     func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part { try conversion.part(inner) }
 }
 
@@ -132,7 +133,7 @@ extension PredicateExpressions.NilCoalesce: FormatExpressible {
     func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part {
         let value = try conversion.expression(lhs)
         let fallback = try conversion.expression(rhs)
-        // `x?.test ?? y` tests x once, and not its result again.
+        // `x?.test ?? y` is nil only if x is, so the test's result needn't be compared with nil.
         if case .ternary(let isNil, .value(.null), let result) = value {
             if case .ternary(let test, .value(.boolean(true)), .value(.boolean(false))) = result {
                 if fallback == .value(.boolean(false)) { return .predicate(.and([.not(isNil), test])) }
