@@ -9,7 +9,8 @@ struct LinkEdits {
         let target: RecordKey
     }
 
-    /// A link, and what it is sorted by among those to the same object: as in the store's keys, position, other side, holder.
+    /// A link with its sort key among the links to the same object. As in the store's keys, it consists of position,
+    /// other side and holder.
     struct Link: Equatable {
         let side: Side
         let sortKey: [UInt8]
@@ -17,9 +18,9 @@ struct LinkEdits {
         let other: RecordKey?
     }
 
-    /// The links that are added to an object.
+    /// The links added to an object.
     struct Added {
-        /// By holder.
+        /// The sort keys of the links by their holders.
         private(set) var sortKeys: [RecordKey: [UInt8]] = [:]
         private var holdersByOther: [RecordKey: RecordKey] = [:]
         private var greatest: LinkList.Place?
@@ -28,7 +29,7 @@ struct LinkEdits {
             sortKeys.lazy.map { LinkList.Place(sortKey: $0.value, holder: $0.key) }
         }
 
-        /// O(1); O(links) after the last one was removed.
+        /// The last link. O(1); O(links) after the last one was removed.
         var last: LinkList.Place? { greatest ?? places.max() }
 
         func place(ofOther other: RecordKey) -> LinkList.Place? {
@@ -69,17 +70,17 @@ struct LinkEdits {
         }
     }
 
-    /// The objects whose links differ from the saved ones.
+    /// The objects whose incoming links differ from the saved ones.
     var targets: Set<RecordKey> { Set((Array(added.keys) + Array(removed.keys)).map(\.target)) }
 }
 
 extension ManagedObject {
-    /// The links that the object holds, as they were saved and as they are.
+    /// The links that the object holds, saved and current.
     func links() -> [(saved: LinkEdits.Link?, current: LinkEdits.Link?)] {
         guard let references = entity.links?.references, !references.isEmpty else { return [] }
         let isCurrent = status.isInserted || status.isSaved && !isGoneFromStore
         let wasSaved = hasBeenSaved && !status.isInserted && !isGoneFromStore
-        // What cannot be read has no links here.
+        // An unreadable record has no links here.
         let saved = wasSaved ? savedValues() : nil
         return references.map { reference in
             (
@@ -90,17 +91,17 @@ extension ManagedObject {
         }
     }
 
-    /// The saved values by slot; nil when they cannot be read.
+    /// The saved values by slot; nil if they can't be read.
     private func savedValues() -> [Value]? {
         savedRecord().flatMap { try? entity.valuesBySlot(of: $0.span.bytes) }
     }
 
-    /// The objects to which it is linked.
+    /// The objects to which this one's references lead.
     var linkedTargets: [RecordKey] {
         (entity.links?.references ?? []).compactMap { RecordKey(lastValue(at: $0.slot)) }
     }
 
-    /// The value of a relationship's slot, also of a deleted object; null when it cannot be read.
+    /// The value of a relationship's slot, also of a deleted object; null if it can't be read.
     func lastValue(at slot: Int) -> Value { changes[slot] ?? savedValues()?[slot] ?? .null }
 
     private func link(_ reference: EntityLinks.Reference, _ value: (Int) -> Value) -> LinkEdits.Link? {
@@ -119,7 +120,7 @@ extension ManagedObject {
 }
 
 extension RecordKey {
-    /// The key that a reference has as its value; nil for null.
+    /// The key in a reference's value; nil for null.
     init?(_ value: Value) {
         guard case .integer(let number) = value else { return nil }
         self.init(rawValue: UInt64(bitPattern: number))

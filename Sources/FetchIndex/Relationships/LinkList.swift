@@ -3,12 +3,13 @@ internal import FetchIndexModels
 internal import FetchIndexRecords
 internal import FetchIndexValues
 
-/// The links to an object in a context: those of the snapshot with what unsaved edits add and remove. Loads nothing.
+/// The links to an object in a context: those of the snapshot, with what unsaved edits add and remove. Doesn't load
+/// objects.
 struct LinkList {
     struct Place: Comparable {
         let sortKey: [UInt8]
         let holder: RecordKey
-        /// The holder of an unsaved link, which has another key when it is saved.
+        /// The holder of an unsaved link; its key changes when it is saved.
         var object: ManagedObject?
 
         static func == (left: Place, right: Place) -> Bool { left.sortKey == right.sortKey }
@@ -21,7 +22,7 @@ struct LinkList {
             return OrderKey.first(in: bytes.extracting(length..<bytes.byteCount)).flatMap { RecordKey($0.value) }
         }
 
-        /// The position among ordered objects; nil when there is none.
+        /// The position among ordered objects; nil if the link has none.
         var position: [UInt8]? {
             guard case .data(let position)? = OrderKey.first(in: sortKey.span.bytes)?.value else { return nil }
             return [UInt8](position)
@@ -37,7 +38,7 @@ struct LinkList {
     private var added: LinkEdits.Added? { context.currentLinkEdits().added[side] }
     private var removed: Set<RecordKey> { context.currentLinkEdits().removed[side] ?? [] }
 
-    /// O(log n).
+    /// The number of links. O(log n).
     var count: Int { savedCount + (added?.sortKeys.count ?? 0) - removed.count }
 
     private var savedCount: Int {
@@ -96,7 +97,8 @@ struct LinkList {
         }
     }
 
-    /// The link from a many-to-many relationship's other side. O(log n) where the objects have no positions, else O(links).
+    /// The link that leads from the other side of a many-to-many relationship. O(log n) if the links have no positions,
+    /// otherwise O(links).
     func place(ofOther other: RecordKey) -> Place? {
         if let place = added?.place(ofOther: other) { return place }
         var lowest: [UInt8] = []
@@ -111,7 +113,7 @@ struct LinkList {
         return place
     }
 
-    /// Reads the links in their order, some at a time.
+    /// Reads the links in their order, in pieces.
     struct Iterator: IteratorProtocol {
         private static let pieceLength = 256
 

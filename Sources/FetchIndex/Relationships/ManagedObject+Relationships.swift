@@ -1,8 +1,8 @@
 internal import FetchIndexModels
 
 extension ManagedObject {
-    /// The object of a to-one relationship; nil when there is none, or it was deleted elsewhere. O(log n). Traps when the entity has no such relationship, and
-    /// where an attribute's value would.
+    /// The object of a to-one relationship; nil if it has none, or if the object was deleted elsewhere. O(log n). Traps
+    /// if the entity lacks the relationship, and in the cases in which reading an attribute traps.
     public func relatedObject(_ name: String) -> ManagedObject? {
         let relationship = toOneRelationship(name)
         if case .reference(let slot, _) = relationship.storage {
@@ -22,9 +22,9 @@ extension ManagedObject {
         return holder(of: relationship)?.object
     }
 
-    /// Sets a to-one relationship. Its inverse shows it at once; where that is a to-one relationship too, the object's former partner
-    /// has none any more. Traps when the entity has no such relationship, for an object of an entity that it does not lead to, and for
-    /// one that is deleted or of another context.
+    /// Sets a to-one relationship. Its inverse shows the change immediately; if the inverse is to-one, too, the
+    /// object's former partner loses its reference. Traps if the entity lacks the relationship, and for an object of
+    /// an entity that the relationship doesn't lead to, a deleted object, or one of another context.
     public func relate(_ name: String, to object: ManagedObject?) { setRelatedObject(object, name) }
 
     /// The objects of a to-many relationship.
@@ -50,7 +50,8 @@ extension ManagedObject {
         object.setReference(reference, to: self)
     }
 
-    /// Whether there is no such object, or it is deleted. A damaged one is there: reading its attributes says what is wrong.
+    /// Whether the object doesn't exist or is deleted. A damaged object isn't missing: reading its attributes reports
+    /// the damage.
     var isMissing: Bool {
         switch status {
         case .inserted: return false
@@ -67,7 +68,7 @@ extension ManagedObject {
         return relationship
     }
 
-    /// The object that holds the link of a one-to-one relationship to this one.
+    /// The object that holds the link of a one-to-one relationship to this one, and its reference.
     private func holder(
         of relationship: StoredRelationship
     ) -> (object: ManagedObject, reference: EntityLinks.Reference)? {
@@ -83,7 +84,8 @@ extension ManagedObject {
         entity.links?.references.first { $0.name == name }
     }
 
-    /// Makes a reference lead to an object, at the end where the inverse is ordered and no position is given.
+    /// Sets a reference to an object. If the inverse is ordered and no position is given, the object is added at the
+    /// end.
     func setReference(_ reference: EntityLinks.Reference, to object: ManagedObject?, _ position: Value? = nil) {
         guard let context = managedObjectContext, !status.isDeleted else { return }
         if let object {

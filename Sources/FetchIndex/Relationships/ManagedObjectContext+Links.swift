@@ -3,7 +3,7 @@ internal import FetchIndexModels
 internal import FetchIndexRecords
 
 extension ManagedObjectContext {
-    /// The links that unsaved edits add and remove. O(unsaved edits) after a save, merge or rollback, else O(1).
+    /// The links that unsaved edits add and remove. O(unsaved edits) after a save, merge or rollback, otherwise O(1).
     func currentLinkEdits() -> LinkEdits {
         if let known = core.linkEdits { return known }
         var edits = LinkEdits()
@@ -18,15 +18,15 @@ extension ManagedObjectContext {
         core.linkEdits?.note(object.key, object.isUnsaved ? object.links() : [])
     }
 
-    /// Tells the observers of objects that what is linked to them has changed.
+    /// Notifies the observers of objects that the links to these have changed.
     func noteChangeOfRelated(_ keys: some Sequence<RecordKey>) {
         for key in keys {
             registeredObject(for: key)?.noteChangeOfRelated()
         }
     }
 
-    /// The name of the links that a relationship's destination holds, or its many-to-many links; nil for one whose links the entity's
-    /// own records hold.
+    /// The name of the links that a relationship's destination holds, or of its many-to-many links; nil if the entity's
+    /// own records hold them.
     func links(of relationship: StoredRelationship) -> EntityLinks.Name? {
         switch relationship.storage {
         case .reference: return nil
@@ -39,13 +39,13 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Traps for an object that cannot be related to those of this context.
+    /// Traps for an object that can't be related to those of this context.
     func requireOwn(_ object: ManagedObject) {
         precondition(object.core === core, "\(object) is not an object of the same context.")
         precondition(!object.status.isDeleted, "\(object) is deleted.")
     }
 
-    /// The position after all objects of the inverse relationship, where that is ordered.
+    /// The position after all objects of the inverse relationship; nil if it isn't ordered.
     func endPosition(
         of target: ManagedObject, for reference: EntityLinks.Reference, of holder: ManagedObject
     ) -> Value? {
@@ -55,7 +55,7 @@ extension ManagedObjectContext {
         return ToManyAccess(target, inverse).position(before: nil)
     }
 
-    /// Inserts a link of a many-to-many relationship: one end is given by the name of its links.
+    /// Inserts a link of a many-to-many relationship. `name` is the name of the links to `near`.
     func insertJoin(
         _ entity: Int, from near: ManagedObject, to far: ManagedObject, _ name: EntityLinks.Name, _ position: Value
     ) {
@@ -80,8 +80,8 @@ extension ManagedObjectContext {
 
     // MARK: Deletion
 
-    /// Unsaved links to objects that were deleted elsewhere end, and the delete rules of objects that are deleted here hold for what was
-    /// linked to them elsewhere.
+    /// Removes unsaved links to objects that were deleted elsewhere, and applies the delete rules of objects deleted
+    /// here to objects that were linked to them elsewhere.
     func settleLinks(after committed: [RecordChange]) {
         for change in committed where change.new == nil && model.entities.indices.contains(change.object.entity) {
             for incoming in model.entities[change.object.entity].links?.incoming ?? [] {
@@ -102,14 +102,15 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Does with the objects that are linked to a deleted one what its delete rules say. Returns those that are to be deleted too.
+    /// Applies a deleted object's delete rules to the objects that are linked to it. Returns those that must be
+    /// deleted, too.
     func applyDeleteRules(of object: ManagedObject) -> [ManagedObject] {
         guard let links = object.entity.links else { return [] }
-        // One that was never saved leaves nothing behind, whatever the rule.
+        // An object that was never saved leaves no links behind, whatever the rule.
         let isNew = !object.hasBeenSaved
         var deleted: [ManagedObject] = []
         for reference in links.references where reference.rule == .cascade {
-            // A new object that was deleted has left the context already.
+            // A new object that was deleted has already left the context.
             if let target = RecordKey(object.lastValue(at: reference.slot)),
                 !target.isTemporary || registeredObject(for: target) != nil
             {
@@ -117,13 +118,13 @@ extension ManagedObjectContext {
             }
         }
         for incoming in links.incoming {
-            // A denied deletion must leave the links.
+            // A denied deletion must keep the links.
             if incoming.rule == .deny && !isNew { continue }
             if incoming.rule == .noAction && !incoming.isJoin && !isNew { continue }
             var places = LinkList.Iterator(LinkList(context: self, name: incoming.name, target: object.key))
             while let place = places.next() {
                 let holder = place.object ?? self.object(with: place.holder)
-                // A missing or damaged record is left to the save, which throws.
+                // The save reports a missing or damaged record.
                 if !holder.status.isInserted && holder.savedRecord() == nil { continue }
                 if incoming.isJoin {
                     deleted.append(holder)
@@ -140,11 +141,11 @@ extension ManagedObjectContext {
 
     // MARK: Validation
 
-    /// What the rules of relationships have against saving an object.
+    /// The violations of relationship rules that prevent an object from being saved.
     func relationshipFailures(of object: ManagedObject) -> [ValidationError.Failure] {
         guard let links = object.entity.links else { return [] }
         if object.status.isDeleted { return denials(of: object, links) }
-        // An upsert is validated when the stored object is known.
+        // An upsert is validated once the stored object is known.
         if object.status.isInserted && onUniqueConflict == .update { return [] }
         return links.references.filter { !$0.isOptional && object.value(at: $0.slot).isNull }.map {
             object.failure($0.relationship, "is required")
@@ -169,10 +170,10 @@ extension ManagedObjectContext {
         return failures
     }
 
-    /// Objects that have fewer or more related ones than their relationships allow, among those whose links have changed.
+    /// The objects whose links have changed and that have fewer or more related objects than their relationships allow.
     func countFailures() -> [ValidationError.Failure] {
         guard model.hasRelationships else { return [] }
-        // A new object may be a stored one, which has others already.
+        // A new object may represent a stored one that has more related objects.
         let new = onUniqueConflict == .update ? [] : insertedObjects
         var objects = Dictionary(uniqueKeysWithValues: new.map { ($0.key, $0) })
         for key in currentLinkEdits().targets where objects[key] == nil && !key.isTemporary {
@@ -196,7 +197,7 @@ extension ManagedObjectContext {
         return failures
     }
 
-    /// The result of reading the store; nil when that fails, which is noted.
+    /// The result of reading the store; nil if that fails, which the context notes.
     @discardableResult
     func noting<Result>(_ body: () throws -> Result) -> Result? {
         do { return try body() } catch {

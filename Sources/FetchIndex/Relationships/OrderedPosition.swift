@@ -1,12 +1,12 @@
-/// Positions of ordered objects: bytes of which there are always some between two others, so that an insertion changes no other
-/// object.
+/// Positions of ordered objects: byte strings such that another one fits between any two, so that an insertion changes
+/// no other object.
 ///
-/// A position is a number of six bytes, big-endian, and a fraction of any number of bytes, of which the last is not 0. Objects that are
-/// appended get the next number; between two neighbours, a fraction is halved. The scheme is David Greenspan's "Implementing
-/// Fractional Indexing" (2020) with numbers of one length.
+/// A position is a number of six bytes, big-endian, and a fraction of any number of bytes, the last of which isn't 0.
+/// Appended objects get the next number; between two neighbours, the fraction is halved. The scheme is David
+/// Greenspan's "Implementing Fractional Indexing" (2020) with numbers of fixed length.
 enum OrderedPosition {
     private static let numberLength = 6
-    /// Longer ones are given up: then all objects of the relationship get new numbers.
+    /// The maximum length of a position; beyond it all objects of the relationship get new numbers.
     static let greatestLength = 64
 
     private static func bytes(_ number: UInt64) -> [UInt8] {
@@ -17,10 +17,10 @@ enum OrderedPosition {
         position.prefix(numberLength).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// The position of the object at an index when all get new ones.
+    /// The position of the object at an index, when all objects get new ones.
     static func position(at index: Int) -> [UInt8] { bytes(1 << 40 + UInt64(index)) }
 
-    /// A position between two; nil when there is none, or no short one.
+    /// A position between two others; nil if none exists, or only a longer one than allowed.
     static func between(_ low: [UInt8]?, _ high: [UInt8]?) -> [UInt8]? {
         let isNumber: ([UInt8]) -> Bool = { $0.count >= numberLength }
         guard low.map(isNumber) ?? true, high.map(isNumber) ?? true else { return nil }
@@ -44,7 +44,7 @@ enum OrderedPosition {
         }
     }
 
-    /// A fraction between two; nil as the upper one means 1.
+    /// A fraction between two; if the upper one is nil, it is 1.
     private static func fraction(_ low: [UInt8], _ high: [UInt8]?) -> [UInt8]? {
         var result: [UInt8] = []
         var isBounded = high != nil
@@ -58,11 +58,11 @@ enum OrderedPosition {
             }
             let middle = (lower + upper) / 2
             if middle > lower { return result + [UInt8(middle)] }
-            // The next byte decides, with no upper bound any more.
+            // The next byte decides, without an upper bound.
             result.append(UInt8(lower))
             isBounded = false
         }
-        // Below all of `low` there is nothing left: go one byte deeper.
+        // No fraction of this length is left: add a byte.
         return result + [0x80]
     }
 }

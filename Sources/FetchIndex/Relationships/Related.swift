@@ -2,9 +2,10 @@ internal import FetchIndexModels
 
 /// The objects of a to-many relationship.
 ///
-/// It loads nothing: counting costs O(log n), `contains` O(log n), and iteration makes an object at a time, in the order of their ids, or
-/// by position where the relationship is ordered. Unsaved edits count. It always shows the present state; a loop may or may
-/// not see what is saved or merged in it. Elements are inserted and removed here or, with the same effect, by the inverse relationship.
+/// It loads no objects itself: counting and `contains` cost O(log n); iteration makes one object at a time, in the
+/// order of ids, or by position if the relationship is ordered. Unsaved edits are included. It always shows the current
+/// state; a loop may or may not see objects that are saved or merged meanwhile. Elements are inserted and removed here
+/// or, with the same effect, through the inverse relationship.
 public struct Related<Object: ManagedObject>: RelationshipValue {
     public typealias Destination = Object
     public static var isToMany: Bool { true }
@@ -14,7 +15,7 @@ public struct Related<Object: ManagedObject>: RelationshipValue {
 
     public init(relationship name: String, of object: ManagedObject) { (owner, self.name) = (object, name) }
 
-    /// Makes the objects of another relationship, or what was inserted and removed here, those of an object.
+    /// Replaces the objects of an object's relationship by those of this one.
     public func set(asRelationship name: String, of object: ManagedObject) {
         if owner === object && self.name == name { return }
         let objects = Array(self)
@@ -35,29 +36,31 @@ public struct Related<Object: ManagedObject>: RelationshipValue {
         return typed
     }
 
-    /// Whether an object is one of them. O(log n); O(count) in an ordered many-to-many relationship.
+    /// Whether an object is an element. O(log n); O(count) in an ordered many-to-many relationship.
     public func contains(_ object: Object) -> Bool { access?.contains(object) ?? false }
 
     // MARK: Changes
 
-    /// Makes an object one of them, the last one where they are ordered. It leaves the object to which it was related, unless it
-    /// may be related to many. Does nothing when it is one of them already. Traps for an object of another context or that is deleted.
+    /// Inserts an object, at the end if the relationship is ordered. Unless the object may be related to many, it is
+    /// removed from the one to which it was related. Does nothing if it is already an element. Traps for an object that
+    /// is deleted or belongs to another context.
     public func insert(_ object: Object) { access?.insert(object, before: nil) }
 
-    /// As `insert`, before the element at an index of an ordered relationship. O(unsaved edits + log n).
+    /// Inserts an object before the element at an index of an ordered relationship; moves it if it is already an
+    /// element. O(unsaved edits + log n).
     public func insert(_ object: Object, at index: Index) { access?.insert(object, before: index.place) }
 
     /// Moves an element before the one at an index of an ordered relationship.
     public func move(_ object: Object, to index: Index) { access?.move(object, before: index.place) }
 
-    /// Relates an object no longer. Does nothing when it is not one of them.
+    /// Removes an object from the relationship. Does nothing if it isn't an element.
     public func remove(_ object: Object) { access?.remove(object) }
 
     public func removeAll() { for object in Array(self) { remove(object) } }
 }
 
 extension Related: Sequence {
-    /// The place of an element. It stays that of the same element until its position changes.
+    /// The place of an element. It identifies the same element until its position changes.
     public struct Index: Comparable {
         let place: LinkList.Place?
 
@@ -84,30 +87,30 @@ extension Related: Sequence {
         return Iterator(access: access, links: access.map { LinkList.Iterator($0.list) })
     }
 
-    /// O(log n).
+    /// The number of elements. O(log n).
     public var count: Int { Swift.max(0, access?.list.count ?? 0) }
-    /// O(log n).
+    /// Whether the relationship has no elements. O(log n).
     public var isEmpty: Bool { count == 0 }
-    /// O(log n + unsaved edits).
+    /// The first element. O(log n + unsaved edits).
     public var first: Object? {
         var iterator = makeIterator()
         return iterator.next()
     }
     public var underestimatedCount: Int { 0 }
-    /// O(log n + unsaved edits).
+    /// The index of the first element. O(log n + unsaved edits).
     public var startIndex: Index { Index(place: access?.list.first()) }
     public var endIndex: Index { Index(place: nil) }
-    /// O(log n + unsaved edits).
+    /// The index after an index. O(log n + unsaved edits).
     public func index(after index: Index) -> Index { Index(place: access?.list.first(after: index.place)) }
 
-    /// The index of the element so many places further, or `endIndex`. O(distance x log n).
+    /// The index of the element `distance` places after an index, or `endIndex`. O(distance x (log n + unsaved edits)).
     public func index(_ index: Index, offsetBy distance: Int) -> Index {
         var index = index
         for _ in 0..<distance { index = self.index(after: index) }
         return index
     }
 
-    /// Traps for `endIndex`, and for an index from before the element was deleted.
+    /// The element at an index. Traps for `endIndex`, and if the element was deleted after the index was made.
     public subscript(index: Index) -> Object {
         guard let place = index.place, let object = access?.object(at: place) else {
             preconditionFailure("\(owner).\(name) has no object at the index.")
@@ -117,6 +120,6 @@ extension Related: Sequence {
 }
 
 extension Related: CustomStringConvertible {
-    /// 3 of Book
+    /// A text like 3 of Book.
     public var description: String { "\(count) of \(Object.entityName)" }
 }

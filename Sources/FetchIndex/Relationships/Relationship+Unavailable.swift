@@ -1,4 +1,4 @@
-// Declarations that porters write and that cannot be: the compiler says what to write instead.
+// Declarations that porters try but that are impossible: the compiler says what to write instead.
 
 extension Relationship {
     @available(

@@ -11,8 +11,9 @@ public import FetchIndexModels
 ///         @Relationship("author", inverse: "books") var author: Author?
 ///     }
 ///
-/// Both sides are one fact: setting one is seen on the other at once. An optional object is a to-one relationship, ``Related`` a
-/// to-many one. Reading a to-one relationship costs O(log n), setting one O(log n) more when it is saved.
+/// Both sides describe the same links: setting one shows on the other at once. An optional object declares a to-one
+/// relationship, ``Related`` a to-many one. Reading a to-one relationship costs O(log n); setting one costs O(log n)
+/// more when it is saved.
 @propertyWrapper
 public struct Relationship<Wrapped: RelationshipValue> {
     private let name: String
@@ -52,9 +53,9 @@ public struct Relationship<Wrapped: RelationshipValue> {
 }
 
 extension Relationship {
-    /// A relation to one object. `inverse` is the destination's relationship that is the other side; without one, the destination
-    /// knows nothing of it. `isRequired`: an object is saved only with one. `renamedFrom` is the name that it has in stores of an older
-    /// class.
+    /// Declares a relationship to one object. `inverse` is the destination's relationship of the other side; without
+    /// it, the destination has no property for the relationship. If `isRequired`, an object can't be saved without a
+    /// related one. `renamedFrom` is its name in stores of an older class.
     public init<Destination: ManagedObject>(
         _ name: String, inverse: String? = nil, isRequired: Bool = false, deleteRule: DeleteRule = .nullify,
         renamedFrom: String? = nil
@@ -62,8 +63,8 @@ extension Relationship {
         self.init(name, inverse, Options(false, isRequired, deleteRule, (0, 0), renamedFrom))
     }
 
-    /// A relation to any number of objects, which have positions when it is `ordered`. An object is saved only with `minCount`
-    /// objects at least and `maxCount` at most (0: any).
+    /// Declares a relationship to any number of objects, which have positions if it is `ordered`. An object can be
+    /// saved only with at least `minCount` and at most `maxCount` related objects (0: no limit).
     public init<Destination: ManagedObject>(
         _ name: String, inverse: String, ordered: Bool = false, deleteRule: DeleteRule = .nullify, minCount: Int = 0,
         maxCount: Int = 0, renamedFrom: String? = nil
@@ -76,7 +77,7 @@ extension Relationship {
 public protocol RelationshipValue {
     associatedtype Destination: ManagedObject
     static var isToMany: Bool { get }
-    /// The present value of an object's relationship.
+    /// The current value of an object's relationship.
     init(relationship name: String, of object: ManagedObject)
     func set(asRelationship name: String, of object: ManagedObject)
 }

@@ -3,8 +3,9 @@ internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 
 extension SavePlan {
-    /// Whether a new link of a many-to-many relationship is to be dropped: where one of its objects was deleted elsewhere, and the policy is
-    /// that of the store. Throws `ValidationError` for it under other policies, in the name of the other object.
+    /// Whether a new link of a many-to-many relationship must be dropped, because one of its objects was deleted
+    /// elsewhere and the policy prefers the store. Under other policies it throws `ValidationError`, which names the
+    /// other object.
     func isLost(_ link: ManagedObject, _ record: [UInt8], in writer: StoreWriter) throws -> Bool {
         let references = link.entity.links?.references ?? []
         let view = try RecordView(record.span.bytes)
@@ -29,7 +30,7 @@ extension SavePlan {
         return false
     }
 
-    /// Writes the references of objects to others that were inserted after them.
+    /// Writes the references to objects that were inserted after the referring ones.
     func complete(_ progress: inout Progress, in writer: StoreWriter) throws {
         if progress.incomplete.isEmpty { return }
         let edits = progress.written.edits ?? []
@@ -53,8 +54,8 @@ extension SavePlan {
         }
     }
 
-    /// The context has applied the rules to what it sees; other contexts and processes may have linked more. Then the objects that were
-    /// written may have become others since.
+    /// Applies the delete rules in the store. The context has applied them to the links that it sees, but other
+    /// contexts and processes may have added links. If so, the written objects' records may have changed.
     func applyDeleteRules(
         of deleted: [StoreWriter.DeletedObject], _ progress: inout Progress, in writer: StoreWriter
     ) throws {
@@ -77,27 +78,27 @@ extension SavePlan {
 }
 
 extension ManagedObject {
-    /// The objects that it refers to.
+    /// The objects that this one refers to.
     var targets: [RecordKey] {
         (entity.links?.references ?? []).compactMap { RecordKey(lastValue(at: $0.slot)) }
     }
 
-    /// The related objects that are parts of the object's unique values.
+    /// The related objects whose keys are parts of the object's unique values.
     var keyTargets: [RecordKey] {
         guard let references = entity.links?.references, !entity.uniqueConstraints.isEmpty else { return [] }
         let slots = Set(entity.uniqueConstraints.flatMap(\.slots))
         return references.filter { slots.contains($0.slot) }.compactMap { RecordKey(lastValue(at: $0.slot)) }
     }
 
-    /// A stored record of it, as it was when it was deleted, with the references that were changed before that: what it referred to no more
-    /// is not deleted with it.
+    /// A stored record of a deleted object with the references that were changed before the deletion: an object that it
+    /// no longer referred to isn't deleted with it.
     func withChangedReferences(_ stored: [UInt8]) throws -> [UInt8] {
         var values: [Int: Value] = [:]
         for reference in entity.links?.references ?? [] { values[reference.slot] = changes[reference.slot] }
         return values.isEmpty ? stored : try entity.record(stored.span.bytes, setting: values)
     }
 
-    /// Its references by slot, with permanent keys in the place of temporary ones.
+    /// The object's references by slot, with permanent keys instead of temporary ones.
     func references(with keys: [RecordKey: RecordKey]) -> [Int: Value] {
         var values: [Int: Value] = [:]
         for reference in entity.links?.references ?? [] {
@@ -107,7 +108,8 @@ extension ManagedObject {
         return values
     }
 
-    /// A record of it with permanent keys instead of temporary ones, or with null where the object has none yet.
+    /// A record of the object with permanent keys instead of temporary ones; null if a referenced object has no
+    /// permanent key yet.
     func record(
         _ record: [UInt8], with keys: [RecordKey: RecordKey]
     ) throws -> (record: [UInt8], isComplete: Bool) {

@@ -9,7 +9,7 @@ struct ToManyAccess {
     private let join: Int?
     let list: LinkList
 
-    /// Traps when the object has no to-many relationship of the name, or has left its context.
+    /// Traps if the object has no to-many relationship of the name, or has left its context.
     init(_ owner: ManagedObject, _ name: String) {
         self.owner = owner
         guard let context = owner.managedObjectContext else {
@@ -24,7 +24,7 @@ struct ToManyAccess {
         list = LinkList(context: context, name: links, target: owner.key)
     }
 
-    /// The object at the other end of a link; nil when there is none any more.
+    /// The object at the other end of a link; nil if it no longer exists.
     func object(at place: LinkList.Place) -> ManagedObject? {
         if let object = place.object {
             if join == nil { return object.isMissing ? nil : object }
@@ -39,7 +39,8 @@ struct ToManyAccess {
 
     func contains(_ object: ManagedObject) -> Bool { holder(of: object) != nil }
 
-    /// The object that holds the link to another: that one itself, or a link of a many-to-many relationship.
+    /// The object that holds the link to another one: the other one itself, or the join object of a many-to-many
+    /// relationship.
     private func holder(of object: ManagedObject) -> ManagedObject? {
         if join != nil { return list.place(ofOther: object.key).map { context.object(with: $0.holder) } }
         guard let reference = object.reference(named: list.name) else { return nil }
@@ -79,7 +80,7 @@ struct ToManyAccess {
 
     // MARK: Positions
 
-    /// A position before a place, or after all. Gives all objects new positions when there is none left.
+    /// A position before a place, or after all. If no position is free, all objects get new ones.
     func position(before place: LinkList.Place?) -> Value {
         if let position = free(before: place) { return .data(position) }
         var places: [LinkList.Place] = []
@@ -98,7 +99,7 @@ struct ToManyAccess {
 
     private func free(before place: LinkList.Place?) -> Data? {
         let low = list.last(before: place)
-        // Objects that were related while the relationship was not ordered, or by a program that does not know positions.
+        // Such objects were related before the relationship was ordered, or by a program that doesn't use positions.
         if low != nil && low?.position == nil || place != nil && place?.position == nil { return nil }
         return OrderedPosition.between(low?.position, place?.position).map { Data($0) }
     }
