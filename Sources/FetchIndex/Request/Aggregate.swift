@@ -2,17 +2,17 @@ internal import FetchIndexModels
 internal import FetchIndexOrderCaches
 internal import FetchIndexValues
 
-/// What an aggregate is of the values of an attribute.
+/// The function of an attribute's values that an aggregate computes.
 public enum AggregateFunction: String, Hashable, Sendable, CaseIterable {
-    /// Of the rows whose value is not null; for attributes of all types.
+    /// The number of rows whose value isn't null; for attributes of all types.
     case count
-    /// For integers, doubles and decimals.
+    /// The sum, for integers, doubles and decimals.
     case sum
     /// The least value, for integers, doubles, decimals and dates; NaN is greater than all others.
     case min
-    /// The greatest value; as `min`.
+    /// The greatest value, for the types of `min`.
     case max
-    /// As `sum`.
+    /// The average, for the types of `sum`.
     case average
 
     var needsSum: Bool {
@@ -40,18 +40,18 @@ public enum AggregateFunction: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// A value of all rows of a section, or of any range of rows, which an order keeps up to date: reading it costs what reading
-/// a section costs.
+/// An aggregate value of the rows of a section, or of any range of rows, which an order maintains: reading it costs as
+/// much as reading a section.
 ///
-/// Null values are left out. Sums are exact: neither the order of rows nor how a cache came about changes them.
+/// Nulls are ignored. Sums are exact: neither the order of rows nor the history of a cache affects them.
 ///
-/// - Integers add up to an integer, or to a decimal where 64 bits are too few.
-/// - Decimals add up to the exact sum, rounded once where it takes more digits than a decimal has.
-/// - Doubles add up to the exact sum, rounded once to the nearest double (Neal, Fast exact summation using small and large
+/// - The sum of integers is an integer, or a decimal if it exceeds 64 bits.
+/// - The sum of decimals is exact, rounded once if it needs more digits than a decimal has.
+/// - The sum of doubles is exact, rounded once to the nearest double (Neal, Fast exact summation using small and large
 ///   superaccumulators, 2015).
 ///
-/// An average is the exact sum divided by the count and rounded once: of decimals a decimal, else a double. Without values a sum and
-/// a count are zero, all others null.
+/// An average is the exact sum divided by the count and rounded once: a decimal for decimals, otherwise a double.
+/// Without values, a sum and a count are zero, and all others null.
 public struct Aggregate<Object: ManagedObject>: Hashable, Sendable {
     public let function: AggregateFunction
     public let attribute: String
@@ -61,7 +61,8 @@ public struct Aggregate<Object: ManagedObject>: Hashable, Sendable {
         self.attribute = attribute
     }
 
-    /// Traps unless the key path names an `@Attribute` of the object; so do the functions below.
+    /// Makes an aggregate of an attribute. Like the functions below, it traps unless the key path names an `@Attribute`
+    /// of the object.
     public init<Wrapped: AttributeValue>(_ function: AggregateFunction, _ keyPath: KeyPath<Object, Wrapped>) {
         self.init(function, Object.attributeName(of: keyPath))
     }
@@ -82,10 +83,10 @@ public struct Aggregate<Object: ManagedObject>: Hashable, Sendable {
         Aggregate(.average, keyPath)
     }
 
-    /// The same for objects of any class.
+    /// The aggregate for objects of any class.
     var untyped: Aggregate<ManagedObject> { Aggregate<ManagedObject>(function, attribute) }
 
-    /// Throws `RequestError` when values of a type cannot be aggregated so.
+    /// Throws `RequestError` if the function doesn't support a type.
     func requireFit(_ type: ValueType, in entity: Entity) throws {
         let isNumber = type == .integer || type == .double || type == .decimal
         if isNumber || function == .count || function.needsExtremes && type == .date { return }
@@ -96,7 +97,7 @@ public struct Aggregate<Object: ManagedObject>: Hashable, Sendable {
 }
 
 extension Aggregate: CustomStringConvertible {
-    /// FUNCTION(ATTRIBUTE), as the tool reads it.
+    /// FUNCTION(ATTRIBUTE), the form that the tool reads.
     public var description: String { "\(function.rawValue)(\(RequestText.quoted(attribute)))" }
 
     /// Parses the form of `description`; `avg` is accepted too. Throws `RequestError`.
@@ -110,19 +111,19 @@ extension Aggregate: CustomStringConvertible {
         self.init(function, RequestText.unquoted(attribute))
     }
 
-    /// Parses aggregates that are separated by commas. Throws as above.
+    /// Parses aggregates separated by commas. Throws `RequestError`.
     public static func list(parsing text: String) throws -> [Aggregate] {
         text.isEmpty ? [] : try RequestText.split(text, at: ",").map { try Aggregate(parsing: $0) }
     }
 }
 
 extension AggregateColumns {
-    /// The index of the column that an aggregate is read from; nil when the request has no such aggregate.
+    /// The index of the column from which an aggregate is read; nil if the request lacks the aggregate.
     func index(for function: AggregateFunction, of attribute: String) -> Int? {
         index(of: attribute, keepsSum: function.needsSum, keepsExtremes: function.needsExtremes)
     }
 
-    /// An aggregate of the rows of a summary. Throws `RequestError` when the request does not have it.
+    /// The value of an aggregate in a summary of rows. Throws `RequestError` if the request lacks the aggregate.
     func value(of aggregate: Aggregate<ManagedObject>, in summary: [UInt8]) throws -> Value {
         guard let index = index(for: aggregate.function, of: aggregate.attribute) else {
             throw RequestError.malformed("the request has no aggregate \(aggregate)")
@@ -132,7 +133,7 @@ extension AggregateColumns {
 }
 
 extension OrderDefinition {
-    /// The columns of the aggregates for an entity of a model: one for each attribute, in the order of their permanent names.
+    /// The columns of the aggregates for an entity of a model: one per attribute, ordered by permanent name.
     func aggregateColumns(of entity: Entity) throws -> AggregateColumns {
         if aggregates.isEmpty { return .none }
         var wanted: [Int: [Aggregate<ManagedObject>]] = [:]
@@ -162,7 +163,8 @@ extension OrderDefinition {
         return columns
     }
 
-    /// What a cache's identity says of the columns: their layout and, after a blank, the permanent names of their attributes.
+    /// The columns' text in a cache's identity: their layout and, after a blank, the permanent names of their
+    /// attributes.
     func aggregatesKept(_ columns: AggregateColumns, of entity: Entity) throws -> String {
         if columns.isEmpty { return "" }
         let names = try columns.columns.map { column in

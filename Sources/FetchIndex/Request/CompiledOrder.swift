@@ -3,7 +3,7 @@ internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 internal import Synchronization
 
-/// What a definition is in a model, without what places rows: enough to find its cache, and to read it.
+/// A definition compiled in a model, without row placers: enough to find its cache and to read it.
 struct CompiledOrder: Sendable {
     let entity: Int
     let subentities: [Int]
@@ -13,10 +13,10 @@ struct CompiledOrder: Sendable {
     let identity: CacheIdentity
 }
 
-/// The definitions that were compiled in the newest model, so that the next fetch of one need not compile it again.
+/// The definitions compiled in the newest model, so that later fetches needn't compile them again.
 final class CompiledOrders: Sendable {
     private struct State {
-        /// Of the model.
+        /// The model's version.
         var version: UInt32 = 0
         var orders: [OrderDefinition: CompiledOrder] = [:]
     }
@@ -25,7 +25,7 @@ final class CompiledOrders: Sendable {
 
     private let state = Mutex(State())
 
-    /// As `OrderDefinition.compile`. O(definition) where it was compiled in the same model before.
+    /// Like `OrderDefinition.compile`. O(definition) if it was compiled in the same model before.
     func request(_ definition: OrderDefinition, in reader: StoreReader) throws -> OrderRequest {
         let (model, version) = (reader.model, reader.modelVersion)
         let known = state.withLock { $0.version == version ? $0.orders[definition] : nil }

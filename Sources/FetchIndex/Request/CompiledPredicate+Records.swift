@@ -20,7 +20,7 @@ extension RecordBlock {
 }
 
 extension CompiledPredicate {
-    /// The parts of its topmost AND that read one text alone, of an attribute of the entity that it was compiled for.
+    /// The parts of the predicate's topmost AND that read only one text, which is an attribute of the entity.
     func columnTests(of entity: Entity) -> [ColumnTest] {
         testsOfOneText { slot in
             slot < entity.slots.count && entity.slots[slot].role == .attribute && entity.type(at: slot) == .string
@@ -37,7 +37,8 @@ extension CompiledPredicate {
         }
     }
 
-    /// Compiles a predicate for the records of an entity, and those to which key paths lead. Throws as above.
+    /// Compiles a predicate for the records of an entity and those to which key paths lead. Throws for unknown names
+    /// and wrong types.
     init(_ predicate: FetchPredicate, _ entity: Entity, _ table: PathTable) throws {
         try self.init(table.comparingObjects(in: predicate).syntax) { try table.resolve($0) }
     }

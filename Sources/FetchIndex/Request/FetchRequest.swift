@@ -12,32 +12,33 @@ public struct FetchRequest<Object: ManagedObject>: Sendable {
     public var predicate: FetchPredicate?
     /// Ties are broken by object number, so that every order is total.
     public var sortKeys: [SortKey<Object>] = []
-    /// The most rows to fetch; 0: all.
+    /// The maximum number of rows to fetch; 0 means all.
     public var fetchLimit = 0
-    /// The rows to leave out at the start.
+    /// The number of rows to skip at the start.
     public var fetchOffset = 0
     /// Has no effect: every object is a fault until its first use.
     public var fetchBatchSize = 0
     /// The type of `execute`'s result.
     public var resultType = ResultType.objects
-    /// Whether objects of the entity's subentities are fetched too.
+    /// Whether objects of the entity's subentities are fetched, too.
     public var includesSubentities = true
-    /// The attributes of dictionaries; nil: all.
+    /// The attributes in dictionaries; nil means all.
     public var propertiesToFetch: [String]?
-    /// Whether a fetch sees the context's unsaved edits.
+    /// Whether a fetch includes the context's unsaved edits.
     public var includesPendingChanges = true
-    /// Whether equal dictionaries are returned once.
+    /// Whether duplicate dictionaries are removed.
     public var returnsDistinctResults = false
 
-    /// Values of related objects, as `publisher.country`, that shape nothing of the results: a live controller reports a row as updated
-    /// when one of them changes. What predicate, sort keys and section key name is followed without this. Costs O(log n) for each row
-    /// that such a change concerns. `fetch` ignores it.
+    /// Key paths to values of related objects, as `publisher.country`, that don't affect the results: a live controller
+    /// reports a row as updated if one of them changes. Paths in the predicate, sort keys and section key are observed
+    /// anyway. Costs O(log n) for each row that such a change concerns. `fetch` ignores it.
     public var observedKeyPaths: [String] = []
-    /// Related objects, as `publisher` or `chapters`, whose records a fetch reads ahead, in the order in which they are stored: for
-    /// programs that use all of them next. Without it, each is read at its first use, O(log n). Controllers ignore it.
+    /// Related objects, as `publisher` or `chapters`, whose records a fetch prefetches in the order in which they are
+    /// stored, for programs that use all of them next. Otherwise each is read when it is first used, O(log n).
+    /// Controllers ignore it.
     public var relationshipKeyPathsForPrefetching: [String] = []
 
-    /// What a controller keeps of the values of its rows, for each section and any range of rows. `fetch` ignores it.
+    /// The aggregates that a controller maintains for each section and any range of rows. `fetch` ignores them.
     public var aggregates: [Aggregate<Object>] = []
 
     /// A request for objects of a class.
@@ -60,10 +61,10 @@ public struct FetchRequest<Object: ManagedObject>: Sendable {
             sectionOrder: sectionOrder, includesSubentities: includesSubentities)
     }
 
-    /// With the aggregates, for a controller.
+    /// The definition with the aggregates, for a controller.
     func resultsDefinition(_ sectionKey: SectionKey?, _ sectionOrder: SectionOrder) -> OrderDefinition {
         var definition = definition(sectionKey: sectionKey, sectionOrder: sectionOrder)
-        definition.aggregates = aggregates.map { $0.untyped }  // a key path would be made anew each time
+        definition.aggregates = aggregates.map { $0.untyped }  // a key path would be created each time
         return definition
     }
 

@@ -3,10 +3,11 @@ public import FetchIndexPredicates
 internal import FetchIndexRecords
 public import FetchIndexValues
 
-/// One object: the first of a request, or the one with a unique value.
+/// Finds one object: the first of a request, or the one with a unique value.
 extension ManagedObjectContext {
-    /// The first object that matches, by the sort keys and then by number; nil when none does. Unsaved edits count. Costs and throws as
-    /// `fetch` of a request with the limit 1: O(log n) where a cache or a unique value decides the predicate.
+    /// The first matching object, by the sort keys and then by number; nil if none matches. Unsaved edits are included.
+    /// Costs as much as, and throws the errors of, `fetch` with the limit 1: O(log n) if a cache or a unique value
+    /// decides the predicate.
     ///
     ///     let cheapest = try context.first(Book.self, where: predicate, sortedBy: [SortKey(\.price)])
     public func first<Object: ManagedObject>(
@@ -17,15 +18,16 @@ extension ManagedObjectContext {
         return try fetch(request).first
     }
 
-    /// The same by a predicate of key paths: `context.first(where: \Book.price < 500)`.
+    /// The first object that matches a predicate of key paths: `context.first(where: \Book.price < 500)`.
     public func first<Object: ManagedObject>(
         where predicate: ObjectPredicate<Object>, sortedBy sortKeys: [SortKey<Object>] = []
     ) throws -> Object? {
         try first(Object.self, where: FetchPredicate(predicate), sortedBy: sortKeys)
     }
 
-    /// The object with a value of a unique attribute; nil when there is none, and for null. Unsaved edits count. O(log n), also with many
-    /// unsaved edits: the way to find or insert. Throws `RequestError.notUnique` for another attribute, and else as `fetch`.
+    /// The object with a value of a unique attribute; nil if none has it, and for null. Unsaved edits are included.
+    /// O(log n), also with many unsaved edits: use it to find or insert. Throws `RequestError.notUnique` for other
+    /// attributes, and the errors of `fetch`.
     ///
     ///     let book = try context.object(where: \Book.isbn, is: isbn) ?? Book(context: context)
     public func object<Object: ManagedObject, Wrapped: AttributeValue>(
@@ -38,7 +40,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The same by names: `context.object(of: "Book", where: "isbn", is: "978-4-15-030984-6")`.
+    /// The object with a unique value, by names: `context.object(of: "Book", where: "isbn", is: "978-4-15-030984-6")`.
     public func object(of entityName: String, where attribute: String, is value: Value) throws -> ManagedObject? {
         try withPublicErrors { try uniqueKey(of: entityName, attribute, value).map { object(with: $0) } }
     }
@@ -70,7 +72,7 @@ extension ManagedObjectContext {
         return unsavedKey(with: value, UnsavedIndex.Attribute(entity: number, slot: slot), slots)
     }
 
-    /// Whether an object still has a saved value.
+    /// Whether an object still has a value that it had when it was saved.
     private func has(_ key: RecordKey, _ value: Value, at slot: Int) -> Bool {
         guard core.edits.need(key) else { return true }
         let object = editedObject(key)
@@ -90,22 +92,22 @@ extension ManagedObjectContext {
     }
 }
 
-/// The unsaved objects of an entity by the value of an attribute. It is made when it is first asked for, and follows the edits until the
-/// context advances or rolls back.
+/// The unsaved objects of an entity by the value of an attribute. It is created on demand, and updated with the edits
+/// until the context advances or rolls back.
 struct UnsavedIndex {
     struct Attribute: Hashable {
         let entity: Int
         let slot: Int
     }
 
-    /// By the entities whose objects count.
+    /// The attribute's slots by the entities whose objects are included.
     private let slots: [Int: Int]
     private var keys: [Value: Set<RecordKey>] = [:]
     private var values: [RecordKey: Value] = [:]
 
     init(_ slots: [Int: Int]) { self.slots = slots }
 
-    /// The first object with a value.
+    /// The first object with a value, by number.
     subscript(value: Value) -> RecordKey? { keys[value]?.min() }
 
     mutating func note(_ object: ManagedObject) {
@@ -121,7 +123,7 @@ struct UnsavedIndex {
 }
 
 extension ManagedObject {
-    /// The value that a save would write and that the saved record does not have; nil where it has the value, and of a deleted object.
+    /// The value that a save would write if it differs from the saved one; nil if it doesn't, and for a deleted object.
     fileprivate func unsavedValue(at slot: Int) -> Value? {
         switch status {
         case .inserted: return value(at: slot)

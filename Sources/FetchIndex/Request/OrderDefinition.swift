@@ -1,17 +1,17 @@
 package import FetchIndexRecords
 package import FetchIndexOrderCaches
 internal import FetchIndexModels
-/// Everything that shapes the order of a request, and so its cache. Limit and offset do not shape it.
+/// The properties of a request that determine its order, and so its cache. Limit and offset don't affect it.
 public struct OrderDefinition: Hashable, Sendable {
     public var entity: String
     public var predicate: FetchPredicate?
     public var sortKeys: [SortKey<ManagedObject>]
-    /// Nil: one section without a name.
+    /// The section key; nil for one unnamed section.
     public var sectionKey: SectionKey?
     public var sectionOrder: SectionOrder
-    /// Whether objects of the entity's subentities are members too.
+    /// Whether objects of the entity's subentities are members, too.
     public var includesSubentities: Bool
-    /// What the order keeps of the values of its rows.
+    /// The aggregates that the order maintains.
     public var aggregates: [Aggregate<ManagedObject>]
 
     public init(
@@ -28,7 +28,8 @@ public struct OrderDefinition: Hashable, Sendable {
         self.aggregates = aggregates
     }
 
-    /// The order in a model: how to build it, and its fingerprint. Throws when an attribute is missing or has the wrong type.
+    /// Compiles the definition: how to build its order, and its fingerprint. Throws if an attribute is missing or has
+    /// the wrong type.
     func compile(in model: Model) throws -> OrderRequest {
         let number = try model.number(of: entity)
         return try request(compiled(number, in: model, RecordPlacer(self, number, in: model)), in: model)
@@ -40,16 +41,16 @@ public struct OrderDefinition: Hashable, Sendable {
         return includesSubentities ? model.hierarchy(of: number) : [number]
     }
 
-    /// As `compile`, with the records among which the members are in a reader's state. `endsEarly` says that a fetch may end when it
-    /// has some objects. O(caches x log n), and O(k log n) where k unique keys are looked up: at most 1/64 of the objects; O(zones) for
-    /// a scan.
+    /// Like `compile`, with a selection of records in a reader's state that contains all members. If `endsEarly`, the
+    /// fetch may end once it has some objects. O(caches x log n), and O(k log n) for k unique keys that are looked up;
+    /// O(zones) for a scan.
     package func plan(
         in reader: StoreReader, endsEarly: Bool = false
     ) throws -> (request: OrderRequest, selection: RecordSelection) {
         try plan(in: reader, leadingOrders: nil, endsEarly: endsEarly)
     }
 
-    /// As above, with the leading orders of the reader's state.
+    /// Plans with the leading orders of the reader's state, which are read if they are nil.
     func plan(
         in reader: StoreReader, leadingOrders: [LeadingOrder]?, endsEarly: Bool
     ) throws -> (request: OrderRequest, selection: RecordSelection) {
@@ -63,7 +64,7 @@ public struct OrderDefinition: Hashable, Sendable {
         return (request, try planner.selection())
     }
 
-    /// What an order of compiled parts is, and how its rows are placed.
+    /// The request of a compiled order, which can also place its rows.
     func request(_ compiled: CompiledOrder, in model: Model) throws -> OrderRequest {
         let headings = try ObjectHeadings(self, compiled.entity, in: model)
         var builder = OrderBuilder(
@@ -78,7 +79,8 @@ public struct OrderDefinition: Hashable, Sendable {
         return OrderRequest(builder: builder, identity: compiled.identity)
     }
 
-    /// A name that an attribute of the entity had may be that of another one in a subentity.
+    /// The definition with current names, because a former name of the entity's attribute may be that of another one in
+    /// a subentity.
     private func current(_ entity: Entity) -> OrderDefinition {
         entity.hasRenames ? renamed { entity.slot(of: $0).map { entity.attribute(at: $0).name } } : self
     }
@@ -119,7 +121,7 @@ public struct OrderDefinition: Hashable, Sendable {
             dependencies: Set(members + ofPaths + (placer.headings?.entities ?? [])).sorted(), identity: identity)
     }
 
-    /// Its parts in the form that `init` parses; empty where there are none.
+    /// The parts in the form that `init` parses; empty for missing ones.
     package var texts: (predicate: String, sort: String, section: String, aggregates: String) {
         (
             predicate: predicate?.description ?? "", sort: sortKeys.map(\.description).joined(separator: ","),
@@ -128,10 +130,10 @@ public struct OrderDefinition: Hashable, Sendable {
         )
     }
 
-    /// Why an order of this definition cannot have a cache; nil when it can.
+    /// The reason why an order of this definition can't be cached; nil if it can.
     var uncacheableReason: String? { predicate?.uncacheableReason ?? sectionKey?.uncacheableReason }
 
-    /// The same with other names of attributes: those for which the function returns one.
+    /// The definition with attributes renamed for which the function returns a name.
     private func renamed(_ name: (String) -> String?) -> OrderDefinition {
         var renamed = self
         renamed.predicate = predicate?.renamingAttributes(name)
@@ -141,12 +143,13 @@ public struct OrderDefinition: Hashable, Sendable {
         return renamed
     }
 
-    /// The definition of a cache, parsed from its identity, with the names that attributes have in a model.
+    /// The definition of a cache, parsed from its identity, with the attributes' names in a model.
     package init(_ identity: CacheIdentity, in model: Model) throws {
         try self.init(permanent: identity)
         includesSubentities = identity.includesSubentities
         guard let entity = model.entity(named: identity.entity) else { return }
-        // Of removed attributes too: a change of an attribute's type removes it and adds another one of its name.
+        // Removed attributes are included, because a change of an attribute's type removes it and adds another one with
+        // its name.
         let renames = entity.slots.filter { $0.permanentName != $0.attribute.name }
         let names = Dictionary(renames.map { ($0.permanentName, $0.attribute.name) }) { first, _ in first }
         if !names.isEmpty || model.hasRelationships {

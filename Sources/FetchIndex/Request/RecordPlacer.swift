@@ -8,19 +8,19 @@ final class RecordPlacer: RowPlacer {
     private let model: Model
     let table: PathTable
     let paths: [RelatedPath]
-    /// The slots of the references that the table's paths begin with; nil for one that begins with other steps.
+    /// The slots of the references that the table's paths begin with; nil for paths that begin with other steps.
     private let referenceSlots: [Int?]
-    /// True for all records when the definition has no predicate.
+    /// The predicate; true for all records if the definition has none.
     let predicate: CompiledPredicate
     private let hasPredicate: Bool
     private let predicateParts: [PredicatePart]
     private let predicateVersions: [String]
     private let section: SectionColumn?
-    /// Nil unless sections are of related objects.
+    /// The headings of sections; nil unless sections are related objects.
     let headings: ObjectHeadings?
     private let sortColumns: [SortColumn]
     let columns: AggregateColumns
-    /// Of the columns.
+    /// The slots of the columns' attributes.
     private let columnSlots: [Int]
     private let columnForms: [SummaryForm]
     private let hasColumns: Bool
@@ -28,7 +28,7 @@ final class RecordPlacer: RowPlacer {
     /// The slots of the attributes that placements depend on.
     let reads: Set<Int>
 
-    /// Of the objects of an entity, by its number.
+    /// Makes a placer for the objects of an entity, given by its number.
     init(_ definition: OrderDefinition, _ number: Int, in model: Model) throws {
         let entity = model.entities[number]
         self.definition = definition
@@ -68,13 +68,14 @@ final class RecordPlacer: RowPlacer {
 
     func copy() throws -> any RowPlacer { try RecordPlacer(definition, number, in: model) }
 
-    /// The name with which caches know a key path; nil for what is none.
+    /// The permanent name of a key path, which caches use; nil if the name isn't a path.
     func permanentName(ofPath name: String) -> String? { table.permanentName(of: name) }
 
-    /// Whether caches know key paths by other names.
+    /// Whether caches use other names of key paths.
     var hasRenamedPaths: Bool { paths.contains(where: \.isRenamed) || headings?.isRenamed ?? false }
 
-    /// The versions of ICU's data, and of rules that were others once, that placements depend on.
+    /// The versions of ICU's data, and of rules that have changed since they were introduced, that placements depend
+    /// on.
     var versions: [String] {
         predicateVersions + sortColumns.flatMap(\.versions) + (section?.versions ?? [])
             + (headings?.versions ?? [])
@@ -160,7 +161,8 @@ final class RecordPlacer: RowPlacer {
         }
     }
 
-    /// What expressions read. Most sort keys do without: what their paths lead to is remembered.
+    /// The row from which expressions read. Most sort keys don't need it, because the values at the ends of their paths
+    /// are cached.
     @_lifetime(copy related)
     private func row(_ related: borrowing RelatedRecord) -> RelatedRow {
         let place = RelatedPlace(
@@ -168,7 +170,8 @@ final class RecordPlacer: RowPlacer {
         return RelatedRow(related.record, related.bytes, place)
     }
 
-    /// Appends what a column makes of a slot, or of the record and slot to which its path leads; null where it leads to nothing.
+    /// Appends a column's bytes for a slot, or for the record and slot that its path leads to; null if the path leads
+    /// to no object.
     private func append(
         _ slot: Int, _ keys: PathKeys, of related: borrowing RelatedRecord, to key: inout [UInt8],
         _ body: (RecordView, Int, inout [UInt8]) throws -> Void

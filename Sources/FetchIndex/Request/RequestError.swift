@@ -1,10 +1,10 @@
-/// Why a request does not fit its entity, or cannot be read.
+/// The reason why a request doesn't fit its entity, or can't be parsed.
 public enum RequestError: Error, Equatable, Sendable {
-    /// A text is no sort key, section key or section order; the text says why.
+    /// A text isn't a valid sort key, section key or section order; the text says why.
     case malformed(String)
-    /// An attribute's type does not fit its use in the request.
+    /// An attribute's type doesn't fit its use in the request.
     case wrongType(String)
-    /// An object is asked for by the value of an attribute that several may share.
+    /// An object is requested by the value of an attribute that isn't unique.
     case notUnique(entity: String, attribute: String)
 }
 

@@ -1,4 +1,5 @@
-/// The text form of requests. Names with characters of the syntax stand in backquotes, and a backquote of theirs is doubled.
+/// The text form of requests. Names that contain syntax characters are enclosed in backquotes; backquotes in them are
+/// doubled.
 package enum RequestText {
     private static let syntax: Set<Character> = [",", ":", "(", ")", "`", " "]
 
@@ -19,7 +20,7 @@ package enum RequestText {
         return name
     }
 
-    /// Splits at a separator that is neither in backquotes nor in parentheses, and trims spaces.
+    /// Splits a text at separators outside of backquotes and parentheses, and trims spaces.
     package static func split(_ text: String, at separator: Character) -> [String] {
         var parts = [""]
         var isQuoted = false
@@ -40,7 +41,7 @@ package enum RequestText {
         }
     }
 
-    /// Reads name(argument, …); a plain name has no arguments.
+    /// Parses name(argument, …); nil for other texts, like a plain name.
     static func call(_ text: String) -> (name: String, arguments: [String])? {
         guard !text.hasPrefix("`"), let open = text.firstIndex(of: "(") else { return nil }
         guard text.hasSuffix(")") else { return nil }

@@ -4,18 +4,19 @@ internal import FetchIndexPredicates
 internal import FetchIndexRecords
 internal import FetchIndexValues
 
-/// Computes a sort key's part of a row's key. A class: a struct of references would be retained field by field for each row.
+/// Computes a sort key's part of a row's key. It is a class, because a struct's references would be retained one by one
+/// for each row.
 final class SortColumn {
     let slot: Int
     let type: ValueType
     let isDescending: Bool
     let collator: TextCollator?
     let keys = PathKeys()
-    /// Of a sort key that computes its value from related objects.
+    /// The expression of a sort key that is computed from related objects.
     let expression: CompiledExpression?
     private let isMean: Bool
 
-    /// Of an attribute of an entity, or what an expression computes of a row.
+    /// Makes the column of an attribute of an entity, or of an expression.
     init(
         _ key: SortKey<ManagedObject>, slot: Int, _ type: ValueType, of entity: Entity,
         _ expression: CompiledExpression? = nil
@@ -31,12 +32,12 @@ final class SortColumn {
         }
     }
 
-    /// The versions of ICU's data, and of rules that were others once, that keys depend on.
+    /// The versions of ICU's data, and of rules that have changed since they were introduced, that keys depend on.
     var versions: [String] {
         [collator?.version, isMean && type == .decimal ? FetchPredicate.decimalRules : nil].compactMap { $0 }
     }
 
-    /// Appends what the expression computes of a row, ascending.
+    /// Appends the ascending key of the expression's value for a row.
     func append(_ expression: CompiledExpression, of row: borrowing RelatedRow, to key: inout [UInt8]) throws {
         let value = try expression.value(of: row, as: type) ?? .null
         if let collator, case .string(let text) = value {
@@ -47,9 +48,9 @@ final class SortColumn {
         }
     }
 
-    /// Keeps, of the selected records of a block, at least those whose value does not come after the one that a key begins with: in
-    /// one loop, without making their keys. Of numbers and texts that are compared by their bytes; keeps all where it is of
-    /// something else.
+    /// Keeps, of the selected records of a block, at least those whose value doesn't come after the first one in a row
+    /// key. Works in one loop, without making keys, for numbers and for texts compared by bytes; for other values it
+    /// keeps all records.
     func keepRecords(of block: inout RecordBlock, within key: [UInt8]) throws {
         let isDescending = isDescending
         switch first(of: key) {
@@ -77,8 +78,8 @@ final class SortColumn {
         }
     }
 
-    /// Whether a record whose values lie within bounds may have one that does not come after the one that a key begins with. True where
-    /// `keepRecords` keeps all.
+    /// Whether a record whose values are within bounds may have a value that doesn't come after the first one in a row
+    /// key. True if `keepRecords` would keep all.
     func mayHaveRecords(within key: [UInt8], _ values: RecordBounds) -> Bool {
         guard let first = first(of: key), let values = values[slot] else { return true }
         let bound: Value
@@ -89,12 +90,12 @@ final class SortColumn {
             bound = type == .date ? Value(secondsSinceReference: number) : .double(number)
         case .text(let bytes): bound = .string(String(decoding: bytes, as: UTF8.self))
         }
-        // Null comes first, descending last.
+        // Null comes first; in descending order, last.
         if isDescending { return values.mayHave(greaterOrEqual: bound) }
         return values.mayHave(.null) || values.mayHave(lessOrEqual: bound)
     }
 
-    /// Whether keys tell the value, so that it can be compared with bounds.
+    /// Whether keys contain the value itself, so that it can be compared with bounds.
     var hasBounds: Bool {
         let isOfRecord = expression == nil && collator == nil && PathTable.path(ofSlot: slot) == nil
         return isOfRecord && [.integer, .double, .date, .string].contains(type)
@@ -107,7 +108,7 @@ final class SortColumn {
         case text([UInt8])
     }
 
-    /// The value that a row's key begins with; nil for null, and where keys do not tell.
+    /// The first value of a row's key; nil for null, and if keys don't contain the value.
     private func first(of key: [UInt8]) -> FirstValue? {
         guard hasBounds else { return nil }
         var key = key
@@ -122,7 +123,7 @@ final class SortColumn {
         }
     }
 
-    /// Appends the value in a slot of a record, ascending.
+    /// Appends the ascending key of the value in a slot of a record.
     func append(_ record: RecordView, slot: Int, to key: inout [UInt8]) throws {
         if let collator, let range = try record.range(of: slot) {
             collator.withSortKey(of: record.bytes(range)) { OrderKey.appendBytes($0, as: .string, to: &key) }

@@ -1,16 +1,16 @@
 public enum SortDirection: Hashable, Sendable {
-    /// Null first.
+    /// Null comes first.
     case ascending
-    /// Null last.
+    /// Null comes last.
     case descending
 }
 
-/// An attribute that objects are sorted by; or one of a related object, as `author.name`, or what is computed of the objects of a to-many
-/// relationship, as `messages.@max.sentAt` or `books.@count`.
+/// An attribute by which objects are sorted; or one of a related object, as `author.name`, or an aggregate of the
+/// objects of a to-many relationship, as `messages.@max.sentAt` or `books.@count`.
 public struct SortKey<Object: ManagedObject>: Hashable, Sendable {
     public let attribute: String
     public let direction: SortDirection
-    /// For text attributes.
+    /// The order of text attributes.
     public let textOrder: TextOrder
 
     public init(_ attribute: String, _ direction: SortDirection = .ascending, _ textOrder: TextOrder = .binary) {
@@ -34,19 +34,20 @@ public struct SortKey<Object: ManagedObject>: Hashable, Sendable {
         _ keyPath: KeyPath<Object, Related?>, _ direction: SortDirection = .ascending, _ textOrder: TextOrder = .binary
     ) { preconditionFailure("An object is no sort key.") }
 
-    /// Traps unless the key path names an `@Attribute` of the object, or of a related one: `SortKey(\.author?.name)`.
+    /// Makes a sort key. Traps unless the key path names an `@Attribute` of the object, or of a related one:
+    /// `SortKey(\.author?.name)`.
     public init<Wrapped: AttributeValue>(
         _ keyPath: KeyPath<Object, Wrapped>, _ direction: SortDirection = .ascending, _ textOrder: TextOrder = .binary
     ) {
         self.init(Object.attributeName(of: keyPath), direction, textOrder)
     }
 
-    /// The same key for objects of any class.
+    /// The sort key for objects of any class.
     var untyped: SortKey<ManagedObject> { SortKey<ManagedObject>(attribute, direction, textOrder) }
 }
 
 extension SortKey: CustomStringConvertible {
-    /// KEY[:desc][:text order], as the tool reads it.
+    /// KEY[:desc][:text order], the form that the tool reads.
     public var description: String {
         var text = RequestText.quoted(attribute)
         if direction == .descending { text += ":desc" }
@@ -54,7 +55,7 @@ extension SortKey: CustomStringConvertible {
         return text
     }
 
-    /// Parses the form of `description`; `asc` and `binary` are accepted too. Throws `RequestError`.
+    /// Parses the form of `description`; also accepts `asc` and `binary`. Throws `RequestError`.
     public init(parsing text: String) throws {
         let parts = RequestText.split(text, at: ":")
         guard let first = parts.first, !first.isEmpty else {
@@ -78,7 +79,7 @@ extension SortKey: CustomStringConvertible {
         self.init(RequestText.unquoted(first), direction, textOrder)
     }
 
-    /// Parses sort keys that are separated by commas. Throws as above.
+    /// Parses sort keys separated by commas. Throws `RequestError`.
     public static func list(parsing text: String) throws -> [SortKey] {
         text.isEmpty ? [] : try RequestText.split(text, at: ",").map { try SortKey(parsing: $0) }
     }
