@@ -6,7 +6,7 @@ extension FetchedResultsController: ContextFollower {
     var isLive: Bool { live != nil }
     var entities: [Int] { live?.dependencies ?? [] }
 
-    /// Throws when the rows, or objects that they depend on, may be of subentities that the order does not know.
+    /// Throws if rows, or objects that they depend on, may belong to subentities that the order doesn't include.
     func requireEntities(in model: Model) throws {
         guard let request = live?.request else { return }
         let known = Set(entities)
@@ -19,7 +19,7 @@ extension FetchedResultsController: ContextFollower {
         }
     }
 
-    /// A cache that takes what was told is not brought up to date by the context.
+    /// The cache that the context catches up; nil for an order in memory, and for a cache that only `settle` advances.
     var followed: CacheRequest? { needsExactChange ? nil : live?.cache }
 
     func advance(
@@ -47,8 +47,8 @@ extension FetchedResultsController: ContextFollower {
         }
     }
 
-    /// The update met damage. The new state comes from the records. The change is the difference of the rows, or unknown when
-    /// the old order cannot be read.
+    /// Recomputes the order from the records, because the update found damage. The change is the difference of the
+    /// rows, or unknown if the old order can't be read.
     private func recompute(_ order: LiveOrder, _ renumbered: [RecordKey: RecordKey], _ edits: [RecordChange]) {
         let repaired: LiveOrder
         do { repaired = try recompute(order) } catch { return fail(error) }
@@ -63,8 +63,8 @@ extension FetchedResultsController: ContextFollower {
         live = repaired
     }
 
-    /// The new ids of objects that are or were members of the order: a limit or an offset may have shown an object under its
-    /// old id, and may not show it now.
+    /// The new ids of objects that are or were members of the order. With a limit or an offset, an object may have been
+    /// shown under its old id and not be shown now.
     private func rowsRenumbered(
         _ ids: [RecordKey: RecordKey], _ edits: [RecordChange], in order: LiveOrder
     ) throws -> [RecordKey: RecordKey] {
@@ -79,13 +79,13 @@ extension FetchedResultsController: ContextFollower {
     }
 
     #if DEBUG
-        /// The rows of orders that are small enough to prove each change on them.
+        /// The rows of orders that are small enough to prove each change by replay.
         private static func provenRows(of order: LiveOrder) -> [[RecordKey]]? {
             order.window.rowCount <= 100_000 ? try? order.window.objects() : nil
         }
     #endif
 
-    /// Delivers the change that was kept. A change that arises during the delivery follows it.
+    /// Delivers the stored change. A change that arises during the delivery is delivered after it.
     func deliver() {
         managedObjectContext.delivery.tell(self) { tellAll() }
     }
@@ -93,7 +93,7 @@ extension FetchedResultsController: ContextFollower {
     private func tellAll() {
         if isFailureUndelivered, let failure {
             isFailureUndelivered = false
-            // Listeners that keep a copy of the rows must learn that it is out of date.
+            // Listeners with a copy of the rows must learn that it is stale.
             undelivered = OrderChange(rebuilt: .damaged)
             delegate?.controller(self, didFailWith: failure)
         }

@@ -3,16 +3,16 @@ internal import FetchIndexModels
 internal import FetchIndexRecords
 
 extension FetchedResultsController {
-    /// Advances the context to the store's newest state, and opens the order there. With a cache O(log n) when the cache is
-    /// current, O(k log n) when it is k changes behind; else the order is built, O(n log n). When the controller has fetched
-    /// before and its request has changed, the difference is delivered as a batch, O(rows).
+    /// Advances the context to the store's newest state, and opens the order there. With a cache this costs O(log n) if
+    /// the cache is current, and O(k log n) if it is k changes behind; otherwise the order is built, O(n log n). If the
+    /// controller has fetched before and its request has changed, the difference is delivered as a batch, O(rows).
     ///
-    /// During a delivery the context keeps its state, and the order is opened there. A controller that is just telling its own
-    /// delegate of a batch has the state after the batch, and takes no other request then.
+    /// During a delivery the context keeps its state, and the order is opened in it. A controller that is delivering a
+    /// batch to its own delegate already has the state after the batch, and can't change its request then.
     ///
-    /// Throws `StoreError`; `RequestError`, `FetchPredicateError`, `UnknownLocale`, `UnknownTimeZone` or `UnusableCalendar` when the
-    /// request does not fit the model; `ContextError` when the cache name is in use for another request, or the request cannot
-    /// have a cache.
+    /// Throws `StoreError`; `RequestError`, `FetchPredicateError`, `UnknownLocale`, `UnknownTimeZone` or
+    /// `UnusableCalendar` if the request doesn't fit the model; `ContextError` if the cache name is in use for another
+    /// request, or the request can't have a cache.
     @discardableResult
     public func performFetch() throws -> FetchOutcome {
         try withPublicErrors {
@@ -38,7 +38,7 @@ extension FetchedResultsController {
             let cache = cacheName.map { cacheRequest($0, request) }
             let assessment = try cache.map { try assess($0, newest) }
             if fetched == wanted, isCurrent(request, assessment) {
-                // The merge has advanced the order already, and has delivered the change.
+                // The merge has already advanced the order and delivered the change.
                 guard cacheName != nil else { return .computed }
                 guard let merged, !merged.isEmpty else { return .hit }
                 return fetchOutcome(.caughtUp(merged))
@@ -46,7 +46,7 @@ extension FetchedResultsController {
             try checkName(request)
             let (old, oldFetched) = (live, fetched)
             let (next, outcome) = try open(wanted.definition, request, cache, assessment)
-            // Opening may have advanced the context, and this controller with it.
+            // Opening may have advanced the context, and with it this controller.
             let oldOrder = old == nil ? nil : live ?? old
             live = next
             failure = nil
@@ -62,7 +62,7 @@ extension FetchedResultsController {
         }
     }
 
-    /// Definitions of fetches without a cache may be a new one each time.
+    /// The compiled request. Without a cache it isn't remembered, because each fetch may have a new definition.
     private func request(of definition: OrderDefinition) throws -> OrderRequest {
         let context = managedObjectContext
         if cacheName == nil { return try definition.compile(in: context.model) }
@@ -75,7 +75,8 @@ extension FetchedResultsController {
             author: managedObjectContext.transactionAuthor)
     }
 
-    /// What the cache is in the context's state: the merge has assessed the cache of a live order of the same request.
+    /// The assessment of the cache in the context's state. The merge has already assessed the cache of a live order
+    /// with the same request.
     private func assess(_ cache: CacheRequest, _ newest: NewestOrders?) throws -> CacheAssessment {
         if !needsExactChange, live?.request.identity == cache.order.identity,
             let known = newest?.assessments[cache.name]
@@ -85,7 +86,8 @@ extension FetchedResultsController {
         return try managedObjectContext.container.cacheEngine.assess(cache, in: managedObjectContext.snapshot())
     }
 
-    /// Whether the live order is that of a request, and is read as its cache has it, or is in memory without a cache name.
+    /// Whether the live order belongs to a request and is current: it is read from its current cache, or is in memory
+    /// without a cache name.
     private func isCurrent(_ request: OrderRequest, _ assessment: CacheAssessment?) -> Bool {
         guard let live, failure == nil, !metDamage, live.request.identity == request.identity else { return false }
         return assessment.map { live.isStored && $0.isCurrent } ?? true
@@ -115,7 +117,7 @@ extension FetchedResultsController {
             let snapshot = try context.snapshot()
             if context.delivery.isUnderWay {
                 opened = try engine.open(cache, assessment, in: snapshot)
-                // Nothing is stored during a delivery.
+                // A delivery stores nothing.
                 return (try live(request, opened), opened.isStored ? .hit : .computed)
             } else if needsExactChange {
                 let reading = try engine.begin(cache, assessment, in: snapshot)
@@ -134,7 +136,7 @@ extension FetchedResultsController {
         return (try live(request, opened), opened.outcome)
     }
 
-    /// The paths of the request's `observedKeyPaths`, of each entity whose objects are rows.
+    /// The paths of the request's `observedKeyPaths`, for each entity whose objects are rows.
     private func observedPaths(_ request: OrderRequest) throws -> [RelatedPath] {
         if fetchRequest.observedKeyPaths.isEmpty { return [] }
         let model = managedObjectContext.model
@@ -143,7 +145,7 @@ extension FetchedResultsController {
         }
     }
 
-    /// An opened order with the request's window and the context's unsaved edits.
+    /// The live order with the request's window and the context's unsaved edits.
     private func live(_ request: OrderRequest, _ opened: OpenedOrder) throws -> LiveOrder {
         let live = try LiveOrder(
             request, opened, observing: observedPaths(request), offset: fetchRequest.offset,

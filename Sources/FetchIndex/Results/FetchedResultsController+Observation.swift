@@ -11,24 +11,24 @@ extension FetchedResultsController {
         observers.registrar.access(observers, keyPath: Observers.results)
     }
 
-    /// Tells observers that the results have changed.
+    /// Notifies observers that the results have changed.
     func noteChange() {
         guard let observers else { return }
         observers.registrar.withMutation(of: observers, keyPath: Observers.results) {}
     }
 }
 
-// A key path of a controller would be made anew at each read, because the class is generic.
+// A key path of a controller would be created at each read, because the class is generic.
 extension Observers: Observable {
     fileprivate static let results: any KeyPath<Observers, Bool> & Sendable = \.observedResults
 
-    // Never read: it stands for what observers track.
+    // Never read: it only identifies what observers track.
     private var observedResults: Bool { false }
 }
 
 extension FetchedResultsController {
-    /// The index title of a section's name: the delegate's title; or the name where sections are index titles; or the upper-cased
-    /// first character of the name.
+    /// The index title of a section's name: the delegate's title, or the name if sections are index titles, otherwise
+    /// the upper-cased first character of the name.
     public func sectionIndexTitle(forSectionName name: String) -> String? {
         if let delegate, let title = delegate.controller(self, sectionIndexTitleForSectionName: name) { return title }
         return SectionKey.indexTitle(ofSectionNamed: name, sectionKey)
@@ -40,12 +40,13 @@ extension FetchedResultsController {
         return sections.compactMap(\.indexTitle).filter { seen.insert($0).inserted }
     }
 
-    /// The index of the first section with a title; nil when there is none. O(sections).
+    /// The index of the first section with a title; nil if no section has it. O(sections).
     public func section(forSectionIndexTitle title: String) -> Int? {
         sections.firstIndex { $0.indexTitle == title }
     }
 
-    /// As `section(forSectionIndexTitle:)`, for the title at an index of `sectionIndexTitles`.
+    /// Like `section(forSectionIndexTitle:)`, for the title at an index of `sectionIndexTitles`; nil if the title isn't
+    /// at the index.
     public func section(forSectionIndexTitle title: String, at index: Int) -> Int? {
         let titles = sectionIndexTitles
         return titles.indices.contains(index) && titles[index] == title

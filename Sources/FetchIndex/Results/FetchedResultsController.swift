@@ -5,51 +5,52 @@ public import FetchIndexValues
 
 /// The objects of a request, sorted and in sections, kept up to date, with exact changes.
 ///
-/// Sections and rows are read on demand and nothing is loaded in advance, so a controller on a current cache costs the same
-/// for ten rows as for ten million. It is a view of its context: when the context processes edits, saves, merges or rolls
-/// back, the controller advances with it, and tells its delegate and `changes` what changed.
+/// Sections and rows are read on demand and nothing is loaded in advance, so a controller on a current cache costs the
+/// same for ten rows as for ten million. It is a view of its context: when the context processes edits, saves, merges
+/// or rolls back, the controller advances with it, and reports the changes to its delegate and to `changes`.
 ///
 ///     let controller = try FetchedResultsController(
 ///         fetchRequest: request, context: context, sectionKey: .attribute("publisher"), cacheName: "by publisher")
 ///     try controller.performFetch()
 ///     for section in controller.sections { print(section.name, section.count) }
 public final class FetchedResultsController<Object: ManagedObject> {
-    /// What is fetched. A new request takes effect with the next `performFetch`, which reports the difference.
+    /// The request. A new one takes effect with the next `performFetch`, which reports the difference.
     public var fetchRequest: FetchRequest<Object>
     public let managedObjectContext: ManagedObjectContext
     public let sectionKey: SectionKey?
     public let sectionOrder: SectionOrder
-    /// The name of the cache; nil: the order is computed in memory.
+    /// The name of the cache; if nil, the order is computed in memory.
     public let cacheName: String?
     public weak var delegate: (any FetchedResultsControllerDelegate<Object>)? {
         didSet { snapshotDelegate = delegate as? any FetchedResultsControllerSnapshotDelegate<Object> }
     }
     private(set) weak var snapshotDelegate: (any FetchedResultsControllerSnapshotDelegate<Object>)?
-    /// The error that emptied the controller: damage in records that it needs. Nil after a fetch that succeeds.
+    /// The error that emptied the controller: damage in records that it needs. Nil after a successful fetch.
     public internal(set) var failure: (any Error)?
 
     let requiresSortKeys: Bool
     let needsExactChange: Bool
     var live: LiveOrder? { didSet { version &+= 1 } }
-    /// Grows with each change of `live`, and with each step of it.
+    /// A number that increases with each replacement of `live`, and with each step of it.
     var version = 0
     /// The observers of results; nil before the first observed read.
     var observers: Observers?
-    /// What was fetched last.
+    /// The properties of the last fetch.
     var fetched: Fetched?
     /// The newest change.
     var merged: OrderChange?
-    /// The same; nil once it is delivered.
+    /// The newest change until it is delivered; then nil.
     var undelivered: OrderChange?
     var isFailureUndelivered = false
-    /// What the cache takes at the next `settle`.
+    /// The reading that the cache takes at the next `settle`.
     var reading: CacheReading?
     /// Whether the order was found damaged since the last fetch.
     var metDamage = false
     var streams: [Int: AsyncStream<ResultsChange>.Continuation] = [:]
     private var nextStream = 0
 
-    /// Throws `ContextError.noSortKeys`, and `ContextError.notCacheable` for a cache name and a request that cannot have a cache.
+    /// Throws `ContextError.noSortKeys`, and `ContextError.notCacheable` for a cache name with a request that can't
+    /// have a cache.
     public convenience init(
         fetchRequest: FetchRequest<Object>, context: ManagedObjectContext, sectionKey: SectionKey? = nil,
         sectionOrder: SectionOrder = .byFirstRow, cacheName: String? = nil
@@ -61,8 +62,8 @@ public final class FetchedResultsController<Object: ManagedObject> {
         } catch { throw publicError(error) }
     }
 
-    /// The tool also watches orders without sort keys, and wants the exact change since a cache was last current at any cost. Then the
-    /// cache takes what it was told by `settle` alone.
+    /// The tool's initializer. The tool also follows orders without sort keys, and may need the exact change since a
+    /// cache was last current, at any cost. Then only `settle` advances the cache.
     package init(
         _ fetchRequest: FetchRequest<Object>, _ context: ManagedObjectContext, sectionKey: SectionKey?,
         sectionOrder: SectionOrder, cacheName: String?, requiresSortKeys: Bool, needsExactChange: Bool = false
@@ -94,14 +95,15 @@ public final class FetchedResultsController<Object: ManagedObject> {
         let observed: [String]
     }
 
-    /// Deletes a named cache; nil: all caches. A live controller of the cache continues in memory. Throws `StoreError`.
+    /// Deletes a cache, or all caches if the name is nil. A live controller of the cache continues in memory. Throws
+    /// `StoreError`.
     public static func deleteCache(named name: String?, in container: PersistentContainer) throws {
         try container.deleteCache(named: name)
     }
 
     // MARK: Reading
 
-    /// Reads the order. A damaged order is computed again from the records, in memory. When the records are damaged too, the
+    /// Reads the order. A damaged order is recomputed from the records, in memory. If the records are damaged, too, the
     /// controller is empty and `failure` says why.
     func read<Result>(_ body: (OrderWindow) throws -> Result) -> Result? {
         guard let window = live?.window else { return nil }
@@ -138,13 +140,13 @@ public final class FetchedResultsController<Object: ManagedObject> {
         isFailureUndelivered = true
     }
 
-    /// The sections, read on demand; empty before the first fetch. O(1) count, O(log n) an element.
+    /// The sections, read on demand; empty before the first fetch. O(1) for the count, O(log n) for an element.
     public var sections: ResultsSections<Object> {
         noteRead()
         return ResultsSections(self)
     }
 
-    /// All rows over all sections; nil before the first fetch. O(1) count, O(log n) an element.
+    /// All rows over all sections; nil before the first fetch. O(1) for the count, O(log n) for an element.
     public var fetchedObjects: ResultsObjects<Object>? {
         noteRead()
         return live == nil ? nil : ResultsObjects(self, sectionIndex: nil)
@@ -164,7 +166,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     public func object(at path: RowPath) -> Object {
         noteRead()
         let id = read { try $0.object(at: path) } ?? nil
-        // Damage may have changed the count: then the path is not the caller's mistake.
+        // Damage may have changed the count; then the path isn't the caller's mistake.
         precondition(id != nil || metDamage, "A controller has no row outside of its sections.")
         return object(id)
     }
@@ -174,23 +176,24 @@ public final class FetchedResultsController<Object: ManagedObject> {
         return object(read { $0.rowCount > row ? try $0.row(at: row).object : nil } ?? nil)
     }
 
-    /// The number of the entity, also after a failure.
+    /// The number of the entity, also available after a failure.
     var entityNumber: Int {
         live?.request.builder.entity ?? (try? managedObjectContext.model.number(of: fetchRequest.entityName)) ?? 0
     }
 
-    /// The object with an id; without one, where records are damaged, an object without values.
+    /// The object with an id; without one, because records are damaged, an object without values.
     func object(_ id: RecordKey?) -> Object {
         let id = id ?? managedObjectContext.container.temporaryKey(entityNumber)
         guard let object = try? managedObjectContext.typedObject(with: id, as: Object.self) else {
-            // Only a program can do this, by using another class for the entity later: nothing is read from the store here.
+            // Only the program can cause this, by using another class for the entity later: nothing is read from the
+            // store here.
             preconditionFailure("Objects of \(fetchRequest.entityName) are no \(Object.self) in this context.")
         }
         return object
     }
 
-    /// An aggregate of the rows from one up to another over all sections. O(log n). Traps unless the request that was fetched has it
-    /// and there are such rows; null when `failure` says that the store is damaged.
+    /// An aggregate of a range of rows over all sections. O(log n). Traps unless the fetched request has the aggregate
+    /// and the range is within the rows; null if `failure` reports that the store is damaged.
     public func aggregate(_ aggregate: Aggregate<Object>, in range: Range<Int>) -> Value {
         noteRead()
         guard let columns = live?.window.order.shape.aggregates else { return .null }
@@ -203,7 +206,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
         return read { try columns.value(of: aggregate.untyped, in: $0.summary(ofRows: range)) } ?? .null
     }
 
-    /// The path of an object; nil when it is not in the results. O(log n).
+    /// The path of an object; nil if the results don't contain it. O(log n).
     public func indexPath(forObject object: Object) -> RowPath? {
         noteRead()
         return object.core === managedObjectContext.core ? path(of: object.key) : nil
@@ -231,8 +234,8 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
     // MARK: Changes
 
-    /// The batches that the delegate gets, from now on. Each call makes a new sequence, which keeps batches until they are
-    /// taken.
+    /// The batches that the delegate receives, from now on. Each call makes a new sequence, which buffers batches until
+    /// they are consumed.
     public var changes: AsyncStream<ResultsChange> {
         let (stream, continuation) = AsyncStream.makeStream(of: ResultsChange.self)
         streams[nextStream] = continuation

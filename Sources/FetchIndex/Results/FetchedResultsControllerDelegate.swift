@@ -1,5 +1,5 @@
-/// What happened to a section, a row or an object. Only sections and rows move. A section is updated when
-/// the object that it is of has another name.
+/// The kind of change of a section, a row or an object. Only sections and rows move. A section is updated if its object
+/// has another name.
 public enum ChangeKind: Hashable, Sendable {
     case insert
     case delete
@@ -10,8 +10,8 @@ public enum ChangeKind: Hashable, Sendable {
 /// Receives the changes of the results of a controller: will change; sections deleted, inserted, moved and updated; rows deleted,
 /// inserted, moved and updated; did change. All methods are optional.
 ///
-/// Paths and indexes named `at` are of the state before the batch, the new ones of the state after it. The controller has the
-/// state after the batch from the beginning. A delegate may fetch; its edits are reported afterwards.
+/// Paths and indexes named `at` refer to the state before the batch, new ones to the state after it. The controller
+/// already has the state after the batch when delivery begins. A delegate may fetch; its edits are reported afterwards.
 public protocol FetchedResultsControllerDelegate<Object>: AnyObject {
     associatedtype Object: ManagedObject
 
@@ -23,13 +23,15 @@ public protocol FetchedResultsControllerDelegate<Object>: AnyObject {
         _ controller: FetchedResultsController<Object>, didChange object: Object, at indexPath: RowPath?,
         for type: ChangeKind, newIndexPath: RowPath?)
     func controllerDidChangeContent(_ controller: FetchedResultsController<Object>)
-    /// The batch as a value, after `controllerDidChangeContent`.
+    /// Delivers the batch as a value, after `controllerDidChangeContent`.
     func controller(_ controller: FetchedResultsController<Object>, didChange change: ResultsChange)
-    /// The index title of a section; nil: the first character of its name, or the name where it is an index title.
+    /// The index title of a section; nil for the default: the first character of its name, or the name if it is an
+    /// index title.
     func controller(
         _ controller: FetchedResultsController<Object>, sectionIndexTitleForSectionName name: String
     ) -> String?
-    /// The controller met damaged records, and is empty now. The context cannot be saved, merged or rolled back in this call.
+    /// The controller found damaged records, and is empty now. The context can't be saved, merged or rolled back in
+    /// this call.
     func controller(_ controller: FetchedResultsController<Object>, didFailWith error: any Error)
 }
 
@@ -51,7 +53,7 @@ extension FetchedResultsControllerDelegate {
     public func controller(_ controller: FetchedResultsController<Object>, didFailWith error: any Error) {}
 }
 
-/// A delegate that gets all results after each batch, and no single changes.
+/// A delegate that receives all results after each batch, and no single changes.
 public protocol FetchedResultsControllerSnapshotDelegate<Object>: FetchedResultsControllerDelegate {
     func controller(_ controller: FetchedResultsController<Object>, didChangeContentWith snapshot: ResultsSnapshot)
 }

@@ -6,13 +6,13 @@ public import FetchIndexValues
 public struct FetchedRow: ~Escapable {
     public let id: ObjectID
     public let path: RowPath
-    /// The object's entity, which may be a subentity of the one that was asked for.
+    /// The object's entity, which may be a subentity of the requested one.
     public let entity: Entity
-    /// Of the attributes of the entity that was asked for.
+    /// The slots of the attributes of the requested entity.
     private let slots: [Int]
     private let record: RecordView
     private let bytes: RawSpan
-    /// Where the records that key paths lead to are read.
+    /// The state in which the records that key paths lead to are read.
     private let state: any RecordState
 
     @_lifetime(copy record, copy bytes)
@@ -34,7 +34,7 @@ public struct FetchedRow: ~Escapable {
         try withPublicErrors { try value(ofSlot: entity.requireSlot(of: attribute)) }
     }
 
-    /// The value of the attribute at an index of the attributes of the entity that was asked for. Throws `StoreError.corrupted`.
+    /// The value of the attribute at an index of the requested entity's attributes. Throws `StoreError.corrupted`.
     public func value(at index: Int) throws -> Value {
         try withPublicErrors { try value(ofSlot: slots[index]) }
     }
@@ -43,7 +43,7 @@ public struct FetchedRow: ~Escapable {
         try record.value(at: slot, as: entity.type(at: slot))
     }
 
-    /// The value of a column; null where its path leads to nothing. O(steps x log n + length of the value).
+    /// The value of a column; null if its path leads to no object. O(steps x log n + length of the value).
     package func value(of column: FetchedColumn) throws -> Value {
         switch column.source {
         case .attribute(let index): return try value(ofSlot: slots[index])
@@ -65,7 +65,8 @@ public struct FetchedRow: ~Escapable {
         }
     }
 
-    /// As below, of a column; false for one that is a path.
+    /// Calls the body with the UTF-8 bytes of a column's text value. Returns false if the value is null or not a text,
+    /// or if the column is a path.
     package func text(of column: FetchedColumn, _ body: (UnsafeRawBufferPointer) -> Void) throws -> Bool {
         guard case .attribute(let index) = column.source else { return false }
         return try text(at: index, body)
@@ -83,14 +84,14 @@ public struct FetchedRow: ~Escapable {
 /// A column of rows: an attribute, or a key path through to-one relationships.
 package struct FetchedColumn {
     enum Source {
-        /// By its index among those of the entity that was asked for.
+        /// An attribute, by its index among those of the requested entity.
         case attribute(Int)
-        /// By the entity of the row.
+        /// A key path, by the entity of the row.
         case path([Int: RelatedPath])
     }
 
     package let name: String
-    /// Of an object at the end of a path: its number.
+    /// The type of the value; for an object at the end of a path, that of its number.
     package let type: ValueType
     let source: Source
 
@@ -102,7 +103,7 @@ package struct FetchedColumn {
         (self.name, self.type, self.source) = (name, type, source)
     }
 
-    /// The first entity is the one that was asked for.
+    /// Resolves a column for rows of several entities; the first one is the requested entity.
     package init(_ name: String, of entities: [Int], in model: Model) throws {
         let entity = model.entities[entities[0]]
         if let index = entity.attributes.firstIndex(where: { $0.name == name }) {

@@ -10,26 +10,26 @@ public struct ResultsSections<Object: ManagedObject>: RandomAccessCollection {
     public var startIndex: Int { 0 }
     public var endIndex: Int { controller.sectionCount }
 
-    /// O(log n). Traps unless the section exists.
+    /// The section at an index. O(log n). Traps unless it exists.
     public subscript(index: Int) -> ResultsSection<Object> {
         controller.requireSection(index)
         let columns = controller.live?.window.order.shape.aggregates ?? .none
         return ResultsSection(controller, index, controller.read { try $0.section(at: index) } ?? .empty, columns)
     }
 
-    /// Reads more and more sections at once: O(log n + sections). Ends at the end of the results, also when they shrink during the
-    /// loop.
+    /// Reads sections in growing batches: O(log n + sections). Ends at the end of the results, even if they shrink
+    /// during the loop.
     public struct Iterator: IteratorProtocol {
         private static var mostAtOnce: Int { 64 }
 
         private let controller: FetchedResultsController<Object>
         private var index = 0
-        /// Sections that were read in advance, the next one last, and the controller's version at that time.
+        /// Prefetched sections, the next one last. They are valid for `version` of the controller.
         private var read: [OrderSection] = []
         private var columns = AggregateColumns.none
         private var sectionsAtOnce = 1
         private var version = -1
-        /// The sections at the beginning: after damage so many are handed out, those that cannot be read without rows.
+        /// The number of sections at the beginning. After damage, this many are returned; unreadable ones have no rows.
         private let expectedCount: Int
 
         fileprivate init(_ controller: FetchedResultsController<Object>) {
@@ -59,24 +59,24 @@ public struct ResultsSections<Object: ManagedObject>: RandomAccessCollection {
     public func makeIterator() -> Iterator { Iterator(controller) }
 }
 
-/// A section of a controller's results, as it was when it was read.
+/// A section of a controller's results, as read at one time.
 public struct ResultsSection<Object: ManagedObject> {
     fileprivate let controller: FetchedResultsController<Object>
     fileprivate let index: Int
     private let section: OrderSection
-    /// The object that the section is of; nil where the section key is no relationship, and for the section of rows without such an
+    /// The section's object; nil if the section key isn't a relationship, and for the section of rows without a related
     /// object.
     public let objectID: ObjectID?
     private let columns: AggregateColumns
 
-    /// The section's value as plain text; "" for null and without section key.
+    /// The section's value as plain text; "" for null and without a section key.
     public var name: String { section.name }
-    /// Rows in it.
+    /// The number of its rows.
     public var count: Int { section.count }
-    /// Rows of the sections before it.
+    /// The number of rows in the sections before it.
     public var rowsBefore: Int { section.rowsBefore }
 
-    /// After a failure, sections are empty.
+    /// Makes a section. After a failure, sections are empty.
     fileprivate init(
         _ controller: FetchedResultsController<Object>, _ index: Int, _ section: consuming OrderSection,
         _ columns: AggregateColumns
@@ -93,8 +93,8 @@ public struct ResultsSection<Object: ManagedObject> {
     /// The rows, read on demand from the results at that time.
     public var objects: ResultsObjects<Object> { ResultsObjects(controller, sectionIndex: index) }
 
-    /// An aggregate of the section's rows. O(1). Traps unless the request that was fetched has it; null when it cannot be read
-    /// because the store is damaged, as the controller's `failure` says.
+    /// An aggregate of the section's rows. O(1). Traps unless the fetched request has it; null if it can't be read
+    /// because the store is damaged, which the controller's `failure` reports.
     public func aggregate(_ aggregate: Aggregate<Object>) -> Value {
         let result = aggregate.function.result
         guard let column = columns.index(for: aggregate.function, of: aggregate.attribute) else {
@@ -104,13 +104,13 @@ public struct ResultsSection<Object: ManagedObject> {
         if let value = try? columns.value(result, at: column, of: section.valueAndSummary, from: section.valueLength) {
             return value
         }
-        // Damage: the controller computes its results again, or fails.
+        // The summary is damaged: the controller recomputes its results, or fails.
         return controller.read { try columns.value(result, at: column, of: $0.section(at: index).summary) } ?? .null
     }
 }
 
-/// The rows of a section or of all sections, read on demand from the results at that time. Copy them to an array before a loop
-/// that changes the results.
+/// The rows of a section or of all sections, read on demand from the results at that time. Copy them to an array before
+/// a loop that changes the results.
 public struct ResultsObjects<Object: ManagedObject>: RandomAccessCollection {
     private let controller: FetchedResultsController<Object>
     private let sectionIndex: Int?
@@ -127,7 +127,7 @@ public struct ResultsObjects<Object: ManagedObject>: RandomAccessCollection {
         return sectionIndex < controller.sectionCount ? controller.sections[sectionIndex].count : 0
     }
 
-    /// Ends at the end of the results, also when they shrink during the loop.
+    /// Ends at the end of the results, even if they shrink during the loop.
     public struct Iterator: IteratorProtocol {
         let objects: ResultsObjects
         var row = 0
@@ -141,25 +141,27 @@ public struct ResultsObjects<Object: ManagedObject>: RandomAccessCollection {
 
     public func makeIterator() -> Iterator { Iterator(objects: self) }
 
-    /// O(log n). The object is a fault until its first use.
+    /// The object of a row. O(log n). The object is a fault until it is first used.
     public subscript(row: Int) -> Object {
         guard let sectionIndex else { return controller.object(atRow: row) }
         return controller.object(at: RowPath(section: sectionIndex, row: row))
     }
 }
 
-/// Results at one moment: the section names and the ids of the rows.
+/// A copy of the results: the section names and the ids of the rows.
 public struct ResultsSnapshot: Hashable, Sendable {
     public let sectionNames: [String]
-    /// The objects that sections are of, where the section key is a relationship: two of them may have one name. Else nil for each.
+    /// The objects of sections if the section key is a relationship, because two sections may have one name; otherwise
+    /// nil for each.
     public let sectionObjectIDs: [ObjectID?]
-    /// By section.
+    /// The ids of the rows, by section.
     public let objectIDs: [[ObjectID]]
 }
 
 extension ResultsChange {
-    /// The change of results without sections, as the standard library's difference of two lists of ids. Moves are removals and
-    /// insertions that name each other. Updated rows are not in it. Nil when there are sections.
+    /// The change of results without sections, as the standard library's difference of two lists of ids. A move is a
+    /// removal and an insertion that are associated. Updated rows are not included. Nil if the change concerns
+    /// sections.
     public var collectionDifference: CollectionDifference<ObjectID>? {
         let paths = rows.flatMap { event -> [RowPath] in
             switch event {

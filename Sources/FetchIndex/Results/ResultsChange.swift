@@ -11,7 +11,7 @@ public struct ResultsChange: Equatable, Sendable {
         case delete(from: Int, name: String)
         case insert(to: Int, name: String)
         case move(from: Int, to: Int, name: String)
-        /// The object that the section is of has another name, and the section did not move.
+        /// The section's object has another name, but the section did not move.
         case update(from: Int, to: Int, name: String)
 
         /// The section's name, the new one where that changed.
@@ -41,12 +41,12 @@ public struct ResultsChange: Equatable, Sendable {
     /// Deletes, then inserts, then moves, then updates.
     public var rows: [RowEvent] = []
 
-    /// The permanent ids of saved rows, by their temporary ids. No event reports them, so a list of ids must replace them. Events
-    /// name the new ids.
+    /// The permanent ids of saved rows, by their temporary ids. No event reports them, so a list of ids must replace
+    /// them. Events contain the new ids.
     public var renumbered: [ObjectID: ObjectID] = [:]
 
-    /// Not nil when the order was rebuilt and the old order could not be read. Then the change is unknown: there are no events,
-    /// and a copy of the rows must be read again.
+    /// The reason for a rebuild after which the old order couldn't be read; otherwise nil. The change is then unknown:
+    /// it has no events, and a copy of the rows must be read again.
     public var rebuilt: RebuildReason?
 
     /// The positions in `sections` of events of the null section, whose name is "" like that of the empty text.
@@ -55,7 +55,7 @@ public struct ResultsChange: Equatable, Sendable {
     /// No changes.
     public init() {}
 
-    /// A change that is not known.
+    /// An unknown change.
     init(rebuilt reason: RebuildReason) { rebuilt = reason }
 
     /// Whether nothing changed.
@@ -87,7 +87,7 @@ extension ResultsChange {
 }
 
 extension ResultsChange {
-    /// The rows after the change, by section; nil when the change does not fit the old rows.
+    /// The rows after the change, by section; nil if the change doesn't fit the old rows.
     package func replay(on old: [[ObjectID]]) -> [[ObjectID]]? {
         var ids: [RecordKey: ObjectID] = [:]
         for id in old.joined() { ids[id.key] = id }
@@ -96,7 +96,7 @@ extension ResultsChange {
         return new?.map { $0.compactMap { ids[$0] } }
     }
 
-    /// As the order below tells it.
+    /// The change in the form of the order caches, with keys instead of ids.
     private var orderChange: OrderChange {
         var change = OrderChange()
         change.sections = sections.map { event in
@@ -154,7 +154,7 @@ extension ResultsChange.RowEvent: CustomStringConvertible {
 public enum FetchOutcome: Equatable, Sendable {
     /// The cache was current.
     case hit
-    /// The cache was behind; the change is what happened since it was last current.
+    /// The cache was behind; the change is the one since it was last current.
     case caughtUp(ResultsChange)
     /// The cache was built from all records.
     case rebuilt(RebuildReason)
@@ -167,7 +167,7 @@ extension FetchOutcome {
         switch outcome {
         case .hit: self = .hit
         case .caughtUp(let change): self = .caughtUp(ResultsChange(change, id))
-        // Its change could not be found.
+        // The change couldn't be computed.
         case .pending: self = .rebuilt(.damaged)
         case .rebuilt(let cause): self = .rebuilt(cause)
         case .computed: self = .computed

@@ -3,15 +3,15 @@ internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 package import FetchIndexValues
 
-/// What tells people and programs of an object of a change: its first unique value, and its values before and after the change.
-///
-/// For lines of changes. Users have the objects, whose values are those after the change.
+/// The identification of a changed object for people and programs: its first unique value, and its values before and
+/// after the change.
 package struct ObjectName {
-    /// Nil when the entity has no unique attribute, or the values cannot be read.
+    /// The unique value; nil if the entity has no unique attribute.
     package var key: Value?
-    /// By name; of an object that was there before, where they are wanted or it is gone.
+    /// The values before the change, by name; nil for a new object, and unless values are wanted or the object was
+    /// deleted.
     package var oldValues: [String: Value]?
-    /// By name; of an object that is there, where they are wanted.
+    /// The values after the change, by name; nil for a deleted object, and unless values are wanted.
     package var newValues: [String: Value]?
 }
 
@@ -35,7 +35,7 @@ extension StoreReader {
             let entity = entities[id.key.entity]
             let isFound = try record(id.key) { record in
                 let values = withValues ? try entity.namedValues(of: record) : nil
-                // One that did not change itself had the same.
+                // An object that hasn't changed has equal old values.
                 names[id] = ObjectName(key: try entity.key(of: record), oldValues: values, newValues: values)
             }
             if withValues || !isFound { wanted[id.key] = id }
@@ -61,19 +61,19 @@ extension FetchedOrder {
     /// The commit that the cache had before it was opened; nil for an order that was built without one.
     var changedSince: UInt64? { opened.start }
 
-    /// As `StoreReader.names`, in the order's state; since the commit that the cache had, or another one.
+    /// Like `StoreReader.names`, in the order's state, since the cache's previous commit or another one.
     package func names(
         of ids: some Sequence<ObjectID>, since commit: UInt64? = nil, withValues: Bool
     ) throws -> [ObjectID: ObjectName] {
         try withPublicErrors { try snapshot.names(of: ids, since: commit ?? changedSince, withValues: withValues) }
     }
 
-    /// Whether an attribute, or a key path to one, has booleans.
+    /// Whether an attribute, or a key path to one, has Boolean values.
     package func isBoolean(_ name: String) -> Bool { (try? column(name).type) == .boolean }
 }
 
 extension Entity {
-    /// The value of the first unique attribute; nil without one.
+    /// The value of the first unique attribute; nil if the entity has none.
     fileprivate func key(of record: RawSpan) throws -> Value? {
         guard let index = attributes.firstIndex(where: \.isUnique) else { return nil }
         return try RecordView(record, of: self).value(at: attributeSlots[index], as: attributes[index].type)
