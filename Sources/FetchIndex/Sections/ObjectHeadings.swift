@@ -2,23 +2,23 @@ internal import FetchIndexModels
 internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 
-/// The headings of sections that are of related objects: the name, then the leading sort keys that are attributes of the same object,
-/// so that its rows need not have them.
+/// The headings of sections that are related objects: the name, then the leading sort keys that are attributes of the
+/// same object, so that its rows needn't contain them.
 final class ObjectHeadings {
     let entities: Set<Int>
-    /// How many sort keys, the first ones, stand in headings.
+    /// The number of leading sort keys that are in headings.
     let sortKeyCount: Int
-    /// The slots that headings are made of, by entity.
+    /// The slots that headings contain, by entity.
     let reads: [Int: Set<Int>]
-    /// Whether caches know the relationship, or an attribute, by another name.
+    /// Whether caches use other names of the relationship or of an attribute.
     let isRenamed: Bool
     private let model: Model
     let nameType: ValueType
     private let columns: [SortColumn]
-    /// Of the name, then of the columns, by entity.
+    /// The slots of the name and of the columns, by entity.
     private let slots: [Int: [Int]]
 
-    /// Nil unless sections are of related objects. `number` is the entity of the rows.
+    /// Nil unless sections are related objects. `number` is the entity of the rows.
     init?(_ definition: OrderDefinition, _ number: Int, in model: Model) throws {
         guard case .relationship(let path, let name)? = definition.sectionKey else { return nil }
         let names = path.pathNames

@@ -1,21 +1,21 @@
-/// A section key that is made of key paths of a class: `sectionKey: .attribute(\.publisher)`. It names what a ``SectionKey`` names by text,
-/// also through to-one relationships: `.attribute(\.author?.name)`.
+/// A section key made of key paths of a class: `sectionKey: .attribute(\.publisher)`. It names the attributes that a
+/// ``SectionKey`` names by text, also through to-one relationships: `.attribute(\.author?.name)`.
 ///
-/// Each function traps unless its key path names an `@Attribute`, as all that take key paths do.
+/// Like all functions that take key paths, these trap unless the key path names an `@Attribute`.
 public struct ObjectSectionKey<Object: ManagedObject>: Hashable, Sendable {
     public let untyped: SectionKey
 
-    /// By the exact value of an attribute.
+    /// Groups by the exact value of an attribute.
     public static func attribute(_ keyPath: KeyPath<Object, some AttributeValue>) -> ObjectSectionKey {
         ObjectSectionKey(untyped: .attribute(Object.attributeName(of: keyPath)))
     }
 
-    /// By the first letters of a text attribute.
+    /// Groups by the first letters of a text attribute.
     public static func prefix(_ keyPath: KeyPath<Object, some TextAttributeValue>, _ length: Int) -> ObjectSectionKey {
         ObjectSectionKey(untyped: .prefix(Object.attributeName(of: keyPath), length))
     }
 
-    /// By the day, week, month, quarter or year of a date attribute in a time zone.
+    /// Groups by the day, week, month, quarter or year of a date attribute in a time zone.
     public static func date(
         _ keyPath: KeyPath<Object, some AttributeValue>, _ unit: CalendarUnit, timeZone: String = "UTC",
         calendar: SectionCalendar = .iso8601
@@ -24,12 +24,12 @@ public struct ObjectSectionKey<Object: ManagedObject>: Hashable, Sendable {
             untyped: .date(Object.attributeName(of: keyPath), unit, timeZone: timeZone, calendar: calendar))
     }
 
-    /// By intervals of a number attribute.
+    /// Groups by intervals of a number attribute.
     public static func bucket(_ keyPath: KeyPath<Object, some AttributeValue>, width: Double) -> ObjectSectionKey {
         ObjectSectionKey(untyped: .bucket(Object.attributeName(of: keyPath), width: width))
     }
 
-    /// By the title of a text attribute in ICU's alphabetic index of a locale.
+    /// Groups by the title of a text attribute in ICU's alphabetic index of a locale.
     public static func indexTitle(
         _ keyPath: KeyPath<Object, some TextAttributeValue>, locale: String
     ) -> ObjectSectionKey {
@@ -38,7 +38,8 @@ public struct ObjectSectionKey<Object: ManagedObject>: Hashable, Sendable {
 }
 
 extension FetchedResultsController {
-    /// With a section key of key paths: `sectionKey: .attribute(\.publisher)`. Throws as the initializer with a ``SectionKey``.
+    /// Makes a controller with a section key of key paths: `sectionKey: .attribute(\.publisher)`. Throws the errors of
+    /// the initializer with a ``SectionKey``.
     public convenience init(
         fetchRequest: FetchRequest<Object>, context: ManagedObjectContext, sectionKey: ObjectSectionKey<Object>,
         sectionOrder: SectionOrder = .byFirstRow, cacheName: String? = nil

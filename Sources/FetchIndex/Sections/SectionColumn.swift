@@ -12,15 +12,16 @@ final class SectionColumn {
         case indexTitle(IndexTitles)
     }
 
-    /// Its own, or that of a key path.
+    /// The slot of the entity's attribute, or of a key path.
     let slot: Int
     let keys = PathKeys()
     private let type: ValueType
     private let reader: Reader
-    /// The slots that section values depend on: all of them for a function.
+    /// The slots that section values depend on, besides those of the path table: all of the entity's attributes for a
+    /// function, otherwise none.
     let reads: Set<Int>
 
-    /// `requested` is the entity of the request: that one, or a superentity.
+    /// `requested` is the entity of the request: `entity` or one of its superentities.
     init(_ key: SectionKey, _ entity: Entity, of requested: String, _ table: PathTable) throws {
         if case .relationship(let path, _) = key {
             (slot, type) = (try table.requireReference(path, for: "the section key \(key)"), .integer)
@@ -83,7 +84,7 @@ final class SectionColumn {
         )
     }
 
-    /// The versions of the data, of time zones, calendars and alphabets, that section values depend on.
+    /// The versions of time zone, calendar and alphabet data that section values depend on.
     var versions: [String] {
         switch reader {
         case .date(let sections): sections.versions
@@ -97,7 +98,7 @@ final class SectionColumn {
         try append(record, slot: slot, to: &bytes)
     }
 
-    /// The same of another record, in which the attribute has another slot.
+    /// Appends the section value of another record, in which the attribute has another slot.
     func append(_ record: RecordView, slot: Int, to bytes: inout [UInt8]) throws {
         if case .function(let compute) = reader {
             Self.append(Array(compute(record.copy()).utf8), to: &bytes)
@@ -119,7 +120,7 @@ final class SectionColumn {
         }
     }
 
-    /// The same for a section that is of a related object, by its key.
+    /// Appends the section value of a related object, given its key.
     func appendObject(_ object: Int64?, to bytes: inout [UInt8]) {
         if let object { OrderKey.appendInteger(object, to: &bytes) } else { OrderKey.appendNull(to: &bytes) }
     }
@@ -128,7 +129,8 @@ final class SectionColumn {
         OrderKey.appendBytes(name.span.bytes, as: .string, to: &bytes)
     }
 
-    /// The number of bytes of the first letters of UTF-8 text. ASCII letters have one byte, unless a combining mark follows.
+    /// The length in bytes of the first letters of UTF-8 text. ASCII letters have one byte, unless a combining mark
+    /// follows.
     private static func prefixLength(_ letters: Int, of text: RawSpan) -> Int {
         text.withUnsafeBytes { text in
             let start = text.prefix(letters + 1)
@@ -137,7 +139,7 @@ final class SectionColumn {
         }
     }
 
-    /// Where the interval begins.
+    /// Appends the start of the value's interval.
     private func appendBucket(
         _ buckets: NumberBuckets, _ range: Range<Int>, _ slot: Int, of record: RecordView, to bytes: inout [UInt8]
     ) throws {

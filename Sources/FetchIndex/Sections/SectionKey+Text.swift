@@ -1,6 +1,6 @@
 extension SectionKey: CustomStringConvertible {
     /// KEY, prefix(KEY,1), day(KEY), week(KEY,Asia/Tokyo), month(KEY,Asia/Tokyo,japanese), quarter(KEY), year(KEY),
-    /// bucket(KEY,1000), indexTitle(KEY,ja) or relationship(PATH,KEY), as the tool reads it.
+    /// bucket(KEY,1000), indexTitle(KEY,ja) or relationship(PATH,KEY): the form that the tool reads.
     public var description: String {
         let name = RequestText.quoted(attribute ?? "")
         switch self {
@@ -18,7 +18,7 @@ extension SectionKey: CustomStringConvertible {
         }
     }
 
-    /// Reads `description`'s form.
+    /// Parses the form of `description`. Throws `RequestError`.
     public init(parsing text: String) throws {
         guard let (function, arguments) = RequestText.call(text) else {
             guard !text.isEmpty, text.hasPrefix("`") || !text.contains(where: { "(),:".contains($0) }) else {
@@ -38,7 +38,8 @@ extension SectionKey: CustomStringConvertible {
         self = key
     }
 
-    /// Nil when there is no function with this name and number of arguments.
+    /// Parses a function's arguments; nil if no function has this name and number of arguments, or an argument is
+    /// invalid.
     private static func read(_ function: String, _ name: String, _ arguments: ArraySlice<String>) throws -> SectionKey?
     {
         let (first, last) = (arguments.first ?? "", arguments.last ?? "")

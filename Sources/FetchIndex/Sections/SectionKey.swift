@@ -1,27 +1,27 @@
 internal import FetchIndexModels
 
-/// What rows are grouped by. The rows of a section are contiguous by construction.
+/// The property by which rows are grouped. The rows of a section are contiguous by construction.
 public enum SectionKey: Hashable, Sendable {
-    /// By the exact value of an attribute: Apple and apple are two sections.
+    /// Groups by the exact value of an attribute: Apple and apple are two sections.
     case attribute(String)
-    /// By the first letters of a text attribute.
+    /// Groups by the first letters of a text attribute.
     case prefix(String, Int)
-    /// By the day, week, month, quarter or year of a date attribute in a time zone, by the dates that its clocks show.
+    /// Groups by the day, week, month, quarter or year of a date attribute, as shown by the clocks of a time zone.
     case date(String, CalendarUnit, timeZone: String = "UTC", calendar: SectionCalendar = .iso8601)
-    /// By intervals of a number attribute. A section's name is the start of its interval.
+    /// Groups by intervals of a number attribute. A section's name is the start of its interval.
     case bucket(String, width: Double)
-    /// By the title of a text attribute in ICU's alphabetic index of a locale, e.g. "ja": a letter of the locale's alphabet (か for
-    /// kana from か to ご) or of A to Z, and "#" for all other texts.
+    /// Groups by the title of a text attribute in ICU's alphabetic index of a locale, e.g. "ja": a letter of the
+    /// locale's alphabet (か for kana from か to ご) or of A to Z, and "#" for all other texts.
     case indexTitle(String, locale: String)
-    /// By the object that a to-one relationship, or a path of them, leads to. A section's name is an attribute of that object, and the
-    /// sections of two objects of one name are two. A change of the name changes one section and none of its rows, also when rows are
-    /// sorted by attributes of that object first.
+    /// Groups by the object that a to-one relationship, or a path of them, leads to. A section's name is an attribute
+    /// of that object, and two objects with one name form two sections. A change of the name changes one section and
+    /// none of its rows, even if rows are first sorted by attributes of that object.
     case relationship(String, name: String)
-    /// By a function of an object; see `computed(_:version:_:)`.
+    /// Groups by a function of an object; see `computed(_:version:_:)`.
     case function(ComputedSection)
 
-    /// By a function of an object, which must depend on nothing else: not on related objects, which cannot be read there. A cache needs a version of the function: raise it whenever the
-    /// function changes.
+    /// Groups by a function of an object. The function must depend on nothing else, not even on related objects, which
+    /// can't be read there. A cache needs a version of the function: raise it whenever the function changes.
     public static func computed<Object: ManagedObject>(
         _ name: String, version: Int? = nil, _ body: @escaping @Sendable (Object) -> String
     ) -> SectionKey {
@@ -42,7 +42,7 @@ public enum SectionKey: Hashable, Sendable {
         }
     }
 
-    /// The same of an attribute with another name, if the function returns one.
+    /// The key with its attribute renamed, if the function returns a name.
     func renamingAttribute(_ name: (String) -> String?) -> SectionKey {
         guard let attribute, let new = name(attribute) else { return self }
         return switch self {
@@ -56,15 +56,15 @@ public enum SectionKey: Hashable, Sendable {
         }
     }
 
-    /// Of a key path whose first names are relationships.
+    /// The relationship key of a key path whose first `steps` names are relationships.
     private static func relationship(_ keyPath: String, steps: Int) -> SectionKey {
         let names = keyPath.pathNames
         return .relationship(
             names.prefix(steps).joined(separator: "."), name: names.dropFirst(steps).joined(separator: "."))
     }
 
-    /// The index title of a section with this key: its name when that is an index title, else the upper-cased first character of
-    /// the name; nil for a section without a name.
+    /// The index title of a section with this key: its name if that is an index title, otherwise the upper-cased first
+    /// character of the name; nil for a section without a name.
     package static func indexTitle(ofSectionNamed name: String, _ key: SectionKey?) -> String? {
         if case .indexTitle = key { return name.isEmpty ? nil : name }
         return name.first.map { $0.uppercased() }

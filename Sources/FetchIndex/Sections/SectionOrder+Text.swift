@@ -1,5 +1,5 @@
 extension SectionOrder {
-    /// first-row, name, name:desc, count or count:asc, a name with its text order: name:desc:localized=ja.
+    /// first-row, name, name:desc, count or count:asc; a name may have a text order: name:desc:localized=ja.
     public var text: String {
         switch self {
         case .byFirstRow: "first-row"
@@ -9,7 +9,7 @@ extension SectionOrder {
         }
     }
 
-    /// Reads `text`'s form.
+    /// Parses the form of `text`. Throws `RequestError`.
     public init(parsing text: String) throws {
         switch text {
         case "first-row": self = .byFirstRow

@@ -1,13 +1,13 @@
 internal import FetchIndexOrderCaches
 public import FetchIndexValues
 
-/// The order in which sections stand.
+/// The order of sections.
 public enum SectionOrder: Hashable, Sendable {
-    /// By each section's first row, under the sort keys.
+    /// Ordered by each section's first row, under the sort keys.
     case byFirstRow
-    /// By name; numbers and booleans by value, whatever the text order.
+    /// Ordered by name; numbers and booleans by value, regardless of the text order.
     case byName(descending: Bool = false, TextOrder = .binary)
-    /// By the number of rows; equal numbers by the section's value.
+    /// Ordered by the number of rows; equal numbers by the section's value, or by name if sections are related objects.
     case byCount(descending: Bool = true)
 
     var shape: OrderShape.SectionOrder {
