@@ -2,11 +2,11 @@
 package struct BadInput: Error, CustomStringConvertible {
     package let file: String
     package let line: Int
-    /// From 1; nil when the whole row is meant.
+    /// The column's number, from 1; nil if the error concerns the whole row.
     package let column: Int?
     package let columnName: String?
     package let reason: String
-    /// Whether a field's text isn't of its column's type, so that a column of texts would take it.
+    /// Whether a field's text isn't valid for its column's type, so that a text column would accept it.
     package var isOfType = false
 
     package init(file: String, line: Int, column: Int? = nil, columnName: String? = nil, reason: String) {
@@ -20,12 +20,12 @@ package struct BadInput: Error, CustomStringConvertible {
     }
 }
 
-/// A file that cannot be read as a catalogue at all.
+/// A file that can't be read as a catalogue at all.
 package struct UnreadableFile: Error, CustomStringConvertible {
     package let path: String
-    /// What follows the path in the message.
+    /// The text that follows the path in the message.
     package let reason: String
-    /// Whether there is nothing in it: no row, and no name of a column.
+    /// Whether the file is empty: it has neither a row nor column names.
     package var isEmpty = false
 
     package var description: String { "\(path) \(reason)" }

@@ -4,7 +4,7 @@ package enum CatalogueFormat: String, CaseIterable, Sendable {
     case tsv
     case jsonl
 
-    /// The format that a file's name tells: that of a compressed file before `.gz`, `.zst` or `.zstd`.
+    /// The format indicated by a file's name; for a compressed file, by the part before `.gz`, `.zst` or `.zstd`.
     package init?(path: String) {
         var parts = path.split(separator: ".").map { $0.lowercased() }
         if parts.count > 1, let last = parts.last, ["gz", "zst", "zstd"].contains(last) { parts.removeLast() }
@@ -16,7 +16,7 @@ package enum CatalogueFormat: String, CaseIterable, Sendable {
         }
     }
 
-    /// Reads the names of the columns. Throws `UnreadableFile` or `BadInput`.
+    /// Opens a source and reads its column names. Throws `UnreadableFile` or `BadInput`.
     package func open(_ input: CatalogueInput, _ told: ToldColumns = ToldColumns()) throws -> any RowSource {
         switch self {
         case .csv: try CommaSeparatedSource(input, told)

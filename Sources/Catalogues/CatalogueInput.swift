@@ -1,28 +1,28 @@
 internal import FetchIndexPlatform
 
-/// What a catalogue or a change file is read from, once or more: a file, a pipe, or bytes that stand for one. Files and pipes
-/// may be compressed by gzip or zstd.
+/// The input of a catalogue or a change file, which may be read more than once: a file, a pipe, or bytes in memory.
+/// Files and pipes may be compressed with gzip or zstd.
 ///
-/// Memory for reading is bounded by the limits, whatever the bytes are.
+/// Limits bound the memory for reading, whatever the bytes are.
 package struct CatalogueInput {
     /// The name of standard input.
     package static let standardInput = "-"
 
-    /// The attributes that an entity may have.
+    /// The maximum number of columns, which is that of an entity's attributes.
     package static let maximumColumns = 1 << 15
     package static let longestLine = 64 << 20
 
-    /// The file, and what errors call it.
+    /// The file's path, or its name in errors.
     package let path: String
-    /// What separates the fields of CSV. Nil: a comma, or what a first line as `sep=;` says.
+    /// The delimiter of CSV fields; if nil, a comma, or the one named by a first line like `sep=;`.
     package var delimiter: UInt8?
-    /// Nil: the file's.
+    /// The bytes to read instead of the file; nil for files and pipes.
     let bytes: [UInt8]?
     /// The bytes of a pipe; nil for a file, which can be opened again.
     let pipe: ReplayedBytes?
-    /// Bytes that a line may have without its end; of CSV, a row's values together.
+    /// The maximum length of a line without its end, in bytes; for CSV, that of a row's values together.
     let longestLine: Int
-    /// Bytes that are handed out at a time.
+    /// The maximum length of the pieces that are read, in bytes.
     let pieceLength: Int
 
     package init(
@@ -36,7 +36,8 @@ package struct CatalogueInput {
         (self.longestLine, self.pieceLength) = (longestLine, pieceLength)
     }
 
-    /// A file, or what can be read only once: a pipe, or standard input for "-". Throws `UnreadableFile`.
+    /// Opens a file, or an input that can be read only once: a pipe, or standard input for "-". Throws
+    /// `UnreadableFile`.
     package static func opening(_ path: String) throws -> CatalogueInput {
         if path != standardInput && isRegularOrMissing(path) { return CatalogueInput(path) }
         let name = path == standardInput ? "standard input" : path
@@ -44,7 +45,8 @@ package struct CatalogueInput {
         return CatalogueInput(name, nil, pipe, longestLine, 1 << 16)
     }
 
-    /// Neither a quotation mark, nor a line end, nor what texts are made of.
+    /// Whether a byte can be a delimiter: a tab, or a printable ASCII character other than a quotation mark, a letter
+    /// or a digit.
     package static func canDelimit(_ byte: UInt8) -> Bool {
         byte == 0x09
             || (0x20..<0x7F).contains(byte) && byte != 0x22
@@ -56,16 +58,16 @@ package struct CatalogueInput {
         return stat(path, &status) != 0 || [S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT)
     }
 
-    /// Ends the reading of the beginning by several readers: the first bytes of a pipe need not be kept any longer.
+    /// Call it after several readers have read the beginning: the first bytes of a pipe are then no longer retained.
     package func endSampling() { pipe?.endReplay() }
 
-    /// The error of a line that is longer than it may be.
+    /// The error for a line that exceeds the limit.
     func tooLong(_ what: String, line: Int, _ hint: String = "") -> BadInput {
         let limit = longestLine >= 1 << 20 ? "\(longestLine >> 20) MiB" : "\(longestLine) bytes"
         return BadInput(file: path, line: line, reason: "\(what) is longer than \(limit)\(hint)")
     }
 
-    /// The error of a row that has more fields than an entity can have attributes.
+    /// The error for a row that has more fields than an entity can have attributes.
     func tooWide(_ what: String, line: Int) -> BadInput {
         BadInput(file: path, line: line, reason: "\(what) has more than \(Self.maximumColumns) fields")
     }

@@ -1,10 +1,10 @@
 package import FetchIndexValues
 
-/// Writes rows as the readers of catalogues read them, into a buffer that its user empties.
+/// Writes rows, in the form that the catalogue readers accept, into a buffer that the caller empties.
 ///
-/// Null is an empty field in CSV and TSV, and an empty text is `""` in CSV; TSV cannot tell it from null.
+/// Null is an empty field in CSV and TSV, and an empty text is `""` in CSV; TSV can't distinguish it from null.
 package struct CatalogueWriter {
-    /// A value that the format cannot hold; the text says why.
+    /// The error for a value that the format can't represent; the text says why.
     package struct Unwritable: Error {
         package let column: Int
         package let reason: String
@@ -14,11 +14,11 @@ package struct CatalogueWriter {
 
     private let format: CatalogueFormat
     private let columns: [String]
-    /// Before each value of a JSON object: its name.
+    /// The names that precede the values of a JSON object.
     private let members: [[UInt8]]
     private var column = 0
     package private(set) var bytes: [UInt8] = []
-    /// Empty texts that were written as TSV, where they are read as null.
+    /// The number of empty texts written as TSV, which are read back as null.
     package private(set) var emptyTexts = 0
 
     /// Writes the header, if the format has one.
@@ -56,7 +56,7 @@ package struct CatalogueWriter {
         }
     }
 
-    /// Appends a text that is there as UTF-8.
+    /// Appends a text given as UTF-8.
     package mutating func append(text: UnsafeRawBufferPointer) throws(Unwritable) {
         begin()
         switch format {
@@ -73,7 +73,7 @@ package struct CatalogueWriter {
         column += 1
     }
 
-    /// What stands before a field.
+    /// Appends the delimiter or name that precedes a field.
     private mutating func begin() {
         if format == .jsonl {
             bytes.append(contentsOf: members[column])
@@ -91,7 +91,7 @@ package struct CatalogueWriter {
         column = 0
     }
 
-    /// In quotation marks where it could be taken for something else.
+    /// Appends a text, in quotation marks if it would otherwise be misread.
     private mutating func appendCSV(_ text: UnsafeRawBufferPointer) {
         let needsQuotation = text.contains { $0 == Self.quotation || $0 == 0x2C || $0 == 0x0A || $0 == 0x0D }
         guard needsQuotation || text.isEmpty else { return bytes.append(contentsOf: text) }
@@ -121,8 +121,8 @@ package struct CatalogueWriter {
 }
 
 extension Value {
-    /// Whether JSON has a number or a boolean for it that loses nothing: a decimal may have more digits than readers of
-    /// JSON keep.
+    /// Whether JSON can represent the value as a number or a boolean without loss: a decimal may have more digits than
+    /// readers of JSON preserve.
     fileprivate var isJSONLiteral: Bool {
         switch self {
         case .boolean, .integer: true

@@ -1,5 +1,6 @@
 extension FieldRow {
-    /// The column names that this row has as a header. They must be there, be plain text in UTF-8 or known, and differ.
+    /// The column names in this row, which is the header. They must exist and differ, be UTF-8, and have no control
+    /// characters unless they are known.
     func columnNames(in input: CatalogueInput, _ told: ToldColumns) throws -> [String] {
         guard count > 0 else {
             throw UnreadableFile(
@@ -30,7 +31,8 @@ extension FieldRow {
 }
 
 extension FieldRow {
-    /// Throws for a header of one column whose name looks like those of several, separated by something else.
+    /// Throws for a header with a single column whose name contains another delimiter, so that it looks like several
+    /// names.
     func refuseOtherDelimiter(in input: CatalogueInput, hint: String = "") throws {
         guard count == 1 else { return }
         let found = self[0].withUnsafeBytes { name in [UInt8(0x3B), 0x09].first { name.contains($0) } }

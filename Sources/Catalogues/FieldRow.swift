@@ -2,7 +2,7 @@ internal import FetchIndexPlatform
 
 /// The fields of one row in a buffer.
 package struct FieldRow {
-    /// The line that the row begins on, from 1.
+    /// The line on which the row begins, from 1.
     package var line = 0
     private var bytes = ReusedBytes()
     private enum Content: UInt8 {
@@ -14,18 +14,18 @@ package struct FieldRow {
         let content: Content
     }
 
-    /// The fields, and behind them some of the row before.
+    /// The row's fields, followed by leftovers of the previous row.
     private var fields: [Field] = []
     package private(set) var count = 0
-    /// Whether the row lacks a field: a member of a JSON object.
+    /// Whether the row lacks a field, because a JSON object lacks the member.
     package private(set) var hasAbsent = false
 
     package init() {}
 
-    /// The length of all fields.
+    /// The total length of all fields, in bytes.
     var byteCount: Int { bytes.count }
 
-    /// Whether all of it is ASCII, and so each field is UTF-8.
+    /// Whether all fields are ASCII, and so valid UTF-8.
     package var isASCII: Bool { bytes.bytes.withUnsafeBytes(\.isASCII) }
 
     package mutating func begin(line: Int) {
@@ -46,30 +46,30 @@ package struct FieldRow {
         append(Field(start: start, end: bytes.count, content: .text))
     }
 
-    /// A number or a boolean of JSON.
+    /// Appends a number or a boolean of JSON.
     mutating func appendLiteral(_ field: UnsafeRawBufferPointer) {
         let start = bytes.count
         bytes.append(field)
         append(Field(start: start, end: bytes.count, content: .literal))
     }
 
-    /// A field that has no value, not even an empty text.
+    /// Appends a field without a value, not even an empty text.
     package mutating func appendNull() {
         append(Field(start: bytes.count, end: bytes.count, content: .null))
     }
 
-    /// A field that the row lacks, of which a stored object keeps its value.
+    /// Appends a field that the row lacks; a stored object keeps its value of it.
     mutating func appendAbsent() {
         append(Field(start: bytes.count, end: bytes.count, content: .absent))
         hasAbsent = true
     }
 
-    /// Appends the fields of a line; one with nothing in it has no value. False when there are more than so many.
+    /// Appends the fields of a line; an empty one is null. Returns false if the line has more than `most` fields.
     mutating func appendFields(
         of line: UnsafeRawBufferPointer, separatedBy separator: UInt8, atMost most: Int
     ) -> Bool {
         let base = bytes.count
-        // With its separators: one copy costs less than one of each field.
+        // Copies the whole line with its separators, which costs less than copying each field.
         bytes.append(line)
         var start = 0
         while count < most {
@@ -81,13 +81,13 @@ package struct FieldRow {
         return false
     }
 
-    /// Also for an absent field.
+    /// Whether a field is null or absent.
     package func isNull(_ column: Int) -> Bool {
         let content = fields[column].content
         return content == .null || content == .absent
     }
 
-    /// Whether the field is a number or a boolean of JSON, without quotation marks.
+    /// Whether a field is a number or a boolean of JSON, without quotation marks.
     package func isLiteral(_ column: Int) -> Bool { fields[column].content == .literal }
 
     package func isAbsent(_ column: Int) -> Bool { fields[column].content == .absent }
@@ -104,7 +104,7 @@ package struct FieldRow {
         self[column].withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// A field as errors cite it.
+    /// A field's text as errors quote it.
     package func excerpt(of column: Int) -> String {
         let beginning = self[column].extracting(first: 8 * String.excerptLength)
         return beginning.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }.excerpt
@@ -114,7 +114,7 @@ package struct FieldRow {
 extension String {
     fileprivate static let excerptLength = 40
 
-    /// The text as errors cite it: its beginning, on one line, without terminal control characters.
+    /// The text as errors quote it: its beginning, on one line, without terminal control characters.
     package var excerpt: String {
         var excerpt = ""
         for scalar in unicodeScalars.prefix(Self.excerptLength) {

@@ -1,8 +1,8 @@
 internal import FetchIndexPlatform
 package import FetchIndexValues
 
-/// How the keys of a file are written. Two spellings of one key would make one object of two rows. If a type has several spellings, the
-/// first keys of a column decide:
+/// Checks how the keys of a file are written. Two spellings of one key would merge two rows into one object. If a type
+/// has several spellings, the first keys of a column decide:
 ///
 /// - a date as its day alone, and with the time
 /// - a time with a T or a blank, in any zone, and with any number of digits behind the point
@@ -14,7 +14,7 @@ package struct KeySpellings {
     private struct Column {
         /// The forms that all keys so far have in common.
         var forms: KeyForms?
-        /// The key that left no other ones.
+        /// The key that last reduced these forms.
         var example = ""
         var isLiteral: Bool?
     }
@@ -23,8 +23,8 @@ package struct KeySpellings {
 
     package init() {}
 
-    /// Why a text that was read as a value cannot be a key beside those before it in the column; nil if it can. `isLiteral` says that
-    /// it is JSON's, without quotation marks.
+    /// The reason why a text that was read as a value can't be a key beside the preceding ones of the column; nil if it
+    /// can. `isLiteral` tells that it is written in JSON without quotation marks.
     package mutating func fault(
         _ text: String, of value: Value, isLiteral: Bool = false, inJSON: Bool = false, column: Int
     ) -> String? {
@@ -62,13 +62,13 @@ package struct KeySpellings {
     }
 }
 
-/// The ways to write keys in which a text is written. In each of them a value has one text.
+/// The forms in which a text is written as a key. In each form a value has exactly one text.
 private struct KeyForms: Equatable {
-    /// As `Value.catalogueText`.
+    /// Whether the text is `Value.catalogueText`, except that zeros have no sign.
     private let isUsual: Bool
-    /// As `otherKeyText`, where a value has one, else as usual.
+    /// Whether the text is `otherKeyText`, if the value has one, otherwise the usual text.
     private let isOther: Bool
-    /// As all times of one form.
+    /// The form of a time, which all keys of the column must share.
     private let time: TimeForm?
 
     /// The forms of a text that has no other spelling.
@@ -95,7 +95,7 @@ private struct KeyForms: Equatable {
 }
 
 extension Value {
-    /// The two zeros are one key.
+    /// The usual text of a key. The two zeros are one key.
     fileprivate var keyText: String {
         switch self {
         case .double(let number) where number.isZero: Value.double(0).catalogueText
@@ -105,7 +105,7 @@ extension Value {
         }
     }
 
-    /// The other way to write the value as a key, if any.
+    /// Another way to write the value as a key, if any.
     fileprivate func otherKeyText(besides own: String, isLiteral: Bool) -> String? {
         switch self {
         case .date: own.hasSuffix(Self.midnight) ? String(own.dropLast(Self.midnight.count)) : nil
@@ -120,7 +120,7 @@ extension Value {
 }
 
 extension JSONScalar {
-    /// Whether a text is what JSON writes for a number or a boolean.
+    /// Whether a text is a number or a boolean in JSON.
     fileprivate static func isLiteral(_ text: String) -> Bool {
         guard let first = text.utf8.first,
             first == 0x2D || first == 0x74 || first == 0x66 || (0x30...0x39).contains(first)

@@ -1,10 +1,11 @@
 package import FetchIndexValues
 
-/// Finds the types of columns from the texts of all rows, without losing or merging any: what a type prints must be able to tell
-/// two texts apart for a key, and have the same value for another column.
+/// Infers the types of columns from the texts of all rows, without losing or merging any: for a key, values of the type
+/// must print each text exactly; for another column, they must represent its value exactly.
 ///
-/// A key is a number only if every text is what an integer or a decimal prints. Another column is one only if every text is plain
-/// notation and exact in the type: an integer, else a decimal, else a double. All else is text.
+/// A key is a number only if integers or decimals print every text as written. Another column is one only if every text
+/// is plain notation and exact in the type: an integer, otherwise a decimal, otherwise a double. All other columns are
+/// text.
 package struct TypeInference {
     private struct Candidates: OptionSet {
         let rawValue: UInt8
@@ -18,14 +19,14 @@ package struct TypeInference {
         static let all: Candidates = [.numbers, .boolean, .date]
     }
 
-    /// The types still possible for each column; none for text.
+    /// The types still possible for each column; empty for text.
     private var candidates: [Candidates]
     private var hasValue: [Bool]
     private let key: Int?
     /// The columns with candidates.
     private var undecided: [Int]
 
-    /// `asked` are the columns whose types are wanted; others are text.
+    /// `asked` are the columns whose types are inferred; the others are text.
     package init(columns: Int, key: Int? = nil, asked: Set<Int>? = nil) {
         self.key = key
         undecided = (0..<columns).filter { asked?.contains($0) ?? true }
@@ -34,10 +35,10 @@ package struct TypeInference {
         hasValue = Array(repeating: false, count: columns)
     }
 
-    /// Whether no row can change a type any more.
+    /// Whether no further row can change a type.
     package var isDecided: Bool { undecided.isEmpty }
 
-    /// Notes the fields of a row with as many fields as there are columns.
+    /// Notes the fields of a row, which must have one for each column.
     package mutating func note(_ row: borrowing FieldRow) {
         var hasDecided = false
         for column in undecided where !row.isEmpty(column) {
@@ -61,7 +62,7 @@ package struct TypeInference {
         candidates[column] = left
     }
 
-    /// Which kinds of numbers a text is, and all other types.
+    /// The kinds of numbers that a text can be, and all other types.
     private func numbers(_ text: UnsafeRawBufferPointer, _ left: Candidates, isKey: Bool) -> Candidates {
         let others = Candidates.all.subtracting(.numbers)
         guard let number = NumberText(text), number.isPlain, !isKey || number.isCanonical else { return others }
@@ -74,7 +75,7 @@ package struct TypeInference {
         return found
     }
 
-    /// A column without values, or with values of no other type, is text.
+    /// The types of the columns. A column without values, or whose values fit no other type, is text.
     package var types: [ValueType] {
         candidates.indices.map { column in
             let left = hasValue[column] ? candidates[column] : []
@@ -87,14 +88,14 @@ package struct TypeInference {
 }
 
 extension NumberText {
-    /// Whether the text has neither point nor exponent: 1.0 beside 2 is a number with a fraction.
+    /// Whether the text has neither a point nor an exponent: 1.0 beside 2 is a number with a fraction.
     func isWritten(asWhole text: UnsafeRawBufferPointer) -> Bool {
         text.allSatisfy { $0 != 0x2E && $0 | 0x20 != 0x65 }
     }
 }
 
 extension UnsafeRawBufferPointer {
-    /// true or false, in any case; 1 is a number.
+    /// Whether the text is true or false, in any case; 1 is a number.
     fileprivate var isBoolean: Bool {
         guard count == 4 || count == 5 else { return false }
         return elementsEqual(count == 4 ? "true".utf8 : "false".utf8) { $0 | 0x20 == $1 }

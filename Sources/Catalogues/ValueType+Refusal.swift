@@ -1,7 +1,8 @@
 package import FetchIndexValues
 
 extension ValueType {
-    /// Why a text cannot be read as the type, as errors say it behind the text, and which forms can.
+    /// The reason why a text can't be read as the type, in the form in which errors append it to the text, and the
+    /// valid forms.
     package func refusal(of text: String) -> String {
         let plain = "is not \(nameWithArticle)"
         switch self {
@@ -20,7 +21,7 @@ extension ValueType {
 }
 
 extension Value {
-    /// Why a text that was read as this value cannot be a key.
+    /// The reason why a text that was read as this value can't be a key.
     package func refusalAsKey(of text: String) -> String {
         "\"\(text)\" is another spelling of the key \(catalogueText.excerpt); a key of texts would keep both"
     }

@@ -5,18 +5,18 @@ package struct ChangeLine {
     package enum Operation: String {
         case insert
         case update
-        /// An update where the object is there, otherwise an insertion.
+        /// An update if the object exists, otherwise an insertion.
         case upsert
         case delete
     }
 
     package let operation: Operation
-    /// Nil when it is not given, or null.
+    /// The key; nil if it is missing or null.
     package let key: JSONScalar?
     package let values: [String: JSONScalar]
 
-    /// Refuses members that it does not know: a misspelt one would be a change that is not made. `areListsText`: lists and objects among
-    /// the values are JSON text.
+    /// Parses a line. Unknown members are errors, because a misspelt one would be a change that isn't made. If
+    /// `areListsText`, lists and objects among the values are JSON text.
     package init(
         _ line: UnsafeRawBufferPointer, _ number: Int, in file: String, areListsText: Bool = false
     ) throws {

@@ -1,7 +1,7 @@
 package import FetchIndexValues
 
-/// JSON lines: one object a line. The columns are the keys of the first objects and those that the reader was told, in alphabetical
-/// order. A member that a line lacks is an absent field.
+/// JSON lines: one object per line. The columns are the keys of the first objects and the known columns, in
+/// alphabetical order. A member that a line lacks is an absent field.
 package final class JSONLinesSource: RowSource {
     private static let sampledLines = 1000
 
@@ -9,7 +9,7 @@ package final class JSONLinesSource: RowSource {
     private let splitter: LineSplitter
     private let told: ToldColumns
     package private(set) var columns: [String] = []
-    /// The types that the values have in the lines that were read for members; text where they differ, or all are null.
+    /// The types of the values in the sampled lines; text if they differ, or if all are null.
     package var types: [String: ValueType] { sampled.types }
     private var sampled: JSONTypes
 
@@ -38,7 +38,8 @@ package final class JSONLinesSource: RowSource {
 
     private struct Sampled: Error {}
 
-    /// Returns the error of the first bad line: without columns no row is read, so that it would never be reported.
+    /// Reads the sample. Returns the error of its first bad line: if no columns are found, no row is read, and the
+    /// error wouldn't be reported.
     private func sample() throws -> (any Error)? {
         var fault: BadInput?
         let splitter = try LineSplitter(input)
@@ -51,7 +52,7 @@ package final class JSONLinesSource: RowSource {
                     do {
                         let known = members.names.count
                         try read(line, number, into: &members)
-                        // A bad row tells nothing of the others.
+                        // A bad row isn't used to infer columns and types.
                         if let name = members.names[known...].first(where: { !told.mayName($0) }) {
                             members.removeNames(from: known)
                             throw unnamed(name, number)
@@ -71,7 +72,7 @@ package final class JSONLinesSource: RowSource {
                 : "the name of the member \"\(name.excerpt)\" has \(name.controlCharacter)")
     }
 
-    /// The types are known since the lines were read for members, with `ToldColumns.key`.
+    /// The types were determined with the sample, using `ToldColumns.key`.
     package func inferTypes(of asked: Set<Int>, key: String?) throws -> [ValueType] {
         let types = sampled.types
         return columns.map { types[$0] ?? .string }
@@ -116,7 +117,7 @@ package final class JSONLinesSource: RowSource {
 }
 
 extension FieldRow {
-    /// Appends a member's value; nil if the line lacks it.
+    /// Appends a member's value; nil if the line lacks the member.
     fileprivate mutating func append(_ value: JSONToken?) {
         switch value {
         case nil: appendAbsent()

@@ -1,20 +1,21 @@
 internal import FetchIndexPlatform
 
-/// Reads the members of JSON lines, and gives their names numbers from 0.
+/// Reads the members of JSON lines, and numbers their names from 0.
 ///
-/// Lines of one file mostly have the same members in the same order, so a name is first compared with the one that followed in the
-/// line before.
+/// Lines of one file mostly have the same members in the same order, so a name is first compared with the one that
+/// followed in the previous line.
 struct JSONMembers {
     private(set) var names: [String] = []
     private var nameBytes: [[UInt8]] = []
     private var numbers: [String: Int] = [:]
-    /// The number of the line's first member, and for each member that of the next one, in the last line that had it.
+    /// The number of the first member in the last line, and for each member that of its successor in the last line that
+    /// had it.
     private var first = 0
     private var following: [Int] = []
 
-    /// The numbers of the members that the last line has, in the line's order.
+    /// The numbers of the last line's members, in the line's order.
     private(set) var present: [Int] = []
-    /// The last line's values by number; nil if the line lacks the member. They use the line's bytes.
+    /// The last line's values by number; nil if the line lacks the member. They point to the line's bytes.
     private(set) var values: [JSONToken?] = []
 
     init(_ names: [String] = []) { for name in names { _ = add(name) } }
@@ -29,7 +30,7 @@ struct JSONMembers {
         return number
     }
 
-    /// Removes the names from a number on, with the values of the last line.
+    /// Removes the names from a number on, and the values of the last line.
     mutating func removeNames(from number: Int) {
         clear()
         for name in names[number...] { numbers[name] = nil }
@@ -51,7 +52,7 @@ struct JSONMembers {
         return numbers[name.string]
     }
 
-    /// Reads a line that is one object. New names are added; a line that throws adds none. O(bytes).
+    /// Reads a line that is one object. Adds new names, unless it throws. O(bytes).
     mutating func read(_ line: UnsafeRawBufferPointer, areListsText: Bool) throws {
         clear()
         let count = names.count

@@ -4,7 +4,7 @@ package import FetchIndexValues
 package enum JSONScalar: Equatable, Sendable {
     case null
     case boolean(Bool)
-    /// As it is written in the file, so that nothing is lost: 2.0 is not 2.
+    /// The number as written in the file, so that nothing is lost: 2.0 isn't 2.
     case number(String)
     case string(String)
 
@@ -20,7 +20,7 @@ package enum JSONScalar: Equatable, Sendable {
     /// Whether a number of JSON's grammar isn't too large for a double.
     static func isFinite(_ number: String) -> Bool { Int64(number) != nil || Double(number)?.isFinite ?? false }
 
-    /// The integer that a number of JSON's grammar is, by its digits: 2.50e1 is 25. Nil if it isn't one of 64 bits, and
+    /// The value of a number of JSON's grammar as an integer: 2.50e1 is 25. Nil if it isn't an integer of 64 bits, and
     /// for -0.0, which only a double can represent.
     package static func wholeNumber(_ number: String) -> Int64? {
         if let whole = Int64(number) { return whole }
@@ -29,7 +29,7 @@ package enum JSONScalar: Equatable, Sendable {
         let mantissa = parts[0].dropFirst(isNegative ? 1 : 0).split(separator: UInt8(ascii: "."))
         let digits = Array(mantissa.joined().drop { $0 == UInt8(ascii: "0") })
         guard let last = digits.lastIndex(where: { $0 != UInt8(ascii: "0") }) else { return isNegative ? nil : 0 }
-        // No line has so many digits that a larger exponent could give a number of 64 bits.
+        // Lines aren't long enough for digits that would compensate a larger exponent to a number of 64 bits.
         guard let exponent = parts.count == 1 ? 0 : Int(Substring(parts[1])), exponent.magnitude < 1 << 32 else {
             return nil
         }
@@ -39,7 +39,7 @@ package enum JSONScalar: Equatable, Sendable {
         return Int64((isNegative ? "-" : "") + significant + String(repeating: "0", count: zeros))
     }
 
-    /// As a catalogue's field would have it.
+    /// The text that a catalogue's field would contain.
     package var text: String {
         switch self {
         case .null: ""
@@ -49,7 +49,7 @@ package enum JSONScalar: Equatable, Sendable {
         }
     }
 
-    /// As an attribute's value; nil when it does not fit the type.
+    /// The value as a type; nil if it doesn't fit the type.
     package func value(as type: ValueType) -> Value? {
         switch self {
         case .null: .null
@@ -59,7 +59,7 @@ package enum JSONScalar: Equatable, Sendable {
         }
     }
 
-    /// Whether it is written without quotation marks.
+    /// Whether the value is written without quotation marks.
     package var isLiteral: Bool {
         switch self {
         case .boolean, .number: true

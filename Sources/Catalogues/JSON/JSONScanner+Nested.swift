@@ -1,17 +1,17 @@
-// Lists and objects as JSON text.
+// Reading lists and objects as JSON text.
 extension JSONScanner {
-    /// A number, text, boolean or null, and a list or an object if lists are texts.
+    /// Reads a number, text, boolean or null; also a list or an object if lists are texts.
     mutating func scalar(areListsText: Bool) throws(Fault) -> JSONScalar {
         JSONScalar(try token(areListsText: areListsText))
     }
 
-    /// As `scalar`, without a copy of the bytes where possible.
+    /// Like `scalar`, without copying the bytes if possible.
     mutating func token(areListsText: Bool) throws(Fault) -> JSONToken {
         areListsText ? try tokenOrText() : try token()
     }
 
-    /// As `token`; a list or an object is the text that it is written as, without blanks between its parts. It is read without
-    /// recursion, so that no nesting is too deep.
+    /// Like `token`, but a list or an object becomes its JSON text, without blanks between its parts. It is read
+    /// without recursion, so that any depth of nesting is possible.
     private mutating func tokenOrText() throws(Fault) -> JSONToken {
         guard let opening = nextAfterBlanks(), opening == UInt8(ascii: "[") || opening == UInt8(ascii: "{") else {
             return try token()
@@ -21,7 +21,7 @@ extension JSONScanner {
         return .text(.decoded(String(decoding: nesting.text, as: UTF8.self)))
     }
 
-    /// Reads one value inside of lists and objects, or the beginning of one, and all that closes after it.
+    /// Reads one value inside of lists and objects, or the beginning of one, and all brackets that close after it.
     private mutating func part(_ nesting: inout JSONNesting) throws(Fault) {
         if nesting.closers.last == UInt8(ascii: "}") {
             try copy(&nesting.text) { scanner throws(Fault) in _ = try scanner.uncopiedText() }
@@ -47,7 +47,8 @@ extension JSONScanner {
         }
     }
 
-    /// After blanks: what closes a list or an object that begins here.
+    /// Skips blanks, and the opening bracket of a list or an object, if any. Returns its closing bracket; otherwise
+    /// nil.
     private mutating func skipOpening(_ text: inout [UInt8]) throws(Fault) -> UInt8? {
         for (opening, closer) in [(UInt8(ascii: "["), UInt8(ascii: "]")), (UInt8(ascii: "{"), UInt8(ascii: "}"))]
         where skip(opening) {
@@ -58,9 +59,9 @@ extension JSONScanner {
     }
 }
 
-/// Where a scanner is in lists and objects, and what it has read of them.
+/// The state of a scanner inside lists and objects, and the text that it has read of them.
 private struct JSONNesting {
-    /// What closes the open ones, the innermost last.
+    /// The closing brackets of the open lists and objects, the innermost last.
     var closers: [UInt8] = []
     var text: [UInt8] = []
 }

@@ -3,7 +3,7 @@ internal import FetchIndexPlatform
 ///
 /// A duplicate member is an error, too: the RFC leaves open which of the two counts.
 struct JSONScanner {
-    /// What is wrong: "at byte 7 there is an unpaired surrogate".
+    /// A description of an error: "at byte 7 there is an unpaired surrogate".
     struct Fault: Error, CustomStringConvertible {
         let offset: Int
         let what: String
@@ -13,7 +13,7 @@ struct JSONScanner {
     private let bytes: UnsafeRawBufferPointer
     private var offset = 0
 
-    /// Fails when the bytes are not UTF-8, so that texts need not be looked at again.
+    /// Throws if the bytes aren't UTF-8, so that texts needn't be checked again.
     init(_ bytes: UnsafeRawBufferPointer) throws(Fault) {
         self.bytes = bytes
         if let invalid = bytes.firstInvalidUTF8 { throw Fault(offset: invalid, what: "what is not UTF-8") }
@@ -34,7 +34,7 @@ struct JSONScanner {
         return next
     }
 
-    /// Appends the bytes that the body passes over, after blanks.
+    /// Skips blanks, runs the body, and appends the bytes that it consumed.
     mutating func copy(_ text: inout [UInt8], _ body: (inout JSONScanner) throws(Fault) -> Void) throws(Fault) {
         skipBlanks()
         let start = offset
@@ -42,7 +42,7 @@ struct JSONScanner {
         text.append(contentsOf: bytes[start..<offset])
     }
 
-    /// After blanks.
+    /// Skips blanks, and a byte if it is next. Returns whether it was.
     mutating func skip(_ byte: UInt8) -> Bool {
         skipBlanks()
         guard next == byte else { return false }
@@ -50,19 +50,19 @@ struct JSONScanner {
         return true
     }
 
-    /// The whole line is one object.
+    /// Reads a line that consists of one object.
     mutating func wholeObject(_ member: (String, inout JSONScanner) throws -> Void) throws {
         try object(member)
         try requireEnd()
     }
 
-    /// Throws when anything but blanks follows an object.
+    /// Throws if anything except blanks follows the object.
     mutating func requireEnd() throws(Fault) {
         skipBlanks()
         if next != nil { throw fault("more than one object") }
     }
 
-    /// Calls the body with the name of each member; it reads the value.
+    /// Calls the body with the name of each member; the body reads the value.
     mutating func object(_ member: (String, inout JSONScanner) throws -> Void) throws {
         var names: Set<String> = []
         try members { name, start, scanner in
@@ -73,7 +73,8 @@ struct JSONScanner {
         }
     }
 
-    /// Calls the body with the name of each member and where it begins; the body reads the value, and refuses a name that it has had.
+    /// Calls the body with the name and the offset of each member; the body reads the value, and must refuse duplicate
+    /// names.
     mutating func members(_ member: (JSONText, Int, inout JSONScanner) throws -> Void) throws {
         guard skip(UInt8(ascii: "{")) else { throw fault("no object") }
         if skip(UInt8(ascii: "}")) { return }
@@ -88,10 +89,10 @@ struct JSONScanner {
         guard skip(UInt8(ascii: "}")) else { throw fault("neither a comma nor the object's end") }
     }
 
-    /// A number, text, boolean or null.
+    /// Reads a number, text, boolean or null.
     mutating func scalar() throws(Fault) -> JSONScalar { JSONScalar(try token()) }
 
-    /// A number, text, boolean or null, without a copy of its bytes.
+    /// Reads a number, text, boolean or null, without copying its bytes.
     mutating func token() throws(Fault) -> JSONToken {
         skipBlanks()
         switch next {
@@ -112,7 +113,7 @@ struct JSONScanner {
         throw fault("no value")
     }
 
-    /// After blanks: whether null comes, which is passed over.
+    /// Skips blanks, and null if it is next. Returns whether it was.
     mutating func skipNull() throws(Fault) -> Bool {
         skipBlanks()
         guard next == UInt8(ascii: "n") else { return false }
@@ -130,7 +131,7 @@ struct JSONScanner {
 
     // MARK: Numbers
 
-    /// The number's bytes: - digits . digits e digits
+    /// Reads a number; returns its bytes: - digits . digits e digits
     private mutating func number() throws(Fault) -> UnsafeRawBufferPointer {
         let start = offset
         if next == UInt8(ascii: "-") { offset += 1 }
@@ -150,7 +151,7 @@ struct JSONScanner {
             _ = try skipDigits()
         }
         let digits = UnsafeRawBufferPointer(rebasing: bytes[start..<offset])
-        // A number of fewer digits is finite.
+        // Numbers of fewer digits without an exponent are finite.
         if hasExponent || digits.count > 300, !JSONScalar.isFinite(String(decoding: digits, as: UTF8.self)) {
             throw Fault(offset: start, what: "a number that is too large")
         }
@@ -166,7 +167,7 @@ struct JSONScanner {
 
     // MARK: Texts
 
-    /// A text without a copy of its bytes, if it has no escape sequences. After blanks.
+    /// Skips blanks and reads a text, without copying its bytes if it has no escape sequences.
     mutating func uncopiedText() throws(Fault) -> JSONText {
         skipBlanks()
         guard next == UInt8(ascii: "\"") else { throw fault("no text") }
@@ -180,7 +181,7 @@ struct JSONScanner {
         return .written(UnsafeRawBufferPointer(rebasing: bytes[offset + 1..<end]))
     }
 
-    /// From the quotation mark on.
+    /// Skips blanks and reads a text, beginning with its quotation mark.
     mutating func text() throws(Fault) -> String {
         skipBlanks()
         guard next == UInt8(ascii: "\"") else { throw fault("no text") }
@@ -202,7 +203,7 @@ struct JSONScanner {
         throw fault("the end")
     }
 
-    /// What a backslash, already read, stands for with what follows.
+    /// Decodes an escape sequence after its backslash.
     private mutating func escaped() throws(Fault) -> Unicode.Scalar {
         let start = offset - 1
         guard let byte = next else { throw fault("the end") }

@@ -1,8 +1,8 @@
-/// A value of a flat JSON object, with its bytes where they are in the line: valid as long as these.
+/// A value of a flat JSON object, which points to its bytes in the line and is valid as long as these.
 enum JSONToken {
     case null
     case boolean(Bool)
-    /// The number as it is written in the file.
+    /// The number as written in the file.
     case number(UnsafeRawBufferPointer)
     case text(JSONText)
 }
@@ -20,7 +20,7 @@ enum JSONText {
         }
     }
 
-    /// Calls the body with the text's UTF-8.
+    /// Calls the body with the text's UTF-8 bytes.
     func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         switch self {
         case .written(let bytes): return try body(bytes)

@@ -1,9 +1,10 @@
 internal import FetchIndexValues
 
-/// Finds the types of the members of JSON lines.
+/// Infers the types of the members of JSON lines.
 ///
-/// A number is an integer, else a double if all are what doubles print, as most readers of JSON have it; else a decimal, or a text of
-/// its digits. A key is no double. Members whose values differ in kind are text.
+/// A number is an integer; otherwise a double if doubles print all values as written, as most readers of JSON treat
+/// numbers; otherwise a decimal, or a text of its digits. A key is never a double. Members whose values differ in kind
+/// are text.
 struct JSONTypes {
     private struct Kinds: OptionSet {
         let rawValue: UInt8
@@ -15,14 +16,14 @@ struct JSONTypes {
     }
 
     private let key: String?
-    /// What all values of each member can be, by the member's number; nil if all are null.
+    /// The kinds that fit all values of each member, by the member's number; nil if all are null.
     private var kinds: [Kinds?] = []
-    /// The names of the members, which have all been noted.
+    /// The names of the members noted so far.
     private var names: [String] = []
 
     init(key: String? = nil) { self.key = key }
 
-    /// Notes the last line that was read.
+    /// Notes the values of the last line that was read.
     mutating func note(_ line: borrowing JSONMembers) {
         for name in line.names.dropFirst(names.count) {
             names.append(name)
@@ -55,7 +56,7 @@ struct JSONTypes {
         }
     }
 
-    /// The type of each member that was met.
+    /// The types of all members that were found.
     var types: [String: ValueType] {
         Dictionary(uniqueKeysWithValues: zip(names, kinds.map(type)))
     }

@@ -1,15 +1,15 @@
 internal import FetchIndexPlatform
 
-/// Bytes that are read once, from the first to the last.
+/// Bytes that are read once, sequentially.
 protocol ByteSource: AnyObject {
-    /// Fills a buffer as far as bytes are at hand, and returns how many these were; 0 at the end.
+    /// Fills a buffer with the available bytes, and returns their number; 0 at the end.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int
-    /// Bytes of the file that were read so far.
+    /// The number of bytes of the file that were read so far.
     var position: Int { get }
 }
 
 extension ByteSource {
-    /// The next bytes, as many as asked for unless the end comes before.
+    /// The next `count` bytes, or fewer at the end.
     func read(upTo count: Int) throws -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         var filled = 0
@@ -27,16 +27,16 @@ extension ByteSource {
 final class FileSource: ByteSource {
     private let path: String
     private let file: Int32
-    /// Of a regular file; else 0.
+    /// The length of a regular file; otherwise 0.
     let length: Int
     private(set) var position = 0
-    /// A terminal, or a pipe with another writer, could go on after its end.
+    /// Remembered, because a terminal, or a pipe with another writer, could continue after its end.
     private var isAtEnd = false
 
-    /// Throws for what is no regular file, unless it may be read once only.
+    /// Throws if the path isn't a regular file, unless `mayBePipe`.
     init(_ path: String, mayBePipe: Bool) throws {
         self.path = path
-        // Opening a pipe without a writer blocks, as it does in other programs; it must not where none is wanted.
+        // Opening a pipe without a writer blocks, as in other programs, but must not if pipes aren't allowed.
         let flags = O_RDONLY | O_CLOEXEC | (mayBePipe ? 0 : O_NONBLOCK)
         file = path == CatalogueInput.standardInput && mayBePipe ? dup(0) : open(path, flags)
         guard file >= 0 else {
@@ -70,7 +70,7 @@ final class FileSource: ByteSource {
     }
 }
 
-/// A source whose first bytes were looked at.
+/// A source whose first bytes were already read.
 final class PeekedSource: ByteSource {
     private let rest: any ByteSource
     private var first: ArraySlice<UInt8>
@@ -88,7 +88,7 @@ final class PeekedSource: ByteSource {
     }
 }
 
-/// The bytes of a file, decompressed when they are gzip's or zstd's, whatever the file's name is.
+/// The bytes of a file, decompressed if they begin like gzip's or zstd's, whatever the file's name is.
 func openBytes(_ path: String, mayBePipe: Bool) throws -> (source: any ByteSource, length: Int) {
     let file = try FileSource(path, mayBePipe: mayBePipe)
     let first = try file.read(upTo: 4)

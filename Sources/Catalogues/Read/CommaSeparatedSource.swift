@@ -1,15 +1,16 @@
 internal import CFetchIndexCSV
 package import FetchIndexValues
 
-/// Comma-separated values. Lines without quotation marks are cut at their commas, or another delimiter; all others are read by libcsv: quotes,
-/// quoted line ends, CRLF (RFC 4180), and LF or CR. An empty field is null, and "" an empty text. A quotation mark out of place ends the reading: rows after it could be part of a field.
+/// Comma-separated values. Lines without quotation marks are split at commas, or another delimiter; all others are
+/// parsed by libcsv: quotes, quoted line ends, CRLF (RFC 4180), and LF or CR. An empty field is null, and "" an empty
+/// text. A misplaced quotation mark ends the reading: rows after it could be part of a field.
 package final class CommaSeparatedSource: RowSource {
     private let input: CatalogueInput
     private let reader: FileReader
     private let parser: UnsafeMutablePointer<csv_parser>
     private let collector = RowCollector()
     private let delimiter: UInt8
-    /// What ended the reading; thrown once the rows before it are handed out.
+    /// The error that ended the reading; thrown after the preceding rows were passed on.
     private var fault: BadInput?
     package private(set) var columns: [String] = []
 
@@ -23,7 +24,7 @@ package final class CommaSeparatedSource: RowSource {
         csv_set_space_func(parser) { _ in 0 }  // blanks belong to their fields
         csv_set_blk_size(parser, 1 << 12)
         csv_set_delim(parser, delimiter)
-        // The line that names the delimiter is no row.
+        // The line that names the delimiter isn't a row.
         let headerPlace = named == nil ? 0 : 1
         while try parsePiece() {
             if collector.rows.count > headerPlace { break }
@@ -39,7 +40,7 @@ package final class CommaSeparatedSource: RowSource {
 
     private struct LineRead: Error {}
 
-    /// The delimiter that a first line names, as spreadsheets write it: sep=;
+    /// The delimiter that the first line names, in the spreadsheets' form: sep=;
     private static func namedDelimiter(_ input: CatalogueInput) throws -> UInt8? {
         var named: UInt8?
         do {
@@ -75,7 +76,7 @@ package final class CommaSeparatedSource: RowSource {
         try handOut(body)
     }
 
-    /// Hands out the rows that end in a piece. `plainRow` is that of a line without quotation marks.
+    /// Passes the rows that end in a piece to the body. `plainRow` is reused for lines without quotation marks.
     private func split(
         _ piece: UnsafeRawBufferPointer, _ plainRow: inout FieldRow, _ body: (FieldRow) throws -> Void
     ) throws {
@@ -104,7 +105,7 @@ package final class CommaSeparatedSource: RowSource {
         }
     }
 
-    /// Whether the parser has nothing of the next row.
+    /// Whether the parser holds no part of the next row.
     private var isBetweenRows: Bool {
         collector.isBetweenRows && parser.pointee.pstate == 0 && parser.pointee.entry_pos == 0
     }
@@ -118,7 +119,7 @@ package final class CommaSeparatedSource: RowSource {
         try verifyUnfinished()
     }
 
-    /// Pieces go to the parser in small steps, so that few rows wait at a time.
+    /// Parses the next piece. Returns false at the end.
     private func parsePiece() throws -> Bool {
         if let fault { throw fault }
         return try reader.readPiece { parse($0) }
@@ -130,7 +131,7 @@ package final class CommaSeparatedSource: RowSource {
         if parsed != piece.count { fault = parserFault() }
     }
 
-    /// Why the parser stopped, and on which line.
+    /// The reason why the parser stopped, and the line.
     private func parserFault() -> BadInput {
         let start = collector.fieldLine
         guard csv_error(parser) == CSV_EPARSE else {
@@ -148,7 +149,7 @@ package final class CommaSeparatedSource: RowSource {
             reason: "a quotation mark inside a quoted field must be doubled\(beginning)")
     }
 
-    /// Refuses a row that is larger than it may be. Nothing after it is read: where it ends may be anywhere.
+    /// Throws if a row exceeds the limits. Reading ends there, because the row's real end is unknown.
     private func verify(_ row: FieldRow, line: Int, unfinished: Int = 0) throws {
         if row.byteCount + unfinished > input.longestLine {
             throw input.tooLong("the row", line: line, "; is a quotation mark never closed?")
@@ -170,7 +171,7 @@ package final class CommaSeparatedSource: RowSource {
     }
 }
 
-/// Takes the fields that libcsv finds and counts lines.
+/// Collects the fields that libcsv finds, and counts lines.
 private final class RowCollector {
     var rows: [FieldRow] = []
     private(set) var row = FieldRow()
@@ -182,14 +183,14 @@ private final class RowCollector {
 
     var isBetweenRows: Bool { row.count == 0 && !lastWasReturn }
 
-    /// Counts a line that ends where rows do. Returns its number.
+    /// Counts a line that ends where a row ends. Returns its number.
     func takeLine() -> Int {
         defer { rowLine = fieldLine }
         fieldLine += 1
         return fieldLine - 1
     }
 
-    /// Nil for a field with nothing between its commas.
+    /// Adds a field; nil if nothing is between its delimiters.
     func endField(_ field: UnsafeRawBufferPointer?) {
         if row.count == 0 { row.line = rowLine }
         if let field { row.append(field) } else { row.appendNull() }
@@ -197,7 +198,8 @@ private final class RowCollector {
         lastWasReturn = false
     }
 
-    /// Called for each line end outside of quotes, so also for empty lines and for both parts of CRLF.
+    /// Ends a row. It is called for each line end outside of quotes, so also for empty lines and for both parts of
+    /// CRLF.
     func endRow(_ character: Int32) {
         let isLineFeedOfReturn = character == 0x0A && lastWasReturn && row.count == 0
         if !isLineFeedOfReturn { fieldLine += 1 }
@@ -211,7 +213,7 @@ private final class RowCollector {
 }
 
 extension UnsafeRawBufferPointer {
-    /// LF, CRLF and CR each end a line.
+    /// The number of line ends: LF, CRLF and CR each end a line.
     fileprivate var lineEnds: Int {
         var ends = 0
         var last: UInt8 = 0

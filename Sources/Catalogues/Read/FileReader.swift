@@ -1,17 +1,17 @@
 internal import FetchIndexPlatform
 
-/// Reads a file, decompressed, in pieces. The byte-order mark of UTF-8 at its start is passed over; UTF-16 is refused.
+/// Reads a file, decompressed, in pieces. A UTF-8 byte-order mark at its start is skipped; UTF-16 is refused.
 package final class FileReader {
     let path: String
-    /// Of the file as it is stored; 0 where that is not known.
+    /// The length of the stored file in bytes; 0 if it is unknown.
     package let length: Int
     private let input: CatalogueInput
-    /// Bytes of the file that were read for the pieces so far.
+    /// The number of the file's bytes that were read for the pieces so far.
     package private(set) var position = 0
     /// See `RowSource`.
     var decompressesAhead = false
     private let isCompressedFile: Bool
-    /// Nil where bytes stand for the file.
+    /// The source; nil if the input is bytes in memory.
     private let source: (any ByteSource)?
     private var buffer: [UInt8]
 
@@ -45,7 +45,7 @@ package final class FileReader {
         }
     }
 
-    /// Hands out the next piece; false at the end of the file.
+    /// Passes the next piece to the body. Returns false at the end of the file.
     package func readPiece(_ body: (UnsafeRawBufferPointer) throws -> Void) throws -> Bool {
         if let bytes = input.bytes {
             let start = position
@@ -64,9 +64,9 @@ package final class FileReader {
         }
     }
 
-    /// Hands out the pieces that are left.
+    /// Passes the remaining pieces to the body.
     func forEachPiece(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
-        // To read a file that is not compressed costs less than to pass its bytes to another thread.
+        // Reading an uncompressed file costs less than passing its bytes to another thread.
         guard decompressesAhead, isCompressedFile, let source else {
             while try readPiece(body) {}
             return
@@ -86,6 +86,6 @@ package final class FileReader {
         }
     }
 
-    /// Pieces that wait at most.
+    /// The maximum number of decompressed pieces that wait.
     private static let mostAhead = 16
 }

@@ -1,6 +1,6 @@
 internal import CFetchIndexZlib
 
-/// Gzip's data (RFC 1952), decompressed by zlib; several members stand one after the other.
+/// Gzip data (RFC 1952), decompressed by zlib; it may consist of several members.
 final class GzipSource: ByteSource {
     static let magic: [UInt8] = [0x1F, 0x8B]
 
@@ -8,14 +8,14 @@ final class GzipSource: ByteSource {
     private let path: String
     private let stream: UnsafeMutablePointer<z_stream>
     private let input = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 1)
-    /// Whether the last member is finished.
+    /// Whether the last member is complete.
     private var isBetweenMembers = true
 
     init(_ source: any ByteSource, path: String) throws {
         (self.source, self.path) = (source, path)
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
-        // The largest window, of gzip's format only.
+        // The largest window, and only the gzip format.
         let status = inflateInit2_(stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
         guard status == Z_OK else { throw damaged("zlib cannot begin") }
     }
@@ -53,7 +53,7 @@ final class GzipSource: ByteSource {
             case Z_OK, Z_BUF_ERROR: break
             case Z_STREAM_END:
                 isBetweenMembers = true
-                // What was decompressed of this member comes first; the next one begins with what is left of the input.
+                // The output of this member is returned first; the next member begins with the rest of the input.
                 inflateReset(stream)
             default: throw damaged(stream.pointee.msg.map { String(cString: $0) } ?? "zlib gives no reason")
             }

@@ -1,6 +1,6 @@
 internal import FetchIndexPlatform
 
-/// Cuts a file into lines, without their ends: LF, CRLF or CR, also mixed.
+/// Splits a file into lines, without their ends: LF, CRLF or CR, also mixed.
 package final class LineSplitter {
     private let input: CatalogueInput
     private let reader: FileReader
@@ -15,7 +15,7 @@ package final class LineSplitter {
         reader = try FileReader(input)
     }
 
-    /// Bytes of the file read so far, and in all.
+    /// The number of the file's bytes read so far, and of all.
     package var progress: (done: Int, total: Int) { (reader.position, reader.length) }
 
     var decompressesAhead: Bool {
@@ -23,8 +23,8 @@ package final class LineSplitter {
         set { reader.decompressesAhead = newValue }
     }
 
-    /// Hands out the lines that are left with their numbers from 1, and the error of each line that is too long, whose
-    /// bytes are passed over.
+    /// Passes the remaining lines to the body with their numbers from 1, and the error of each line that is too long,
+    /// which is skipped.
     package func forEachLine(
         _ body: (UnsafeRawBufferPointer, Int) throws -> Void, tooLong: (BadInput) throws -> Void
     ) throws {
@@ -41,7 +41,7 @@ package final class LineSplitter {
         lastWasReturn = false
         var nextFeed = 0
         var nextReturn = 0
-        // Out of the object, whose properties are checked for exclusive access each time.
+        // Local copies: the properties of the object are checked for exclusive access each time.
         let longestLine = input.longestLine
         var number = line
         var hasRest = !rest.isEmpty || isSkippingLine
@@ -65,7 +65,7 @@ package final class LineSplitter {
         }
     }
 
-    /// Takes some of a line: up to its end, or as far as the piece goes.
+    /// Takes a part of a line: up to its end, or to the end of the piece.
     private func take(
         _ bytes: UnsafeRawBufferPointer, _ line: Int, isWhole: Bool,
         _ body: (UnsafeRawBufferPointer, Int) throws -> Void,
@@ -92,10 +92,10 @@ package final class LineSplitter {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Whether a line has nothing but blanks, if anything; among lines of JSON it counts as empty.
+    /// Whether a line is empty or has only blanks; among JSON lines both count as empty.
     package var isBlank: Bool { allSatisfy { $0 == 0x20 || $0 == 0x09 } }
 
-    /// memchr
+    /// The offset of a byte from a start on, found by memchr.
     func firstOffset(of byte: UInt8, from start: Int) -> Int? {
         guard let base = baseAddress, start < count else { return nil }
         guard let found = memchr(base + start, Int32(byte), count - start) else { return nil }

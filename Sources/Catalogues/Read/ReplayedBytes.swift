@@ -1,23 +1,23 @@
 internal import FetchIndexPlatform
 
-/// Bytes of a pipe that several readers begin to read, and one reads to the end: what was read is kept until then, much of it in a
-/// temporary file that has no name.
+/// The bytes of a pipe, whose beginning several readers may read, and which one reads to the end. Bytes that were read
+/// are retained until replaying ends, beyond a limit in an unnamed temporary file.
 final class ReplayedBytes {
     private let source: any ByteSource
-    /// What is kept in memory.
+    /// The maximum number of bytes retained in memory.
     private static let maximumKept = 1 << 20
 
     private let path: String
     private var kept: [UInt8] = []
-    /// All that was kept, once it is more.
+    /// The file with all retained bytes, once they exceed the limit.
     private var file: TemporaryFile?
     private var isKept = true
-    /// Why bytes could not be kept. They are lost, so nobody reads on behind them.
+    /// The reason why bytes couldn't be retained. They are lost, so all further reads fail.
     private var failure: UnreadableFile?
 
     init(_ source: any ByteSource, path: String) { (self.source, self.path) = (source, path) }
 
-    /// From now on, one reader goes on, and others end.
+    /// Ends replaying: from now on, only one reader can continue.
     func endReplay() { isKept = false }
 
     fileprivate func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
@@ -67,7 +67,7 @@ final class ReplayedBytes {
             reason: "cannot be kept in \(Self.folder) while types are inferred (\(error)); set TMPDIR, or give --types")
     }
 
-    /// TMPDIR, else where the system keeps large temporary files on a disk.
+    /// The folder TMPDIR, otherwise the system's folder for large temporary files on a disk.
     private static let folder: String = {
         if let folder = getenv("TMPDIR"), folder.pointee != 0 { return String(cString: folder) }
         return access("/var/tmp", W_OK) == 0 ? "/var/tmp" : "/tmp"

@@ -1,11 +1,11 @@
 internal import FetchIndexValues
 
-/// Ends a reading whose rest decides nothing.
+/// Ends a reading early if the remaining rows can't change the result.
 private struct Decided: Error {}
 
 extension RowSource {
-    /// The types of some columns from all rows that are left; text for others. What ends the reading is met again, by those who read
-    /// the rows. O(bytes), less when all are text.
+    /// Infers the types of some columns from all remaining rows; the others are text. Errors that end the reading are
+    /// ignored here: whoever reads the rows gets them again. O(bytes), less if all columns are text.
     func readTypes(of asked: Set<Int>, key: String?) -> [ValueType] {
         var inference = TypeInference(
             columns: columns.count, key: key.flatMap { columns.firstIndex(of: $0) }, asked: asked)

@@ -1,6 +1,7 @@
 package import FetchIndexValues
 
-/// Tab-separated values as IANA's text/tab-separated-values has them: no quoting; a field has neither tab nor line end.
+/// Tab-separated values as IANA's text/tab-separated-values defines them: without quoting; a field contains neither
+/// tabs nor line ends.
 package final class TabSeparatedSource: RowSource {
     private let input: CatalogueInput
     private let splitter: LineSplitter

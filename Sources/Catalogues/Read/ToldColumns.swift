@@ -1,14 +1,14 @@
-/// What a reader of a catalogue is told of its columns.
+/// The properties of a catalogue's columns that its reader is given.
 package struct ToldColumns: Sendable {
-    /// Columns that are known. Lines of JSON may have them although the first ones lack them, and a name that has control characters is
-    /// that of a column only here.
+    /// Known columns. JSON lines may have them even if the sampled lines lack them, and only known names may contain
+    /// control characters.
     package let names: Set<String>
-    /// Whether all lines of JSON are read for columns and types; otherwise the first thousand.
+    /// Whether columns and types are inferred from all JSON lines; otherwise from the first thousand.
     package let areFoundInAllLines: Bool
     /// Whether lists and objects of JSON lines are read as JSON text.
     package let areListsText: Bool
 
-    /// The member of JSON lines that tells rows apart.
+    /// The name of the key column in JSON lines.
     package let key: String?
 
     package init(
@@ -18,7 +18,8 @@ package struct ToldColumns: Sendable {
         self.key = key
     }
 
-    /// Whether a file may name a column so: by something without control characters, which bytes of UTF-16 would have, or by a known name.
+    /// Whether a file may use a column name: a known name, or one without control characters, which bytes of UTF-16
+    /// would contain.
     func mayName(_ name: String) -> Bool {
         !name.isEmpty && (name.firstControlCharacter == nil || names.contains(name))
     }
@@ -27,7 +28,7 @@ package struct ToldColumns: Sendable {
 extension String {
     fileprivate var firstControlCharacter: UInt8? { utf8.first { $0 < 0x20 } }
 
-    /// The first control character of a name, as errors cite it.
+    /// The first control character of a name, as errors quote it.
     var controlCharacter: String {
         let code = firstControlCharacter ?? 0
         let digits = String(code, radix: 16, uppercase: true)

@@ -1,8 +1,8 @@
 internal import CFetchIndexZstd
 
-/// Zstandard's data (RFC 8878), decompressed by libzstd; several frames stand one after the other.
+/// Zstandard data (RFC 8878), decompressed by libzstd; it may consist of several frames.
 final class ZstdSource: ByteSource {
-    /// Whether a frame, or one that is to be skipped, begins with four bytes.
+    /// Whether four bytes are the beginning of a frame or of a skippable frame.
     static func begins(_ first: [UInt8]) -> Bool {
         first == [0x28, 0xB5, 0x2F, 0xFD]
             || first.count == 4 && first[0] & 0xF0 == 0x50 && first[1...] == [0x2A, 0x4D, 0x18]
