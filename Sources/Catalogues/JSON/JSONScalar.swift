@@ -29,7 +29,7 @@ package enum JSONScalar: Equatable, Sendable {
         let mantissa = parts[0].dropFirst(isNegative ? 1 : 0).split(separator: UInt8(ascii: "."))
         let digits = Array(mantissa.joined().drop { $0 == UInt8(ascii: "0") })
         guard let last = digits.lastIndex(where: { $0 != UInt8(ascii: "0") }) else { return isNegative ? nil : 0 }
-        // Lines aren't long enough for digits that would compensate a larger exponent to a number of 64 bits.
+        // A line can't contain enough digits to make a 64-bit integer with a larger exponent.
         guard let exponent = parts.count == 1 ? 0 : Int(Substring(parts[1])), exponent.magnitude < 1 << 32 else {
             return nil
         }

@@ -301,7 +301,7 @@ protocol ContextFollower: AnyObject {
     var entities: [Int] { get }
     /// Throws if the entities whose objects are followed are no longer those that the request includes.
     func requireEntities(in model: Model) throws
-    /// The cache of the followed order; nil if the order is in memory.
+    /// The cache that the context catches up for the follower, if any.
     var followed: CacheRequest? { get }
     /// Updates the order, and stores the change until it is delivered. The record changes lead from what the follower
     /// saw to what it sees now.

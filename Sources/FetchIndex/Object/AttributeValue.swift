@@ -146,7 +146,7 @@ extension CodableAttributeValue {
     }
 }
 
-/// Lists of texts and numbers are stored as JSON text.
+/// Lists of attribute values are stored as JSON text.
 extension Array: AttributeValue where Element: Codable & AttributeValue {}
 extension Array: CodableAttributeValue where Element: Codable & AttributeValue {
     public static var placeholder: [Element]? { [] }

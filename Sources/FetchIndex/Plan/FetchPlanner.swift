@@ -10,8 +10,8 @@ internal import FetchIndexValues
 ///
 /// Without candidates, or with too many, the records are scanned, except those in zones that can't have members.
 ///
-/// Two ranks give the number of rows in a range of a cache, and the unique keys in a range are counted, so plans are compared by
-/// exact counts.
+/// Two ranks give the number of rows in a range of a cache, and the unique keys in a range are counted, so plans are
+/// compared by exact counts.
 struct FetchPlanner {
     /// A record found by its number costs about this many times as much as the next one of a scan by two threads.
     private static let lookUpCost = 32

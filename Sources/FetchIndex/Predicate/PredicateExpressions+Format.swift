@@ -2,7 +2,8 @@ internal import FetchIndexPlatform
 internal import FetchIndexPredicates
 internal import FetchIndexValues
 
-// The parts of a `#Predicate`. Each type converts itself: generic parameters are cast to `FormatExpressible` at run time.
+// The parts of a `#Predicate`. Each type converts itself: generic parameters are cast to `FormatExpressible` at run
+// time.
 
 extension PredicateExpressions.Variable: FormatExpressible {
     func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part {

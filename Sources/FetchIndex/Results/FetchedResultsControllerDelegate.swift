@@ -7,8 +7,8 @@ public enum ChangeKind: Hashable, Sendable {
     case update
 }
 
-/// Receives the changes of the results of a controller: will change; sections deleted, inserted, moved and updated; rows deleted,
-/// inserted, moved and updated; did change. All methods are optional.
+/// Receives the changes of the results of a controller: will change; sections deleted, inserted, moved and updated;
+/// rows deleted, inserted, moved and updated; did change. All methods are optional.
 ///
 /// Paths and indexes named `at` refer to the state before the batch, new ones to the state after it. The controller
 /// already has the state after the batch when delivery begins. A delegate may fetch; its edits are reported afterwards.

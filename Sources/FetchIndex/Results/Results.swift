@@ -160,8 +160,8 @@ public struct ResultsSnapshot: Hashable, Sendable {
 
 extension ResultsChange {
     /// The change of results without sections, as the standard library's difference of two lists of ids. A move is a
-    /// removal and an insertion that are associated. Updated rows are not included. Nil if the change concerns
-    /// sections.
+    /// removal and an insertion that are associated. Updated rows are not included. Nil if the change has events of
+    /// sections, or of rows outside the first section.
     public var collectionDifference: CollectionDifference<ObjectID>? {
         let paths = rows.flatMap { event -> [RowPath] in
             switch event {

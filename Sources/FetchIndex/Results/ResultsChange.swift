@@ -3,9 +3,9 @@ internal import FetchIndexOrderCaches
 
 /// The exact change between two states of results.
 ///
-/// Old positions (`from`) are in the state before, new positions (`to`) in the state after. The rows of a moved section are not
-/// reported one by one, and shifted rows are not reported. The moves are the fewest that explain the new order. Within each
-/// kind, events are ordered by position.
+/// Old positions (`from`) are in the state before, new positions (`to`) in the state after. The rows of a moved section
+/// are not reported one by one, and shifted rows are not reported. The moves are the fewest that explain the new order.
+/// Within each kind, events are ordered by position.
 public struct ResultsChange: Equatable, Sendable {
     public enum SectionEvent: Equatable, Sendable {
         case delete(from: Int, name: String)

@@ -66,7 +66,7 @@ package struct OrderBuilder {
     var rowEntity: Int? { subentities.isEmpty ? entity : nil }
     var placement: RowPlacement { RowPlacement(namesEntity: !subentities.isEmpty) }
 
-    /// Places every record, sorts the placements, and loads both trees from the sorted stream. O(n log n).
+    /// Places every record, sorts the placements, and loads the trees from the sorted stream. O(n log n).
     package func build(
         from reader: StoreReader, _ selection: RecordSelection = .all, in nodes: any NodeStore
     ) throws -> SectionedOrder {

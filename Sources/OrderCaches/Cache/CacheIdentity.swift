@@ -10,12 +10,14 @@ package struct CacheIdentity: Sendable {
     package var predicate: String
     package var sort: String
     package var section: String
-    /// The layout of the summaries and, after a blank, the permanent names of their attributes; empty without aggregates.
+    /// The layout of the summaries and, after a blank, the permanent names of their attributes; empty without
+    /// aggregates.
     package var aggregates: String
     /// The aggregates as written in the request that built the cache. Other requests may use different aggregates of
     /// the same summaries.
     package var aggregateList: String
-    /// The versions of the data that text order and calendar depend on.
+    /// The versions of data and rules that the order depends on: of collators, calendars, time zones and FetchIndex
+    /// itself.
     package var collation: String
 
     package init(

@@ -7,7 +7,8 @@ public enum RebuildReason: String, Hashable, Sendable {
     case sectionKeyChanged
     case aggregatesChanged
     case modelChanged
-    /// ICU, its collator or the time zone data have another version.
+    /// Data or rules that the order depends on have another version: those of ICU, of time zones or of FetchIndex, or
+    /// the entity names that the predicate reads.
     case collationChanged
     /// The cache was written in another format.
     case formatChanged

@@ -35,7 +35,8 @@ struct FewestMoves {
         case run(Range<Int>)
     }
 
-    /// `oldLeft` and `newCame` are the old positions of removed items and the new positions of inserted ones, ascending.
+    /// `oldLeft` and `newCame` are the old positions of removed items and the new positions of inserted ones,
+    /// ascending.
     static func find(_ changed: [Changed], oldCount: Int, oldLeft: [Int], newCame: [Int]) -> Result {
         let oldOthers = merged(oldLeft, changed.map(\.old).sorted())
         let newOthers = merged(newCame, changed.map(\.new).sorted())

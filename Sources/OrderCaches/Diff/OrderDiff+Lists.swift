@@ -86,7 +86,8 @@ private struct WindowList {
 }
 
 extension RowKey {
-    /// Placeholder keys for rows of lists, whose keys are unknown. They differ between the lists, so that each row may move.
+    /// Placeholder keys for rows of lists, whose keys are unknown. They differ between the lists, so that each row may
+    /// move.
     fileprivate static let placeholderOld = RowKey(bytes: [0], sectionLength: 0)
     fileprivate static let placeholderNew = RowKey(bytes: [1], sectionLength: 0)
 }

@@ -9,7 +9,8 @@ package struct OrderSection: Equatable, Sendable {
     package let count: Int
     /// The number of rows in the sections before it.
     package let rowsBefore: Int
-    /// The section's value as an OrderKey and the summary of its rows, in one array, because many sections are read at once.
+    /// The section's value as an OrderKey and the summary of its rows, in one array, because many sections are read at
+    /// once.
     package let valueAndSummary: [UInt8]
     package let valueLength: Int
     /// The section's heading; nil in an order without headings.
