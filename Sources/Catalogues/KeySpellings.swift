@@ -68,7 +68,7 @@ private struct KeyForms: Equatable {
     private let isUsual: Bool
     /// Whether the text is `otherKeyText`, if the value has one, otherwise the usual text.
     private let isOther: Bool
-    /// The form of a time, which all keys of the column must share.
+    /// The form of a time; nil for other values, and if keys have different forms.
     private let time: TimeForm?
 
     /// The forms of a text that has no other spelling.

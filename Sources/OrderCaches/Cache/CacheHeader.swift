@@ -7,8 +7,7 @@ internal import FetchIndexRecords
 /// keys, and the header's covers the name. Version 3: the identity names the attributes that the order reads, not their
 /// entity's version. Version 4: leaves store the common prefix of their keys once. Version 5: the identity names
 /// aggregates. Version 6: like 5, with a third tree for orders with headings. Version 7: the keys of nodes are relative
-/// to one another.
-/// Version 8: like 7, with headings.
+/// to one another. Version 8: like 7, with headings.
 ///
 ///     version 7 or 8 | cache number 4 | commit 8 | next node 8
 ///     rows tree    node 8 | level 1 | count 8 | weight 8        sections tree    the same

@@ -14,8 +14,8 @@ package struct NewestOrders {
 
 extension CacheEngine {
     /// Opens the caches of live orders in the newest state, or that of a snapshot. Unless a writer is busy, one
-    /// transaction stores the caught-up orders and rebuilds the caches whose state alone is unusable.
-    /// O(k log n) for k changes; O(n log n) for a cache that can't be caught up.
+    /// transaction stores the caught-up orders and rebuilds the caches whose state alone is unusable. O(k log n) for k
+    /// changes; O(n log n) for a cache that can't be caught up.
     package func openNewest(_ followed: [CacheRequest], in snapshot: Snapshot? = nil) throws -> NewestOrders {
         let snapshot = try snapshot ?? store.snapshot()
         var newest = NewestOrders(snapshot: snapshot)
