@@ -1,14 +1,14 @@
 internal import FetchIndexValues
 
-/// The numbers of an entity's objects that a scan reads: all from one on, except those of some zones.
+/// The object numbers of an entity that a scan reads: all from `start` on, except for skipped zones.
 package struct NumberRanges: Sendable {
     struct Skipped: Sendable {
         let numbers: Range<UInt64>
-        /// How many objects have them.
+        /// The number of objects with these numbers.
         let count: UInt64
     }
 
-    /// The first number that is read. Behind it no object was deleted, unless it is 0.
+    /// The first number to read. If it isn't 0, no object from it on was deleted, so their count follows from numbers.
     let start: UInt64
     /// Ascending.
     private let skipped: [Skipped]
@@ -19,10 +19,10 @@ package struct NumberRanges: Sendable {
 
     var areAll: Bool { skipped.isEmpty && start == 0 }
 
-    /// How many objects have numbers that are not read.
+    /// The number of objects in skipped ranges.
     package var skippedCount: UInt64 { skipped.reduce(0) { $0 &+ $1.count } }
 
-    /// Those in a range, ascending.
+    /// The ranges to read within `bounds`, ascending.
     func within(_ bounds: Range<UInt64>) -> [Range<UInt64>] {
         var ranges: [Range<UInt64>] = []
         var start = min(max(bounds.lowerBound, start), bounds.upperBound)
@@ -35,10 +35,10 @@ package struct NumberRanges: Sendable {
     }
 }
 
-/// Ranges of numbers, which are divided as if there were no gaps between them.
+/// Ranges of numbers that are divided as if they had no gaps: a place is an index into the numbers of all ranges.
 struct NumberParts {
     private let ranges: [Range<UInt64>]
-    /// For each range, how many numbers those before it have.
+    /// For each range, the count of numbers in the ranges before it.
     private let before: [UInt64]
     let count: UInt64
 
@@ -52,7 +52,7 @@ struct NumberParts {
         (self.before, self.count) = (before, count)
     }
 
-    /// Those whose places are in a range; places begin at 0. O(log ranges + k) for k ranges that it has some of.
+    /// The numbers at a range of places, the first of which is 0. O(log ranges + k) for k ranges in the result.
     subscript(places: Range<UInt64>) -> [Range<UInt64>] {
         var numbers: [Range<UInt64>] = []
         var index = max(0, before.indices.firstNumber { before[$0] > places.lowerBound } - 1)

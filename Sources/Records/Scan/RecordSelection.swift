@@ -3,15 +3,15 @@ internal import FetchIndexValues
 
 /// The records that can match. `Scan` executes it.
 package enum RecordSelection: Sendable {
-    /// Candidates that a cache, an index or a unique key names, by number: those of an entity follow each other.
+    /// Candidates from a cache, an index or a unique key, sorted by entity and number.
     case objects([RecordKey])
-    /// The numbers to scan by entity; all of an entity that is missing here.
+    /// The numbers to scan, by entity. An entity that is missing here is scanned whole.
     case numbers([Int: NumberRanges])
 
     /// All records of all entities.
     package static let all = RecordSelection.numbers([:])
 
-    /// The candidates of an entity; nil when its records are scanned.
+    /// The candidates of an entity; nil if its records are scanned.
     func objects(of entity: Int) -> ArraySlice<RecordKey>? {
         guard case .objects(let objects) = self else { return nil }
         let first = objects.indices.firstNumber { objects[$0].entity >= entity }
@@ -19,23 +19,23 @@ package enum RecordSelection: Sendable {
         return objects[first..<max(first, end)]
     }
 
-    /// The numbers of an entity that a scan reads.
+    /// The object numbers of an entity that a scan reads.
     package func numbers(of entity: Int) -> NumberRanges {
         if case .numbers(let numbers) = self { numbers[entity] ?? .all } else { .all }
     }
 
-    /// The same without candidates for which a condition holds.
+    /// This selection without the candidates that fulfil a condition; unchanged if it has no candidates.
     package func excluding(_ isExcluded: (RecordKey) -> Bool) -> RecordSelection {
         guard case .objects(let objects) = self else { return self }
         return .objects(objects.filter { !isExcluded($0) })
     }
 
-    /// Objects that a scan skips.
+    /// The number of objects that a scan skips.
     package var skippedCount: UInt64 {
         if case .numbers(let numbers) = self { numbers.values.reduce(0) { $0 &+ $1.skippedCount } } else { 0 }
     }
 
-    /// The most records of some entities that a scan reads.
+    /// The maximum number of records of these entities that a scan reads.
     package func count(of entities: [Int], in reader: StoreReader) throws -> UInt64 {
         if case .objects(let objects) = self { return UInt64(objects.count) }
         return try entities.reduce(0) { count, entity in

@@ -7,25 +7,26 @@ internal import FetchIndexValues
 /// Reads the records of a selection in blocks, on several threads, each with a reader of the same state.
 ///
 ///     selection    candidates: looked up on the caller's thread
-///                  numbers: divided into parts, which threads take one after the other
+///                  numbers: divided into parts, which the threads share
 ///     filter       leaves out zones and objects that cannot match (scan skipping)
 ///     block        records in place; the caller says which of them it keeps
 package final class Scan {
-    /// Parts of an entity that a thread takes, one after the other: several, because some cost more than others.
+    /// The number of parts per thread. A thread takes several, one after the other, because their costs differ.
     private static let partsOfThread: UInt64 = 8
 
     private let selection: RecordSelection
     /// One for each thread; the first is the caller's.
     private let readers: [StoreReader]
 
-    /// Takes a reader for each of the store's threads; fewer for few objects, and one for a writer, whose transaction belongs to its
-    /// thread. To begin a thread costs as much as to compare a number of some thousand objects.
+    /// Opens a reader for each of the store's threads, or fewer for few objects. Candidates and a writer, whose
+    /// transaction belongs to its thread, have one thread only. Starting a thread costs as much as comparing a number
+    /// in some thousand objects.
     package init(
         of reader: StoreReader, _ selection: RecordSelection = .all, entities: [Int], fewestOfThread: UInt64 = 10_000
     ) throws {
         self.selection = selection
         var most = reader is StoreWriter ? 1 : reader.store.threads
-        // To look up candidates in parts would not pay.
+        // Dividing the lookup of candidates wouldn't pay.
         if case .objects = selection { most = 1 }
         if most > 1 {
             most = min(most, Int(clamping: try selection.count(of: entities, in: reader) / fewestOfThread))
@@ -39,10 +40,10 @@ package final class Scan {
     /// The reader of a thread.
     package func reader(ofThread thread: Int) -> StoreReader { readers[thread] }
 
-    /// Calls the body with an entity's records in blocks, on several threads. The numbers of one thread's blocks ascend. A thread that has had its
-    /// last block calls `finish`. `filters`, one for each thread, leave out objects that the caller does not want.
-    /// Throws as `StoreReader.scan`, also when there are not as many as the entity counts, and `MissingObject`. When one body throws,
-    /// the others end soon.
+    /// Calls the body with an entity's records in blocks, on several threads. The numbers of one thread's blocks
+    /// ascend. A thread calls `finish` after its last block. `filters`, one for each thread, leave out objects that the
+    /// caller does not want. Throws like `StoreReader.scan`, also if the number of records isn't the one that the
+    /// entity counts, and `MissingObject`. If one body throws, the other threads end after their current part.
     package func forEachBlock(
         of entity: Int, where filters: [ScanFilter?] = [],
         _ body: (_ thread: Int, inout RecordBlock) throws -> Void, finish: (_ thread: Int) throws -> Void = { _ in }
@@ -86,9 +87,9 @@ package final class Scan {
         try requireCount(of: entity, progress.withLock { $0.scanned })
     }
 
-    /// Calls `select` on several threads with an entity's records in blocks, and the body on this one with those that are left
-    /// selected, by number, until it returns false. What it is called with, and which error is thrown, does not depend on the number
-    /// of threads. Filters and errors are those of `forEachBlock`.
+    /// Calls `select` on several threads with an entity's records in blocks, and the body on this thread with the
+    /// records that remain selected, by number, until it returns false. The body's calls and the thrown error do not
+    /// depend on the number of threads. Filters and errors are like those of `forEachBlock`.
     package func forEachSelected(
         of entity: Int, where filters: [ScanFilter?] = [],
         _ select: (_ thread: Int, inout RecordBlock) throws -> Void, _ body: (RecordKey) throws -> Bool
@@ -137,11 +138,12 @@ package final class Scan {
     private struct PartResult {
         var selected: [RecordKey] = []
         var scanned = ScanCount()
-        /// What ended the part behind these.
+        /// The error that ended the part after the selected objects.
         var failure: (any Error)?
     }
 
-    /// Where selecting fails, it is done again for one record after the other: the body gets those before the one that fails.
+    /// Calls the body with the selected records of a block. If `select` throws, repeats it for one record at a time:
+    /// the body gets the records before the one that fails. Returns false if the body did.
     private static func forEachSelected(
         in block: inout RecordBlock, _ select: (inout RecordBlock) throws -> Void, _ body: (RecordKey) throws -> Bool
     ) throws -> Bool {
@@ -156,12 +158,12 @@ package final class Scan {
         return try block.forEachWhile(body)
     }
 
-    /// The numbers of an entity that are read. One reader alone also meets objects whose numbers were never given out.
+    /// The numbers of an entity to read. A single thread also reads numbers that were never allocated.
     private func numbers(of entity: Int) throws -> NumberParts {
         let wanted = selection.numbers(of: entity)
         if isAlone { return NumberParts(wanted.within(0..<RecordKey.maximumNumber + 1)) }
-        // If all objects of a store were replaced, the first numbers are free. Parts begin with whole zones: a divided zone cannot be
-        // skipped.
+        // If all objects of a store were replaced, the first numbers are unused. Parts begin at a zone's start, because
+        // a divided zone can't be skipped.
         let end = try readers[0].entityState(entity).nextObject
         let start = try min(readers[0].firstNumber(of: entity) / Zone.length * Zone.length, end)
         return NumberParts(wanted.within(start..<end))
@@ -181,19 +183,19 @@ package final class Scan {
     }
 }
 
-/// The parts of so many numbers that threads scan. The first one is for a thread alone, because many callers want only the first
-/// objects; with one thread, it is all of them. Those behind it become longer and longer: then little is read behind the last object
-/// that is wanted.
+/// The parts of an entity's numbers that threads scan. The calling thread scans the first part alone, because many
+/// callers want only the first objects; with one thread, the first part is all numbers. The next parts become longer
+/// and longer, so that little is read after the last object that the caller wants.
 private struct ScanParts {
     private static let firstLength: UInt64 = 8192
     private static let shortest: UInt64 = 1024
-    /// How often the length doubles, each time after a part for each thread.
+    /// The maximum number of doublings of the length. It doubles after `threads` parts.
     private static let mostDoublings = 4
 
     let first: Range<UInt64>
     private let end: UInt64
     private let threads: Int
-    /// Without the first one.
+    /// The number of parts after the first one.
     private(set) var count = 0
 
     init(of numberCount: UInt64, threads: Int) {
@@ -208,7 +210,7 @@ private struct ScanParts {
 
     private func start(of part: Int) -> UInt64 {
         let doublings = min(part / threads, Self.mostDoublings)
-        // Each length before this one had a part for each thread.
+        // Each shorter length had one part per thread.
         let numbersBefore = Self.shortest * UInt64(threads) * ((1 << UInt64(doublings)) - 1)
         let partsOfLength = UInt64(part - doublings * threads)
         return first.upperBound + numbersBefore + partsOfLength * (Self.shortest << UInt64(doublings))

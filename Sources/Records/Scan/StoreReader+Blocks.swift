@@ -1,10 +1,11 @@
 internal import FetchIndexLMDB
 internal import FetchIndexModels
 
-/// How a thread of a scan reads records: in blocks, until the body returns false; all records of a block are selected, and the body
-/// writes nothing to the store. Records are verified as in `StoreReader.scan`.
+/// Reads records in blocks, on one thread of a scan, until the body returns false. The body gets a block with all
+/// records selected, and must not write to the store. Records are verified as in `StoreReader.scan`.
 extension StoreReader {
-    /// Hands out an entity's records in some ranges of numbers, in their order, except those that a filter leaves out.
+    /// Hands out an entity's records in the given ranges of numbers, in their order, except for those that a filter
+    /// skips.
     func readBlocks(
         of entity: Int, numbers: [Range<UInt64>], where filter: ScanFilter? = nil,
         _ body: (inout RecordBlock) throws -> Bool
@@ -24,8 +25,9 @@ extension StoreReader {
         return scanned
     }
 
-    /// Hands out the records of some objects of one entity, by ascending number. O(k log n); a record on the same page as the one
-    /// before it is found in this page. Throws `MissingObject` for an object that has none.
+    /// Hands out the records of objects of one entity, which are sorted by number. O(k log n) for k objects; a record
+    /// on the same page as the previous one is found without a descent. Throws `MissingObject` for an object without
+    /// record.
     func readBlocks(of objects: ArraySlice<RecordKey>, _ body: (inout RecordBlock) throws -> Bool) throws {
         guard let entity = objects.first?.entity else { return }
         let isVerified = verifiedEntities.contains(entity)
@@ -47,7 +49,7 @@ extension StoreReader {
         }
     }
 
-    /// The ranges are not empty. Returns how many objects it met, and whether the body ended the scan.
+    /// Reads ranges, which must not be empty. Returns the number of objects read, and whether the body ended the scan.
     private func readRanges(
         _ numbers: [Range<UInt64>], of entity: Int, _ body: (inout RecordBlock) throws -> Bool
     ) throws -> (met: UInt64, isOver: Bool) {
@@ -79,8 +81,8 @@ extension StoreReader {
         return (met, isOver)
     }
 
-    /// Hands out the records of a block. Those before one that is damaged or cannot be read come first, as if they were read one by
-    /// one.
+    /// Hands out a block. The body gets the records before a damaged or unreadable one, then the error is thrown, as if
+    /// records were read one by one. Returns false if the body did.
     @inline(__always)
     private func handOut(
         _ block: inout RecordBlock, before failure: (any Error)?, _ isVerified: Bool,
@@ -94,7 +96,7 @@ extension StoreReader {
     }
 }
 
-/// How many objects a scan has met, and how many it has left out.
+/// The number of objects that a scan has read, and the number that it has skipped.
 struct ScanCount {
     var met: UInt64 = 0
     var skipped: UInt64 = 0
