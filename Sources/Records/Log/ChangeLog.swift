@@ -7,7 +7,7 @@ extension StoreReader {
     /// Whether the log holds every change after a commit.
     package func logReaches(back commit: UInt64) -> Bool { commit >= state.logStart && commit <= state.commit }
 
-    /// The headers of the commits after one, oldest first, as far as the log reaches back. O(log entries).
+    /// The headers of the commits after one, oldest first, as far as the log reaches back. O(k log n) for k commits.
     package func commits(after commit: UInt64) throws -> [CommitHeader] {
         var headers: [CommitHeader] = []
         var next = max(commit, state.logStart) + 1
@@ -18,7 +18,7 @@ extension StoreReader {
         return headers
     }
 
-    /// The header of a commit that the log reaches back to. O(log n).
+    /// The header of a commit. Throws `corrupted` if the log doesn't hold the commit. O(log n).
     func commitHeader(_ commit: UInt64) throws -> CommitHeader {
         var header: CommitHeader?
         let key = StoreLayout.logKey(commit: commit, part: 0)
@@ -27,16 +27,18 @@ extension StoreReader {
         return header
     }
 
-    /// How many objects of entities the commits after one changed, once for each commit that changed them. O(commits).
+    /// The number of objects of these entities that the commits after one changed. An object counts once for each
+    /// commit that changed it. O(k log n) for k commits.
     package func changeCount(of entities: [Int], after commit: UInt64) throws -> Int {
         try commits(after: commit).reduce(0) { sum, commit in
             entities.reduce(sum) { $0 + (commit.changes[$1]?.total ?? 0) }
         }
     }
 
-    /// Calls the body with each entry of an entity (of all when nil) in commits after one up to another, which the log
-    /// must reach. For an inserted range, the object is its first, the count its length and the old record is empty.
-    /// Throws at the end of a commit whose entries are not those that its header counts.
+    /// Calls the body with each log entry of an entity (all entities if nil) in the commits after one through another.
+    /// The log must reach back to the former. For an inserted range, the object is its first, the count is its length,
+    /// and the old record is empty. Throws `corrupted` at the end of a commit whose entries do not match the counts in
+    /// its header.
     func forEachLogEntry(
         of entity: Int?, after commit: UInt64, through last: UInt64,
         _ body: (LogEntryKind, RecordKey, _ count: UInt64, _ old: RawSpan) throws -> Void
@@ -60,7 +62,7 @@ extension StoreReader {
         try proof.end(through: last)
     }
 
-    /// Calls the body with each entry of a part of the log, which is stored under a key.
+    /// Calls the body with each entry of a part of the log. The checksum covers the part's key.
     package static func forEachEntry(
         in part: RawSpan, of key: LogKey, _ body: (LogEntryKind, RecordKey, UInt64, RawSpan) throws -> Void
     ) throws {
@@ -80,9 +82,10 @@ extension StoreReader {
         }
     }
 
-    /// What a commit did to each object, from the log: an object that it inserted counts as inserted, whatever came
-    /// after. A link of a many-to-many relationship counts as an update of the objects that it links; one that was inserted and is
-    /// gone is left out. O(changes). Throws `logTooShort` when the log was cut.
+    /// The kind of change that a commit made to each object, from the log. The kind is that of the object's first
+    /// change in the commit: an object that it inserted is `inserted` even if it was deleted later. A link of a
+    /// many-to-many relationship counts as an update of both objects; an inserted link that no longer exists is left
+    /// out. O(k log n) for k changes. Throws `logTooShort` if the log was trimmed past the commit.
     package func changes(in commit: UInt64) throws -> [(object: RecordKey, kind: LogEntryKind)] {
         guard commit > 0, logReaches(back: commit - 1) else { throw StoreError.logTooShort(commit: commit) }
         var changes: [(object: RecordKey, kind: LogEntryKind)] = []
@@ -114,7 +117,7 @@ extension StoreReader {
         return changes + linked.subtracting(known).sorted().map { ($0, .updated) }
     }
 
-    /// The objects that a link of a many-to-many relationship links.
+    /// The two objects that the record of a many-to-many link refers to.
     private func joinedObjects(_ record: RawSpan) throws -> [RecordKey] {
         let view = try RecordView(record)
         return try [0, 1].compactMap { try view.integer(at: $0).map { RecordKey(rawValue: UInt64(bitPattern: $0)) } }

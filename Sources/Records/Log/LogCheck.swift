@@ -1,17 +1,17 @@
 internal import FetchIndexPlatform
 internal import FetchIndexModels
-/// Names everything that is wrong with a log, where `LogProof` stops at the first: each part that is damaged, and each
-/// commit whose parts are whole and are not those that it counts.
+/// Collects all defects of a log, whereas `LogProof` stops at the first: damaged parts, missing commits, and commits
+/// whose parts are intact but do not match the header.
 struct LogCheck {
     private let state: StoreState
     private(set) var defects: [String] = []
     private var byteCount: UInt64 = 0
-    /// The commit that is read, and what it must add up to, unless something of it is damaged.
+    /// The commit that is being read. Its counts are proved only if all of its parts are intact.
     private var commit: UInt64
     private var proof: LogProof
     private var isDamaged = false
 
-    /// For the log that a store's state describes.
+    /// Begins the check of the log that a store's state describes.
     init(_ state: StoreState) {
         self.state = state
         commit = state.logStart
@@ -19,7 +19,7 @@ struct LogCheck {
         if state.logStart > state.commit { defects.append("the log starts after the newest commit") }
     }
 
-    /// Called with each key and value of the log's table in turn.
+    /// Checks an entry of the log's table. Call it with all entries in key order.
     mutating func read(_ bytes: RawSpan, _ value: RawSpan) {
         byteCount += UInt64(value.byteCount)
         guard let key = LogKey(bytes) else {
@@ -43,7 +43,7 @@ struct LogCheck {
         }
     }
 
-    /// Called at the end.
+    /// Ends the check. Call it after the last entry.
     mutating func end() {
         endCommit(before: state.commit &+ 1)
         if byteCount != state.logBytes {

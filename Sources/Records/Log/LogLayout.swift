@@ -17,26 +17,26 @@ package struct LogKey: Hashable {
         guard commit <= StoreState.greatest else { return nil }
     }
 
-    /// Mixed into the value's checksum, so that no part can take another's place.
+    /// The key's checksum. It is mixed into the value's checksum, so that no part is mistaken for another.
     package var checksum: UInt32 {
         let key = StoreLayout.logKey(commit: commit, part: part)
         return key.span.bytes.checksum
     }
 
-    /// What errors call the part.
+    /// The part's name in errors.
     package var name: String {
         part == 0 ? "the log's header of commit \(commit)" : "part \(part) of commit \(commit) in the log"
     }
 }
 
-/// What a log entry says of objects.
+/// The kind of change that a log entry records.
 package enum LogEntryKind: UInt8 {
     case inserted = 1
     case updated = 2
     case deleted = 3
 }
 
-/// How many objects of an entity a commit changed.
+/// The number of objects of an entity that a commit changed, by kind.
 package struct EntityChanges: Equatable, Sendable {
     package var inserted = 0
     package var updated = 0
@@ -53,7 +53,7 @@ package struct EntityChanges: Equatable, Sendable {
     }
 }
 
-/// A commit, as its header in the log tells.
+/// The header of a commit in the log.
 package struct CommitHeader: Equatable, Sendable {
     package let commit: UInt64
     /// Seconds since 1970.

@@ -1,16 +1,16 @@
 internal import FetchIndexModels
-/// Proves that what is read of the log is all that was written: commits follow each other, parts too, and a commit's
-/// entries are as many as its header counts.
+/// Proves that the log is complete as it is read: the numbers of commits and parts have no gaps, and a commit's entries
+/// match the counts in its header.
 struct LogProof {
     private var commit: UInt64
     private var nextPart: UInt32 = 0
     private var counted: [Int: EntityChanges] = [:]
     private var found: [Int: EntityChanges] = [:]
 
-    /// Before the commit that follows a given one.
+    /// Begins the proof before the commit that follows the given one.
     init(after commit: UInt64) { self.commit = commit }
 
-    /// Called with each key and value in turn.
+    /// Begins a part. Call it with each key and value in key order.
     mutating func begin(_ key: LogKey, _ value: borrowing RawSpan) throws {
         if key.part == 0 {
             try end(through: key.commit - 1)
@@ -28,12 +28,12 @@ struct LogProof {
         nextPart += 1
     }
 
-    /// Called with each entry.
+    /// Counts an entry of the part.
     mutating func note(_ kind: LogEntryKind, _ entity: Int, _ count: UInt64) {
         found[entity, default: EntityChanges()].add(kind, count)
     }
 
-    /// Called at the end.
+    /// Ends the proof. Throws unless `last` was the last commit read and its entries match its counts.
     func end(through last: UInt64) throws {
         guard commit == last else { throw StoreError.corrupted("the log has no commit \(commit + 1)") }
         guard counted == found else {

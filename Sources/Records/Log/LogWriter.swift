@@ -2,7 +2,7 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 internal import FetchIndexLMDB
 
-/// Gathers the changes of one commit and writes them to the log in parts of about a page.
+/// Collects the changes of one commit and writes them to the log in parts of about a page.
 struct LogWriter {
     private static let partLength = 4000
 
@@ -20,7 +20,8 @@ struct LogWriter {
     var hasChanges: Bool { !changes.isEmpty }
     var changeCount: Int { changes.values.reduce(0) { $0 + $1.total } }
 
-    /// An entity's objects are inserted in the order of their numbers, so that they are one range, or several where numbers were given.
+    /// Notes inserted objects. An entity's numbers ascend, so they form one range, or several if the caller gave
+    /// numbers.
     mutating func insert(_ first: RecordKey, count: UInt64) {
         var ranges = inserted.removeValue(forKey: first.entity) ?? []
         if let last = ranges.last, last.first + last.count == first.number {
@@ -32,7 +33,8 @@ struct LogWriter {
         changes[first.entity, default: EntityChanges()].add(.inserted, count)
     }
 
-    /// An update or a deletion. An object that this commit updated before has its old record in the log already.
+    /// Logs an update or a deletion with the old record. Only the first change of an object is logged: the log has its
+    /// old record then.
     mutating func change(_ kind: LogEntryKind, _ object: RecordKey, _ old: RawSpan, in writer: StoreWriter) throws {
         guard logged.insert(object.rawValue).inserted else { return }
         changes[object.entity, default: EntityChanges()].add(kind)
@@ -56,7 +58,7 @@ struct LogWriter {
         byteCount += UInt64(value.count)
     }
 
-    /// Writes what is left and the header. Returns the bytes that the commit takes in the log.
+    /// Writes the last parts and the header. Returns the size of the commit in the log, in bytes.
     mutating func finish(in writer: StoreWriter) throws -> UInt64 {
         for (entity, ranges) in inserted.sorted(by: { $0.key < $1.key }) {
             for range in ranges {

@@ -1,8 +1,9 @@
 internal import FetchIndexPlatform
 internal import FetchIndexModels
 extension StoreReader {
-    /// The changes of an entity from one commit to another, folded to one (old, new) pair per object, by object number.
-    /// O(log entries between the first and this reader's commit). Throws `logTooShort` when the log was trimmed.
+    /// Calls the body with the changes of an entity from one commit to another, folded to one (old, new) pair per
+    /// object, by object number. O(log entries from the first to this reader's commit + inserted objects). Throws
+    /// `logTooShort` if the log was trimmed past the first commit.
     package func netChanges(
         of entity: Int, from first: UInt64, to last: UInt64? = nil, _ body: (RecordChange) throws -> Void
     ) throws {
@@ -28,8 +29,8 @@ extension StoreReader {
             entity, from: before.firstInserted, until: after.firstInserted, deleted: after.records, body)
     }
 
-    /// The changes of an entity from an older reader's state to this one's: from the log where it reaches back, else by
-    /// comparing all records.
+    /// Calls the body with the changes of an entity from an older reader's state to this one's. They come from the log
+    /// if it reaches back and is intact, otherwise from a comparison of all records.
     package func netChanges(of entity: Int, since old: StoreReader, _ body: (RecordChange) throws -> Void) throws {
         guard old.commit != commit else { return }
         if logReaches(back: old.commit) {
@@ -38,7 +39,7 @@ extension StoreReader {
                 try netChanges(of: entity, from: old.commit) { changes.append($0) }
                 for change in changes { try body(change) }
                 return
-            } catch StoreError.corrupted {}  // Both states are there to be compared.
+            } catch StoreError.corrupted {}  // Compare both states instead.
         }
         try scan(entity) { object, record in
             let before = try old.copy(of: object)
@@ -55,7 +56,7 @@ extension StoreReader {
     }
 
     private struct OldRecords {
-        /// Old records of the objects that were there, by object number.
+        /// The oldest logged record of each object that existed before, by object number.
         var records: [UInt64: [UInt8]] = [:]
         /// Objects from this number on were inserted.
         var firstInserted = UInt64.max
@@ -76,8 +77,8 @@ extension StoreReader {
         return old
     }
 
-    /// The objects inserted between two commits that are there at the second: as they are now, or as the log has them
-    /// when later commits changed or deleted them.
+    /// Calls the body with the objects inserted between two commits that exist at the second: with their current
+    /// records, or with those from the log if later commits changed or deleted them.
     private func forEachInserted(
         _ entity: Int, from first: UInt64, until end: UInt64, deleted: [UInt64: [UInt8]],
         _ body: (RecordChange) throws -> Void
