@@ -2,7 +2,7 @@ internal import FetchIndexPlatform
 internal import FetchIndexLMDB
 internal import FetchIndexModels
 
-/// Compares the links of records with the keys that lead to their holders.
+/// Compares the references in records with the link keys, which lead to the records that hold them.
 struct LinkCheck {
     private let reader: StoreReader
     private let links: [EntityLinks?]
@@ -14,7 +14,7 @@ struct LinkCheck {
         links = reader.model.entities.map(\.links)
     }
 
-    /// Called with each record.
+    /// Checks the references of a record. Call it with each record.
     mutating func read(_ object: RecordKey, _ record: RawSpan) {
         guard let references = links[object.entity]?.references, !references.isEmpty else { return }
         let name = reader.name(of: object)
@@ -43,7 +43,7 @@ struct LinkCheck {
         }
     }
 
-    /// Called at the end. Returns how many keys the links have.
+    /// Checks the link keys. Call it after the last record. Returns the number of link keys, including counts.
     mutating func end() throws -> Int {
         var (keys, found) = (0, 0)
         var begun: (key: [UInt8], count: UInt64, found: UInt64)?

@@ -2,28 +2,28 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// The keys under which the store finds the holders of links to an object: the records with its key in a reference.
+/// A link key in the unique table. Link keys lead from an object to its holders: the records that refer to it.
 ///
-///     all links to an object     32,768 + entity 2 BE | slot 2 BE | target 8 BE             their number 8 | checksum 4
+///     all links to an object     32,768 + entity 2 BE | slot 2 BE | target 8 BE                  count 8 | checksum 4
 ///     a link                     ... | position as OrderKey | [other side as OrderKey] | holder 8 BE    checksum 4
 ///
 /// Entity and slot are the topmost ones that have the relationship. Every checksum covers its key.
 struct LinkKey {
     static let firstByte: UInt8 = 0x80
     static let targetLength = 12
-    /// Bytes of a position, which must leave room for the rest.
+    /// The maximum length of a position that errors name, in bytes: the rest of the key needs room too.
     static let greatestPosition = 400
 
     let name: EntityLinks.Name
     let target: RecordKey
-    /// Nil in the key of the number of links.
+    /// The record that holds the link; nil in the key of a count.
     let holder: RecordKey?
 
     static func isLink(_ key: RawSpan) -> Bool {
         key.byteCount > 0 && key.unsafeLoad(as: UInt8.self) >= firstByte
     }
 
-    /// What the keys of all links of a relationship begin with.
+    /// The prefix of all link keys of a relationship.
     static func prefix(_ name: EntityLinks.Name) -> [UInt8] {
         var key: [UInt8] = []
         key.appendBigEndian(UInt16(truncatingIfNeeded: name.entity) | 1 << 15)
@@ -37,7 +37,7 @@ struct LinkKey {
         return key
     }
 
-    /// Nil for bytes that are no key of a link.
+    /// Returns nil if the bytes aren't a link key.
     init?(_ key: RawSpan) {
         guard key.byteCount == Self.targetLength || key.byteCount > Self.targetLength + 8 else { return nil }
         let entity = UInt16(bigEndian: key.unsafeLoadUnaligned(as: UInt16.self))
@@ -83,12 +83,12 @@ struct LinkKey {
     }
 }
 
-/// A reference of a record: the object that it leads to, and the key of its link.
+/// A reference in a record: its target, and the key of its link.
 struct StoredLink: Equatable {
     let target: RecordKey
     let key: [UInt8]
 
-    /// Nil when the reference is null.
+    /// Returns nil if the reference is null.
     init?(_ reference: EntityLinks.Reference, of record: RecordView, _ holder: RecordKey) throws {
         guard let number = try record.integer(at: reference.slot) else { return nil }
         target = RecordKey(rawValue: UInt64(bitPattern: number))

@@ -3,7 +3,7 @@ internal import FetchIndexLMDB
 package import FetchIndexModels
 
 extension StoreReader {
-    /// How many objects hold a link to an object. O(log n).
+    /// The number of objects that hold a link to an object. O(log n).
     package func linkCount(_ name: EntityLinks.Name, to target: RecordKey) throws -> Int {
         let key = LinkKey.prefix(name, to: target)
         var count: UInt64 = 0
@@ -11,9 +11,9 @@ extension StoreReader {
         return Int(clamping: count)
     }
 
-    /// Calls the body with the holders of links to an object in their order, until it returns false: of all, or of those after a
-    /// sort key, which is what follows the object in a link's key. Throws `corrupted` for a damaged link, and after all of them when
-    /// they are not as many as are counted. O(log n + holders).
+    /// Calls the body with the holders of links to an object in their order, until it returns false. With `last`,
+    /// begins after that sort key: the part of a link's key after the target. Throws `corrupted` for a damaged link,
+    /// and after all links if their number differs from the stored count. O(log n + holders).
     package func forEachLink(
         _ name: EntityLinks.Name, to target: RecordKey, after last: [UInt8]? = nil,
         _ body: (RecordKey, _ sortKey: RawSpan) throws -> Bool
@@ -36,13 +36,13 @@ extension StoreReader {
         )
     }
 
-    /// The last link to an object, or the last before a sort key. O(log n).
+    /// The last link to an object, or the last before a sort key; nil if it is missing. O(log n).
     package func lastLink(
         _ name: EntityLinks.Name, to target: RecordKey, before end: [UInt8]? = nil
     ) throws -> (holder: RecordKey, sortKey: [UInt8])? {
         let prefix = LinkKey.prefix(name, to: target)
         var bound = prefix + (end ?? [])
-        // Types of values, with which sort keys begin, are less.
+        // Sort keys begin with a value's type, which is less than 0xFF.
         if end == nil { bound.append(0xFF) }
         return try view.withCursor(on: tables.unique) { cursor in
             guard try cursor.seek(toLastKeyBefore: bound.span.bytes),
@@ -53,7 +53,7 @@ extension StoreReader {
         }
     }
 
-    /// Nil for a key of other links.
+    /// The link at a key; nil if the key doesn't begin with the prefix.
     private func link(at key: RawSpan, _ value: RawSpan, beginningWith prefix: [UInt8]) throws -> LinkKey? {
         guard key.byteCount >= prefix.count, key.extracting(first: prefix.count).isEqual(to: prefix.span.bytes) else {
             return nil
@@ -64,12 +64,12 @@ extension StoreReader {
         return link
     }
 
-    /// What messages call an object.
+    /// An object's name in messages.
     func name(of object: RecordKey) -> String {
         "\(entityName(object.entity) ?? "an object") \(object.number)"
     }
 
-    /// Nil for a number that no entity has.
+    /// The name of an entity; nil if the model doesn't have the number.
     func entityName(_ number: Int) -> String? {
         model.entities.indices.contains(number) ? model.entities[number].name : nil
     }

@@ -1,12 +1,13 @@
 package import FetchIndexModels
 internal import FetchIndexValues
 
-/// What the deletion of objects does to those that are linked to them.
+/// Delete rules: the effects of a deletion on linked objects.
 extension StoreWriter {
     package typealias DeletedObject = (object: RecordKey, record: [UInt8])
 
-    /// What deleting objects does to those that are linked to them. Throws `deletionDenied` for an object with links that a rule
-    /// protects, and `invalidValue` when a required relationship would become nil; then drop the writer. O(links x log n).
+    /// Applies the delete rules after objects were deleted: deletes or unlinks the objects linked to them. Returns
+    /// false if no other record changed. Throws `deletionDenied` if a rule protects linked objects that remain, and
+    /// `invalidValue` if a required relationship would become nil; drop the writer then. O(links x log n).
     package func applyDeleteRules(of deleted: [DeletedObject]) throws -> Bool {
         var pending = deleted
         var denied: [(object: RecordKey, link: EntityLinks.Incoming)] = []
@@ -55,7 +56,7 @@ extension StoreWriter {
         let reference: EntityLinks.Reference
     }
 
-    /// Throws when the holder of a required reference is still there, with it.
+    /// Throws if the holder still exists and still refers to the deleted object.
     private func requireGone(_ link: RequiredLink) throws {
         guard let record = try copy(of: link.holder) else { return }
         let entity = model.entities[link.holder.entity]
@@ -66,7 +67,7 @@ extension StoreWriter {
             "is required, and \(name(of: link.object)), to which it leads from \(name(of: link.holder)), is deleted")
     }
 
-    /// The objects that a record refers to by relationships whose rules matter when it is deleted.
+    /// The targets of a record's references with the rule cascade or deny.
     private func targets(
         of object: RecordKey, _ record: [UInt8]
     ) throws -> [(reference: EntityLinks.Reference, target: RecordKey)] {

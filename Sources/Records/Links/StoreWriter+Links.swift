@@ -10,8 +10,9 @@ extension StoreWriter {
 
     func references(of entity: Int) -> [EntityLinks.Reference] { links(of: entity)?.references ?? [] }
 
-    /// Throws `invalidValue` for a reference of a record to an object that is not there, and `notUnique` when the object of a
-    /// one-to-one relationship is linked already. References that the old record has too are not looked at. O(log n) for each.
+    /// Throws `invalidValue` for a required reference that is null and for a target that is missing or of a wrong
+    /// entity, and `notUnique` if the target of a one-to-one relationship is linked already. A target that the old
+    /// record has too isn't checked. O(log n) for each reference.
     func checkLinks(of entity: Int, _ record: RawSpan, replacing old: RawSpan? = nil) throws {
         let references = references(of: entity)
         if references.isEmpty { return }
@@ -32,7 +33,7 @@ extension StoreWriter {
         }
     }
 
-    /// Writes the keys of a record's links, and deletes those of its old one. O(log n) for each link that differs.
+    /// Writes the link keys of a record and deletes those of its old record. O(log n) for each link that differs.
     func putLinks(of object: RecordKey, _ record: RawSpan, replacing old: RawSpan? = nil) throws {
         let references = references(of: object.entity)
         if references.isEmpty { return }
@@ -58,8 +59,8 @@ extension StoreWriter {
         }
     }
 
-    /// Frees the objects of one-to-one relationships that an object's new record gives up, so that others may be linked to them
-    /// before it is updated.
+    /// Deletes the links of one-to-one relationships that an object's new record no longer has, so that other objects
+    /// can be linked to their targets before the object is updated.
     package func releaseLinks(of object: RecordKey, _ old: RawSpan, for new: RawSpan) throws {
         let references = references(of: object.entity).filter(\.isUnique)
         if references.isEmpty { return }
@@ -91,7 +92,7 @@ extension StoreWriter {
         }
     }
 
-    /// Writes the links of an object that `releaseLinks` has deleted, and that its record has still.
+    /// Restores the links that `releaseLinks` deleted and that the object's record still has.
     package func restoreLinks(of object: RecordKey) throws {
         guard let record = try copy(of: object) else { return }
         let entity = model.entities[object.entity]
@@ -101,7 +102,8 @@ extension StoreWriter {
         }
     }
 
-    /// A record that was made of an object's attributes, with the references of its stored record where it has none.
+    /// The new record, which was made from attributes, with the old record's references in place of null ones. Returns
+    /// nil if the entity has no references.
     func keepingReferences(of old: RawSpan, in new: RawSpan, _ entity: Int) throws -> [UInt8]? {
         let references = references(of: entity)
         if references.isEmpty { return nil }
@@ -123,7 +125,7 @@ extension StoreWriter {
         try count(link, by: 1)
     }
 
-    /// One that was released already is counted no more.
+    /// Deletes a link and decrements the count, unless the link was released already.
     private func delete(_ link: StoredLink) throws {
         if try view.delete(link.key, in: tables.unique) { try count(link, by: -1) }
     }
@@ -143,8 +145,8 @@ extension StoreWriter {
         }
     }
 
-    /// The object that links two others in a many-to-many relationship; nil when there is none. O(log n); where either side has
-    /// positions, O(links of the side with fewer).
+    /// The stored link with the same two objects as a record of a many-to-many relationship; nil if it doesn't exist.
+    /// O(log n); if both sides have positions, O(links of the side with fewer).
     package func join(like record: RawSpan, of entity: Int) throws -> RecordKey? {
         let references = references(of: entity)
         guard references.count == 2 else { return nil }
@@ -159,7 +161,7 @@ extension StoreWriter {
             OrderKey.appendNull(to: &start)
             OrderKey.append(.integer(Int64(bitPattern: other.rawValue)), to: &start)
             if let found = try join(name, from: target, to: other, after: start, isFirstOnly: true) { return found }
-            // Links with positions come last.
+            // Links with positions come last: if the last one has none, the key above would exist.
             guard let last = try lastLink(name, to: target), !OrderKey.isNull(last.sortKey.span.bytes) else {
                 return nil
             }
@@ -173,7 +175,7 @@ extension StoreWriter {
     ) throws -> RecordKey? {
         var found: RecordKey?
         try forEachLink(name, to: target, after: start) { holder, sortKey in
-            // The other side stands between the position and the holder.
+            // The other side is between the position and the holder.
             if let length = OrderKey.lengthOfFirst(in: sortKey) {
                 let value = OrderKey.first(in: sortKey.extracting(length..<sortKey.byteCount))?.value
                 if value == .integer(Int64(bitPattern: other.rawValue)) { found = holder }
@@ -185,7 +187,7 @@ extension StoreWriter {
 }
 
 extension Entity {
-    /// A record with other values in some slots.
+    /// A copy of a record with other values in some slots.
     package func record(_ record: RawSpan, setting values: [Int: Value]) throws -> [UInt8] {
         let view = try RecordView(record, of: self)
         var builder = RecordBuilder()

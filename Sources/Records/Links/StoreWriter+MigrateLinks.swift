@@ -2,10 +2,10 @@ internal import FetchIndexPlatform
 internal import FetchIndexLMDB
 internal import FetchIndexModels
 
-/// What a migration does with the links of relationships.
+/// Migration of links.
 extension StoreWriter {
-    /// Deletes the keys of links whose relationship is gone, and the objects that are links of a many-to-many relationship which is
-    /// gone. Returns the model without the entities of the latter. O(links).
+    /// Deletes the link keys of removed relationships, and the join objects of removed many-to-many relationships.
+    /// Returns the model with the entities of the latter dropped. O(links).
     func deleteLinks(goneFrom old: Model, in new: Model, _ applied: Model) throws -> Model {
         if !old.hasRelationships { return applied }
         var applied = applied
@@ -26,15 +26,16 @@ extension StoreWriter {
         return applied
     }
 
-    /// Writes the keys of links whose relationship has moved into a superentity, under the name that they have there. O(n log n) for the
-    /// records of entities with relationships, where there are such.
+    /// Renames the links of relationships that moved to a superentity. O(n log n) for the records of entities with
+    /// relationships if one moved, otherwise O(relationships).
     func renewLinks(from old: Model) throws {
         let before = old.namesBySlot
         let hasMoved = model.namesBySlot.contains { slot, name in before[slot].map { $0 != name } ?? false }
         if hasMoved { _ = try repairLinks() }
     }
 
-    /// Throws when a relationship becomes one-to-one, and an object of it has several links. O(objects with links).
+    /// Throws `modelMismatch` if a relationship becomes one-to-one, but several objects are linked to one of its
+    /// targets. O(links of such relationships).
     func requireUniqueLinks(from old: Model, to new: Model) throws {
         let before = old.references
         for (name, reference) in new.references where reference.isUnique && before[name]?.isUnique == false {
@@ -52,14 +53,14 @@ extension StoreWriter {
 }
 
 extension Model {
-    /// The references of all entities that have links of their own.
+    /// The references of all entities, by the name of their links.
     fileprivate var references: [EntityLinks.Name: EntityLinks.Reference] {
         Dictionary(entities.flatMap { $0.links?.references ?? [] }.map { ($0.name, $0) }) { first, _ in first }
     }
 
     fileprivate var linkNames: Set<EntityLinks.Name> { Set(references.keys) }
 
-    /// The name of each reference's links, by the entity that holds it, and its slot there.
+    /// The name of each reference's links, by the entity that holds the reference and its slot there.
     fileprivate var namesBySlot: [EntityLinks.Name: EntityLinks.Name] {
         var names: [EntityLinks.Name: EntityLinks.Name] = [:]
         for (number, entity) in entities.enumerated() {
@@ -70,7 +71,7 @@ extension Model {
         return names
     }
 
-    /// The entities of many-to-many relationships that there are.
+    /// The join entities of the many-to-many relationships in the model.
     var usedJoins: Set<Int> {
         Set(
             entities.flatMap(\.storedRelationships).compactMap { relationship -> Int? in

@@ -3,10 +3,10 @@ internal import FetchIndexLMDB
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// Links follow from the records, which are the truth.
+/// Repair of links: they are derived from the records, which take precedence.
 extension StoreWriter {
-    /// Enters missing links, removes those that no record has, counts all again, and makes references to missing objects nil.
-    /// O(n log n) for the records of entities with relationships.
+    /// Adds missing links, removes links that no record has, recounts all, and sets references to missing objects to
+    /// nil. Returns what was done, one sentence each. O(n log n) for the records of entities with relationships.
     func repairLinks() throws -> [String] {
         let entered = try enterLinks()
         let (removed, recounted) = try (removeStrayLinks(), recountLinks())
@@ -44,7 +44,7 @@ extension StoreWriter {
         }
         for (object, reference) in lost {
             guard let record = try copy(of: object) else { continue }
-            // A link of a many-to-many relationship has nothing else.
+            // The record of a many-to-many link has nothing but its references.
             if reference.other != nil {
                 try remove(object)
                 continue
@@ -78,7 +78,7 @@ extension StoreWriter {
         return strays.count
     }
 
-    /// Whether a key counts links, or is that of a link that its holder has. Damaged records may have had it.
+    /// Whether a key is a count, or the link of a record that has it, or that may have had it if the record is damaged.
     private func belongsToRecord(_ key: [UInt8]) -> Bool {
         guard let link = LinkKey(key.span.bytes) else { return false }
         guard let holder = link.holder else { return true }
