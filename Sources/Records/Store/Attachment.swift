@@ -2,19 +2,19 @@ internal import FetchIndexPlatform
 internal import FetchIndexLMDB
 internal import FetchIndexModels
 
-/// What another module keeps in the store, under its name: bytes of which only the checksum is known here. They change with the
-/// records of a transaction, or not at all.
+/// Bytes that another module stores in the meta table, under a name. This module knows only their checksum. They are
+/// written in the same transaction as records: both are saved, or neither.
 package enum Attachment: String, CaseIterable, Sendable {
-    /// What the store follows.
+    /// The source that the store follows.
     case source
-    /// How far it has followed that.
+    /// The position up to which the store has followed its source.
     case sourcePosition = "source position"
 
     fileprivate var key: [UInt8] { Array(rawValue.utf8) }
 }
 
 extension StoreReader {
-    /// The bytes of an attachment; nil when the store has none of the name. Throws `corrupted`.
+    /// The bytes of an attachment; nil if it is missing. Throws `corrupted`. O(log n).
     package func attachment(_ attachment: Attachment) throws -> [UInt8]? {
         var bytes: [UInt8]?
         _ = try view.get(attachment.key, in: tables.meta) { value in

@@ -1,12 +1,12 @@
 internal import FetchIndexLMDB
 
-/// A list of caches that the meta table has.
+/// A list of caches in the meta table.
 package enum CacheList: Sendable {
-    /// Those that every writer keeps.
+    /// Caches that every writer maintains.
     case maintained
-    /// Those with something that their exact readers have not had yet.
+    /// Caches with a rebuild or changes that their exact readers have not had yet.
     case unread
-    /// Those that no other request replaces.
+    /// Caches that no other request replaces.
     case locked
 
     fileprivate var key: [UInt8] {

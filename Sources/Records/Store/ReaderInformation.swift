@@ -1,14 +1,15 @@
 internal import FetchIndexPlatform
 internal import FetchIndexLMDB
 
-/// A transaction that reads the store, in any process: how old the state is that it sees, and what that costs.
+/// A read transaction of the store in any process: the age of the state that it sees, and the pages that it pins.
 package struct ReaderInformation: Sendable {
     package let process: Int
-    /// LMDB's transactions since the one that it sees.
+    /// The number of LMDB transactions since the one that it sees.
     package let transactions: Int
-    /// Seconds since the first commit that it does not see; 0 when it sees the newest. Nil when the log does not tell.
+    /// Seconds since the oldest commit in the log that it does not see; 0 if it sees the newest commit. Nil if the log
+    /// doesn't hold these commits.
     package let seconds: Double?
-    /// Whether commits that it does not see were trimmed from the log, so that it is older than `seconds`.
+    /// Whether commits that it does not see may be missing in the log, so that it may be older than `seconds`.
     package let isOlder: Bool
     /// Free pages whose reuse this reader prevents.
     package let pinnedPages: Int
@@ -37,14 +38,14 @@ package struct ReaderInformation: Sendable {
 /// The commits that a reader's transaction does not see, newest first.
 private struct RecentCommits {
     private var headers: [CommitHeader] = []
-    /// Whether older ones may have been cut from the log.
+    /// Whether older commits may be missing: trimmed from the log, or behind a damaged header.
     private var isCut = false
     private let now = currentTime()
 
     init(after transaction: Int, in snapshot: Snapshot) throws {
         var commit = snapshot.commit
         while commit > snapshot.state.logStart {
-            // A damaged header has no time, and what precedes it cannot be dated.
+            // A damaged header has no time, and the commits before it cannot be dated.
             guard let header = try? snapshot.commitHeader(commit) else { break }
             // A compact copy counts transactions from 1: a greater number belongs to the store that was copied.
             if header.transaction <= transaction || header.transaction > headers.last?.transaction ?? .max { return }
@@ -62,7 +63,7 @@ private struct RecentCommits {
     }
 }
 
-/// The name of a process's program, as the system has it: 15 bytes at most, from /proc. Nil where that is unknown.
+/// The name of a process's program from /proc, at most 15 bytes; nil if it is unknown.
 package func programName(ofProcess process: Int) -> String? {
     let file = open("/proc/\(process)/comm", O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return nil }

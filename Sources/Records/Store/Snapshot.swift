@@ -2,14 +2,16 @@ internal import FetchIndexLMDB
 internal import Synchronization
 
 extension StoreReader {
-    /// A reader of the same state for another thread. Nil when a writer has committed meanwhile, and when all reader slots are taken.
+    /// A reader of the same state for another thread; nil if a writer has committed since, or if no snapshot can be
+    /// opened, for example because all reader slots are taken.
     package func another() -> Snapshot? {
         guard let other = try? store.snapshot(), other.view.identifier == view.identifier else { return nil }
         return other
     }
 }
 
-/// One unchanging state of a store. LMDB does not reuse its pages while it exists, so release it soon or advance.
+/// One unchanging state of a store. LMDB does not reuse the pages of the state while the snapshot exists, so release it
+/// soon.
 package final class Snapshot: StoreReader {
     private let transaction: ReadTransaction
     private var verified: Set<Int>
@@ -27,12 +29,13 @@ package final class Snapshot: StoreReader {
 
     package override var identity: UInt64? { number }
 
-    /// The number of the newest transaction that it sees; also one that only writes caches has a number.
+    /// The number of the newest LMDB transaction that it sees, including transactions that only wrote caches.
     package var transactionNumber: Int { view.identifier }
 
     override var verifiedEntities: Set<Int> { verified }
 
-    /// Other snapshots of the same state that this process takes need not verify it again.
+    /// Notes that an entity's records are verified. Snapshots of the same state that this process opens later do not
+    /// verify them again.
     override func noteVerified(_ entity: Int) {
         guard verified.insert(entity).inserted else { return }
         store.verified.withLock { newest in

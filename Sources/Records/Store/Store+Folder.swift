@@ -3,7 +3,7 @@ internal import FetchIndexPlatform
 internal import FetchIndexLMDB
 
 extension Store {
-    /// Throws unless there is a `data.mdb`, of any kind.
+    /// Throws unless the folder has a `data.mdb`, of any file type.
     static func requireFile(at path: String) throws {
         var status = stat()
         if lstat(path + "/" + StoreFiles.data, &status) == 0 { return }
@@ -15,7 +15,7 @@ extension Store {
             ? StoreError.missing(path: path) : StoreError.inaccessible(path: path, "\(reason)")
     }
 
-    /// Throws when a store would be made in a folder that has other files.
+    /// Throws if the folder has other files but no `data.mdb`: a new store needs a folder of its own.
     static func requireOwnFolder(at path: String) throws {
         var status = stat()
         if lstat(path + "/" + StoreFiles.data, &status) == 0 { return }

@@ -5,12 +5,12 @@ extension Store {
     /// The file and the readers of a store.
     package struct EnvironmentInformation {
         package let fileBytes: Int
-        /// Pages of the file that hold nothing now.
+        /// The bytes of free pages.
         package let freeBytes: Int
         package let readers: [ReaderInformation]
     }
 
-    /// The bytes of the pages of each table, as a snapshot has it. O(tables).
+    /// The size of each table's pages in bytes, in a snapshot's state. O(tables).
     package func tableBytes(in snapshot: Snapshot) throws -> [(name: String, bytes: Int)] {
         let pageSize = try environment.information().pageSize
         let all = [tables.meta, tables.records, tables.log, tables.unique, tables.caches, tables.nodes]
@@ -21,13 +21,14 @@ extension Store {
         }
     }
 
-    /// The number of LMDB's last transaction, of any process: it grows with every commit and every write of a cache.
-    /// Costs a look at shared memory.
+    /// The number of LMDB's last transaction in any process. It grows with every commit and every write of a cache.
+    /// Reads shared memory only.
     package func lastTransaction() throws -> Int { try environment.information().lastTransaction }
 
-    /// O(transactions whose pages are free, and commits that a reader does not see).
+    /// The size of the file, its free pages, and its readers. O(transactions with free pages + commits that a reader
+    /// does not see).
     package func environmentInformation() throws -> EnvironmentInformation {
-        // Asked before the snapshot, which is a reader too.
+        // Listed before the snapshot is opened, which is a reader too.
         let readers = try environment.readers()
         let snapshot = try self.snapshot()
         let free: [(transaction: Int, count: Int)]
@@ -41,7 +42,7 @@ extension Store {
 }
 
 extension StoreReader {
-    /// The version of the store's format: an older one than this program's until the next transaction raises it.
+    /// The version of the store's format. It may be older than this program's until the next transaction raises it.
     package func formatVersion() throws -> Int {
         guard let version = try Store.formatVersion(in: view, tables) else {
             throw StoreError.corrupted("the format version is missing")
@@ -51,9 +52,9 @@ extension StoreReader {
 }
 
 extension Store {
-    /// Every defect of the pages of a store's file, one sentence each, including what LMDB does not validate. No store needs
-    /// to be open, and no page is read through LMDB. O(pages). Throws `StoreError` when the store
-    /// could not be opened either.
+    /// All defects of the pages of a store's file, one sentence each, including those that LMDB does not validate. The
+    /// store need not be open, and no page is read through LMDB. O(pages). Throws `StoreError` if the store can't be
+    /// opened.
     package static func checkPages(at path: String) throws -> [String] {
         try requireFile(at: path)
         do {
@@ -65,7 +66,7 @@ extension Store {
 }
 
 extension Error {
-    /// Whether the system refused access: the store may still be readable.
+    /// Whether the system refused access or writing: the store may still be readable.
     package var isPermission: Bool {
         guard let error = LMDBError(self) else { return false }
         return [LMDBError.permissionDenied, .readOnlyFileSystem].contains(error)

@@ -11,17 +11,18 @@ package final class Store: Sendable {
     package struct Options: Sendable {
         package var isReadOnly = false
         package var durability = Environment.Durability.full
-        /// How many of the newest bytes of the change log are retained when no cache needs them. Contexts and history read them.
+        /// The number of the log's newest bytes that are kept even if no cache needs them: contexts and history read
+        /// them.
         package var keptLogBytes: UInt64 = 16 << 20
-        /// Whether a folder without a store becomes one.
+        /// Whether the store is created if missing.
         package var creates = true
-        /// The size of the address space that the file is mapped to, in bytes; by default by the file's size and the number of stores
+        /// The size of the memory map in bytes. By default it depends on the file's size and on the number of stores
         /// that this process has open. Tests make it small.
         package var mapSize: Int?
-        /// On how many threads records are read and sorted. With more than one, caches are also prepared on a second one while a
-        /// context saves.
+        /// The number of threads that read and sort records. With more than one, a second thread also prepares caches
+        /// while a context saves.
         package var threads = Threads.available
-        /// Whether openings of caches are remembered in the store's folder.
+        /// Whether statistics on openings of caches are written to the store's folder.
         package var remembersOpenings = true
 
         package init() {}
@@ -34,7 +35,7 @@ package final class Store: Sendable {
 
     package let environment: Environment
     let tables: StoreTables
-    /// Names the store; a backup gets one of its own. Nil when it had none, or a damaged one, when it was opened.
+    /// The store's identifier; a backup gets a new one. Nil if it was missing or damaged when the store was opened.
     package let identifier: UUID?
     /// The stores that this one is a copy of, the oldest first.
     private let originals: [NumbersOrigin]
@@ -44,16 +45,16 @@ package final class Store: Sendable {
         var entities: Set<Int> = []
     }
 
-    /// The entities whose records have all been verified in the newest state of which that is known.
+    /// The entities whose records have all been verified, in the newest state for which that is known.
     let verified = Mutex(VerifiedEntities())
-    /// What the openings of caches were.
+    /// The file with statistics on openings of caches.
     package let statistics: SideFile
     /// The threads on which writers are open.
     private let openWriters = Mutex<[UInt]>([])
     /// The threads on which caches are being built.
     let openBuilds = Mutex<[UInt]>([])
 
-    /// Opens a store, or creates one without entities.
+    /// Opens a store. Creates one without entities if it is missing and the options allow it.
     package init(at path: String, options: Options = Options()) throws {
         if options.isReadOnly || !options.creates { try Self.requireFile(at: path) }
         if options.creates, !options.isReadOnly { try Self.requireOwnFolder(at: path) }
@@ -78,7 +79,7 @@ package final class Store: Sendable {
 
     package var path: String { environment.path }
 
-    /// What the ids of an entity's objects have in common.
+    /// The part that the ids of an entity's objects share: the store, its originals and the entity.
     package func origin(ofEntity number: Int, named name: String) -> ObjectOrigin {
         let shared = originals.map { ObjectOrigin.Original(store: $0.store, end: $0.ends[number] ?? 1) }
         return ObjectOrigin(store: identifier, shared, entityName: name)
@@ -89,7 +90,7 @@ package final class Store: Sendable {
     package let keptLogBytes: UInt64
     package let threads: Int
 
-    /// What an error of opening means to a user of the store.
+    /// Translates an error of opening to a `StoreError`; returns any other error unchanged.
     static func explain(_ error: any Error, at path: String) -> any Error {
         switch error {
         case DataFileError.foreign(let reason): StoreError.notAStore(path: path, reason)
@@ -111,19 +112,19 @@ package final class Store: Sendable {
         environmentOptions.witness = StoreState.witness
         try DataFile.requirePlainFiles(StoreFiles.beside, inFolder: path)
         let environment = try Environment.open(at: path, options: environmentOptions)
-        // Left by a compaction that was killed.
+        // A compaction that was killed leaves a file.
         if !options.isReadOnly { NewFile.removeLeftover(of: path + "/" + StoreFiles.data) }
         return environment
     }
 
-    /// Opens the tables. Makes them only in an environment that holds nothing: another program's is no place for a store.
+    /// Opens the tables. Creates them only in an empty environment, never in one with another program's data.
     private static func openTables(of environment: Environment, creating: Bool) throws -> StoreTables {
         do {
             return try StoreTables(environment, creating: false)
         } catch let error as LMDBError where error == .tableNotFound && creating {
             if try environment.isEmpty() { return try StoreTables(environment, creating: true) }
         }
-        // Another process may have made them after the first poll.
+        // Another process may have created them after the first attempt.
         do { return try StoreTables(environment, creating: false) } catch let error as LMDBError
             where error == .tableNotFound
         {
@@ -138,7 +139,7 @@ package final class Store: Sendable {
         case .tableNotFound: StoreError.notAStore(path: path, "its LMDB file does not have the tables of a store")
         case _ where error.isDamage: StoreError.corrupted("LMDB reports: \(error.reason)")
         case let error where error == .panic || error.isFailedWrite: StoreError(failedWrite: error) ?? error
-        // Permission, a missing parent folder, a file in the folder's place: errno. LMDB's own codes are negative.
+        // An errno: permission, a missing parent folder, a file instead of the folder. LMDB's own codes are negative.
         case _ where error.rawValue > 0: StoreError.inaccessible(path: path, "\(error)")
         default: StoreError.notAStore(path: path, "\(error)")
         }
@@ -146,13 +147,14 @@ package final class Store: Sendable {
 
     // MARK: Transactions
 
-    /// Throws `StoreError.moved` when the store's path no longer leads to the files that are open. Costs one stat where the folder
-    /// has not changed for some seconds, else three.
+    /// Throws `StoreError.moved` if the store's path no longer leads to the open files. Costs one stat if the folder
+    /// has not changed for some seconds, otherwise three.
     package func requireInPlace() throws {
         do { try environment.requireInPlace() } catch { throw Self.explain(error, at: path) }
     }
 
-    /// Whether a writer of this store object is open. A caller that waits for another writer then may wait for itself.
+    /// Whether a writer of this store object is open. If so, a caller that waits for another writer may wait for
+    /// itself.
     package var hasOpenWriter: Bool { openWriters.withLock { !$0.isEmpty } }
 
     func writerBegan(on thread: UInt) {
@@ -173,7 +175,7 @@ package final class Store: Sendable {
 
     // MARK: Format and model
 
-    /// Writes what an empty store has, unless it is there; another process may have been faster.
+    /// Writes the contents of an empty store, unless they exist: another process may have been faster.
     private static func createIfEmpty(
         _ environment: Environment, _ tables: StoreTables, _ durability: Environment.Durability
     ) throws {
@@ -227,7 +229,7 @@ package final class Store: Sendable {
         return version
     }
 
-    /// The model as a transaction sees it: decoded again only when its version changed.
+    /// The model that a transaction sees. It is decoded again only if its version changed.
     func model(version: UInt32, in view: TransactionView) throws -> Model {
         try cachedModel.withLock { cached in
             if let cached, cached.version == version { return cached.model }
@@ -244,7 +246,7 @@ package final class Store: Sendable {
 }
 
 extension Model {
-    /// A stored model with what its entities need to read older records and to compute derived values.
+    /// The stored model with data derived from it: missing values of older records, key owners, links and derivations.
     var prepared: Model { withMissingValues().withKeyOwners().withLinks().withDerivations() }
 }
 

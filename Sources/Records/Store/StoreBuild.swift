@@ -3,10 +3,10 @@ internal import FetchIndexModels
 internal import FetchIndexLMDB
 internal import Synchronization
 
-/// A cache's build that is written in several transactions: one at a time in all processes.
+/// The build of a cache in several transactions. Only one build runs at a time in all processes.
 ///
-/// The number of its nodes is marked in the store, so that the leftovers of a killed build are not mistaken for damage, and
-/// the next build deletes them.
+/// The store marks the number of the build's nodes, so that the nodes of a killed build are not mistaken for damage,
+/// and the next build deletes them.
 package final class StoreBuild {
     package let store: Store
     private let lock: FolderLock
@@ -24,13 +24,13 @@ package final class StoreBuild {
         }
     }
 
-    /// Says which commit is built from: the log is kept from there on, as long as this lives.
+    /// Publishes the commit that the build starts from: the log is kept from there on while this object lives.
     package func begin(at commit: UInt64) { lock.write(commit) }
 }
 
 extension Store {
-    /// Waits for the build of another thread or process. Nil when that takes longer than a limit, or when this thread is
-    /// building already and would wait for itself.
+    /// Begins a build after the one of another thread or process has ended. Returns nil if that takes longer than the
+    /// limit, or if this thread is building already and would wait for itself.
     package func beginBuild(limit: Duration) throws -> StoreBuild? {
         guard !isReadOnly else { throw StoreError.readOnly }
         if openBuilds.withLock({ $0.contains(currentThread()) }) { return nil }
@@ -45,12 +45,12 @@ extension Store {
         }
     }
 
-    /// The commit that a build goes on from, in this process or another.
+    /// The commit that the running build started from, in this process or another; nil if no build runs.
     package func commitBeingBuilt() -> UInt64? { FolderLock.valueOfHeld(StoreFiles.buildLock, inFolder: path) }
 }
 
 extension StoreReader {
-    /// The number of the nodes of a build that goes on or was killed.
+    /// The number of the nodes of a build that is running or was killed; nil if no build is marked.
     package func markedBuild() throws -> UInt32? {
         var number: UInt32?
         _ = try view.get(StoreLayout.buildKey, in: tables.meta) { value in

@@ -15,7 +15,7 @@ extension StoreError {
             }
     }
 
-    /// What an error of LMDB's means for a writer.
+    /// The error of a write that LMDB failed to do; nil for other errors of LMDB.
     init?(failedWrite error: LMDBError) {
         if error == .panic {
             self = .mustBeReopened
@@ -28,7 +28,7 @@ extension StoreError {
 }
 
 extension Store {
-    /// An error of the model, of the files or of sorting as a `StoreError`; any other error as it is.
+    /// Converts an error of the model, the files, LMDB or sorting to a `StoreError`; returns any other error unchanged.
     package static func publicError(_ error: any Error) -> any Error {
         switch error {
         case let error as ModelError: return StoreError(error)

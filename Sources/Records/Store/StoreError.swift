@@ -2,9 +2,9 @@ package import FetchIndexPlatform
 public import FetchIndexModels
 public import FetchIndexValues
 
-/// What is wrong with a store, or with what is asked of it.
+/// An error of a store, or of a request to it.
 public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// There is no store at the path.
+    /// The path doesn't lead to a store.
     case missing(path: String)
     /// The path leads to something that isn't a store; the text says why.
     case notAStore(path: String, String)
@@ -15,7 +15,7 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     /// Bytes in the store are damaged; the text says what and where.
     case corrupted(String)
     case readOnly
-    /// `near` is the name that may be meant.
+    /// The model doesn't have the entity. `near` is a similar name that may be meant.
     case unknownEntity(String, near: NearName = NearName())
     case unknownAttribute(entity: String, attribute: String, near: NearName = NearName())
     /// The stored entity cannot become the given one; the text says why.
@@ -36,20 +36,20 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The change log was trimmed and no longer holds the changes after this commit.
     case logTooShort(commit: UInt64)
     /// The disk is full or fails, so that nothing of a transaction was saved; the text is the system's. The store is
-    /// unchanged, and usable when the disk has room again.
+    /// unchanged, and can be written when the disk has room again.
     case notSaved(String)
-    /// The disk failed in the last step of a commit, the one write that LMDB cannot take back. The transaction was saved
-    /// whole or not at all, which shows when the store is opened again: once this process has released its containers
-    /// and contexts.
+    /// The disk failed in the last step of a commit, the one write that LMDB cannot undo. The transaction was saved as
+    /// a whole or not at all. Opening the store again shows which; release this process's containers and contexts
+    /// first.
     case mustBeReopened
-    /// The store's folder or files were moved or replaced while this process had them open: what it wrote could not be
-    /// found there. Open the store again once the process has released its containers and contexts.
+    /// The store's folder or files were moved or replaced while this process had them open: other processes would not
+    /// find what it wrote. Release the process's containers and contexts, then open the store again.
     case moved(path: String)
     /// Another writer, of this process or another, did not finish within the time limit.
     case writerBusy
     /// The URL of a store is not a file URL.
     case notAFileURL(String)
-    /// A transaction is used on another thread than that which began it.
+    /// A transaction is used on another thread than the one that began it.
     case wrongThread
     /// The thread already has a write transaction of the store open: waiting for it would be a deadlock.
     case wouldWaitForItself
@@ -57,10 +57,11 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     case invalidCacheName(String)
     /// No cache has the name.
     case unknownCache(String, near: NearName = NearName())
-    /// The cache of this name belongs to another request, and is locked or must not be replaced; or it was to be
-    /// deleted, and is locked.
+    /// The cache of this name is locked and can't be deleted, or it belongs to another request and is locked or must
+    /// not be replaced.
     case cacheLocked(String)
-    /// The store can neither be read nor written now, for example because LMDB's reader table is full; the text says why.
+    /// The store can neither be read nor written now, for example because LMDB's reader table is full; the text says
+    /// why.
     case unavailable(String)
 
     public var description: String {

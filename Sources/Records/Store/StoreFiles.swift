@@ -1,29 +1,29 @@
 internal import FetchIndexPlatform
 
-/// The files of a store's folder. The one place that names them, beside LMDB, which gives its own two their names.
+/// The names of the files in a store's folder.
 package enum StoreFiles {
     /// LMDB's file.
     static let data = "data.mdb"
-    /// LMDB's table of readers, and its writer's lock.
+    /// LMDB's reader table and its writer's lock.
     static let lock = "lock.mdb"
-    /// The lock that a writer holds beside LMDB's own, so that another one can ask whether a writer is busy.
+    /// The lock that a writer holds in addition to LMDB's, so that others can see whether a writer is busy.
     static let writerLock = "writer.lock"
     /// The lock of a build of a cache that is written in several transactions.
     static let buildLock = "build.lock"
     /// The lock of the process that follows a source.
     package static let followLock = "follow.lock"
-    /// What the process that follows a source tells others.
+    /// The last report of the process that follows a source.
     package static let sourceStatus = "source.status"
-    /// What the openings of caches were.
+    /// Statistics on openings of caches.
     static let statistics = "statistics"
     /// The former name of `statistics`.
     private static let formerStatistics = "hits"
 
-    /// The files that a store makes beside those of LMDB.
+    /// The files that a store creates in addition to LMDB's.
     static let beside = [writerLock, buildLock, followLock, statistics, sourceStatus]
 
-    /// Whether a folder that has a file of this name may become a store. Beside a store's own names, and those that begin as the data file
-    /// does, these are what file systems leave and what file managers hide.
+    /// Whether a folder with a file of this name may become a store. These are a store's own files, names that begin
+    /// like the data file's, and files that file systems leave or file managers hide.
     static func mayBe(_ name: String) -> Bool {
         name == lock || beside.contains(name) || name == formerStatistics || name == "lost+found"
             || name.hasPrefix(data) || name.hasPrefix(".")

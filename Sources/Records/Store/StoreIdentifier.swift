@@ -15,7 +15,7 @@ enum StoreIdentifier {
         try read(in: view, tables.meta)
     }
 
-    /// Nil in a store that was made before stores had identifiers.
+    /// The store's identifier; nil in a store that was created before stores had identifiers.
     static func read(in view: TransactionView, _ meta: Table) throws -> UUID? {
         var identifier: UUID?
         _ = try view.get(StoreLayout.identifierKey, in: meta) { value in
@@ -25,7 +25,7 @@ enum StoreIdentifier {
         return identifier
     }
 
-    /// With the stores that the store is a copy of.
+    /// The store's identifier, nil if damaged, and the stores that it is a copy of, empty if damaged.
     static func readUnlessDamaged(
         in environment: Environment, _ tables: StoreTables
     ) throws -> (identifier: UUID?, originals: [NumbersOrigin]) {
@@ -40,13 +40,13 @@ enum StoreIdentifier {
         do { return try read(in: view, meta) } catch StoreError.corrupted { return nil }
     }
 
-    /// Creates an identifier for a store that has none. A damaged one is not replaced until the store is repaired.
+    /// Creates an identifier if it is missing. A damaged one is not replaced until the store is repaired.
     static func makeIfMissing(in view: TransactionView, _ tables: StoreTables) throws {
         if try view.get(StoreLayout.identifierKey, in: tables.meta, { _ in }) { return }
         try make(in: view, tables)
     }
 
-    /// Gives a store whose identifier is damaged another one. False when it is whole or missing.
+    /// Replaces a damaged identifier with a new one. Returns false if it is intact or missing.
     static func repair(in view: TransactionView, _ tables: StoreTables) throws -> Bool {
         do { _ = try read(in: view, tables) } catch StoreError.corrupted {
             try make(in: view, tables)

@@ -3,8 +3,8 @@ internal import FetchIndexLMDB
 package import FetchIndexModels
 
 extension StoreReader {
-    /// Everything that is wrong with records, unique keys, links, counters, zones and log, one sentence each. O(all of them).
-    /// Calls `progress` with the number of records read so far.
+    /// All defects of the identifier, origins, attachments, records, unique keys, links, counters, zones and log, one
+    /// sentence each. Calls `progress` with the number of records read so far. O(n log n).
     package func check(progress: (Int) -> Void = { _ in }) throws -> [String] {
         var defects: [String] = []
         do { _ = try StoreIdentifier.read(in: view, tables) } catch { defects.append("\(error)") }
@@ -50,15 +50,15 @@ extension StoreReader {
         defects += links.defects
         try zones.end()
         defects += zones.defects
-        // A first import may have written them, or not.
+        // A first import that is running or was killed may have written only some of the keys.
         if state.unkeyed == nil, stored != uniqueKeys {
             defects.append("there are \(stored) unique keys for \(uniqueKeys) unique values")
         }
         return defects + checkLog()
     }
 
-    /// The objects of an entity whose records do not match their checksums. Throws `corrupted` when there are not as many
-    /// objects as the entity counts: a reader that skips damaged records would not notice lost ones. O(n).
+    /// The objects of an entity whose records do not match their checksums. Throws `corrupted` if the number of records
+    /// isn't the one that the entity counts: a reader that skips damaged records would not notice lost ones. O(n).
     package func damagedRecords(of entity: Int) throws -> [RecordKey] {
         var damaged: [RecordKey] = []
         var scanned: UInt64 = 0

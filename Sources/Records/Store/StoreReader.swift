@@ -3,7 +3,7 @@ package import FetchIndexModels
 package import FetchIndexLMDB
 package import FetchIndexValues
 
-/// What can be read of a store in one transaction: a `Snapshot` or the `StoreWriter`. One thread at a time uses it.
+/// Reads a store in one transaction: a `Snapshot` or the `StoreWriter`. Only one thread at a time may use it.
 package class StoreReader {
     package let store: Store
     /// The transaction's view; the subclass owns the transaction.
@@ -39,8 +39,8 @@ package class StoreReader {
         return state
     }
 
-    /// Hands out a record in place. False when there is no such object. Throws `corrupted` when the record does not match
-    /// its checksum. O(log n).
+    /// Calls the body with a record in place. Returns false if the object doesn't exist. Throws `corrupted` if the
+    /// record does not match its checksum. O(log n).
     package func record(_ object: RecordKey, _ body: (RawSpan) throws -> Void) throws -> Bool {
         do {
             return try storedRecord(object) { record in
@@ -52,10 +52,10 @@ package class StoreReader {
         }
     }
 
-    /// Changes with each change of the stored model.
+    /// The version of the stored model. It changes with each change of the model.
     package var modelVersion: UInt32 { state.modelVersion }
 
-    /// A copy of a record; nil when there is none. O(log n).
+    /// A copy of a record; nil if the object doesn't exist. Throws like `record`. O(log n).
     package func copy(of object: RecordKey) throws -> [UInt8]? {
         var copy: [UInt8]?
         _ = try record(object) { copy = [UInt8](copying: $0) }
@@ -78,17 +78,18 @@ package class StoreReader {
         return .corrupted("the record of \(entity) \(object.number) does not match its checksum")
     }
 
-    /// What LMDB says of damaged pages.
+    /// The error for damaged pages among an entity's records.
     func damaged(_ error: LMDBError, among entity: Int) -> StoreError {
         let name = model.entities.indices.contains(entity) ? model.entities[entity].name : "an entity"
         return .corrupted("pages with records of \(name): \(error.reason)")
     }
 
-    /// Calls the body with an entity's records in place, by number from the given one on, until it returns false. Throws
-    /// `corrupted` for a record that does not match its checksum, and at the end of a whole scan that did not meet as many
-    /// objects as the entity counts. Records of a snapshot are verified in its first whole scan.
+    /// Calls the body with an entity's records in place, by number from the given one on, until it returns false.
+    /// Throws `corrupted` for a record that does not match its checksum, and at the end of a whole scan if the number
+    /// of records isn't the one that the entity counts. After a snapshot's first whole scan, records are not verified
+    /// again. O(n).
     ///
-    /// One record comes after the other, so the body of a writer may write. `Scan` reads blocks, on several threads.
+    /// Records are read one by one, so the body may write if this is a writer. `Scan` reads blocks, on several threads.
     package func scan(_ entity: Int, from number: UInt64 = 0, _ body: (RecordKey, RawSpan) throws -> Bool) throws {
         var isWhole = true
         var scanned: UInt64 = 0
@@ -118,7 +119,7 @@ package class StoreReader {
         }
     }
 
-    /// The least number that an object of an entity has; 0 when there are none. O(log n).
+    /// The least number of an entity's objects; 0 if it has no objects. O(log n).
     func firstNumber(of entity: Int) throws -> UInt64 {
         var number: UInt64 = 0
         try withScanErrors(of: entity) {
@@ -135,7 +136,7 @@ package class StoreReader {
         do { try body() } catch let error as LMDBError where error.isDamage { throw damaged(error, among: entity) }
     }
 
-    /// Throws unless an entity counts so many objects.
+    /// Throws unless an entity counts `scanned` objects from a number on.
     func requireCount(of entity: Int, _ scanned: UInt64, from number: UInt64 = 0) throws {
         let counted = try count(of: entity, from: number)
         guard scanned == counted else {
@@ -147,17 +148,17 @@ package class StoreReader {
     var verifiedEntities: Set<Int> { [] }
     func noteVerified(_ entity: Int) {}
 
-    /// Whether zones were changed, and are not written yet.
+    /// Whether changed zones are not written yet.
     var hasOpenZones: Bool { false }
 
-    /// The object that has a value of a unique attribute. Throws `corrupted` when the key leads to an object that is not
-    /// there, or has another value. O(log n).
+    /// The object that has a value of a unique attribute; nil if it doesn't exist. Throws `corrupted` if the key leads
+    /// to an object that is missing or has another value. O(log n), or O(n) for objects whose unique keys are left out.
     package func object(_ entity: Int, slot: Int, equalTo value: Value) throws -> RecordKey? {
         guard let constraint = model.entities[entity].uniqueConstraint(ofSlot: slot) else { return nil }
         return try object(entity, constraint, equalTo: [value])
     }
 
-    /// The same for attributes that are unique together.
+    /// The object that has the values of attributes that are unique together, with the same errors and cost.
     package func object(_ entity: Int, _ constraint: UniqueConstraint, equalTo values: [Value]) throws -> RecordKey? {
         var key = StoreLayout.uniqueKey(entity: entity, constraint)
         for value in values { OrderKey.append(value, to: &key) }
@@ -173,7 +174,7 @@ package class StoreReader {
         _ key: [UInt8], _ constraint: UniqueConstraint, of object: RecordKey, _ record: RawSpan
     ) throws {
         let entity = model.entities[object.entity]
-        // In a hierarchy, the constraint may be that of another entity.
+        // In a hierarchy, the constraint may belong to another entity.
         let own =
             constraint.owner == nil && entity.superentity == nil
             ? constraint : entity.uniqueConstraints.first { StoreLayout.isKey(key, of: $0, object.entity) }
@@ -182,7 +183,7 @@ package class StoreReader {
         }
     }
 
-    /// The unique key of a record, of any length; nil when a value is null: records with nulls are exempt.
+    /// The unique key of a record, of any length; nil if a value is null: records with nulls are exempt.
     func uniqueKey(_ entity: Int, _ constraint: UniqueConstraint, _ record: RawSpan) throws -> [UInt8]? {
         try Self.uniqueKey(entity, model.entities[entity], constraint, record)
     }
@@ -194,7 +195,7 @@ package class StoreReader {
         return try makeUniqueKey(number, entity, constraint, record, in: &key) ? key : nil
     }
 
-    /// The same in the memory of another key; false when a value is null.
+    /// Makes the unique key of a record in the memory of another key. Returns false if a value is null.
     static func makeUniqueKey(
         _ number: Int, _ entity: Entity, _ constraint: UniqueConstraint, _ record: RawSpan, in key: inout [UInt8]
     ) throws -> Bool {
@@ -215,8 +216,8 @@ package class StoreReader {
         )
     }
 
-    /// The object that a unique key leads to. Its value is the object's number; and in the high 16 bits the number of the
-    /// object's entity when that is a subentity of the one whose key it is.
+    /// The object that a unique key leads to; nil if the key is missing. The key's value is the object's number, with
+    /// the object's entity in the high 16 bits if it is a subentity of the key's entity.
     func object(unique key: [UInt8]) throws -> RecordKey? {
         var object: RecordKey?
         _ = try view.get(key, in: tables.unique) { object = try self.object(unique: key, value: $0) }

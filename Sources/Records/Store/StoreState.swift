@@ -9,20 +9,20 @@ package struct StoreState: Equatable, Sendable {
     /// The log holds every change after this commit.
     package var logStart: UInt64 = 0
     package var logBytes: UInt64 = 0
-    /// The log is cut from its start when it grows past this many bytes.
+    /// The log is trimmed from its start if it grows past this number of bytes.
     package var logLimit: UInt64 = 256 << 20
     /// Grows by one whenever the stored model changes.
     var modelVersion: UInt32 = 0
 
-    /// Objects that may lack their unique keys: those of a first import which goes on, or was killed.
+    /// Objects that may lack their unique keys: those of a first import that is running, was killed, or met damage.
     struct UnkeyedObjects: Equatable, Sendable {
         let entity: Int
-        /// The number of the first; those before it have their keys.
+        /// The number of the first such object. Objects before it have their keys.
         let first: UInt64
     }
     var unkeyed: UnkeyedObjects?
 
-    /// The LMDB transaction that wrote the state; 0 in a store of version 2, which did not say.
+    /// The LMDB transaction that wrote the state; 0 in a store of version 2, which did not store it.
     private var transaction: UInt64 = 0
 
     /// The upper bound of commit numbers and byte counts.
@@ -39,11 +39,11 @@ package struct StoreState: Equatable, Sendable {
         modelVersion = try reader.uint32()
         if !reader.isAtEnd { transaction = try reader.uint64() }
         if !reader.isAtEnd {
-            // Older programs left out the keys of all objects, and read no further.
+            // Older programs left out the keys of all objects, and do not read the number.
             let entity = Int(try reader.uint16())
             unkeyed = UnkeyedObjects(entity: entity, first: reader.isAtEnd ? 0 : try reader.uint64())
         }
-        // Checksums find damage, not forgery: no sum of these may overflow.
+        // Checksums find damage, not forgery: no sum of these counters may overflow.
         guard [commit, logStart, logBytes, logLimit].allSatisfy({ $0 <= Self.greatest }),
             unkeyed?.first ?? 0 <= RecordKey.maximumNumber
         else {
@@ -64,8 +64,8 @@ package struct StoreState: Equatable, Sendable {
         return bytes
     }
 
-    /// Checks that the newest state of a file is the one that its transaction wrote. A compact copy counts its
-    /// transactions from 1 again, but has the state of the original.
+    /// Checks that the newest state in a file is the one that the file's newest transaction wrote. A compact copy
+    /// counts its transactions from 1 again, but has the original's state.
     static let witness = Witness(table: StoreLayout.metaTable, key: StoreLayout.stateKey) { transaction, value in
         guard let bytes = value, let state = try? StoreState(decoding: bytes.span.bytes), state.transaction > 0,
             transaction > 1, transaction != state.transaction
