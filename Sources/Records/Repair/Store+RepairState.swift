@@ -1,9 +1,9 @@
 package import FetchIndexLMDB
 
 extension Store {
-    /// Replaces a store's state that cannot be read, so that the store can be opened. The new commit follows all commits
-    /// of the log and of the caches (`newest`), and the log is emptied. Returns what was done; nil when the state is
-    /// intact. O(log).
+    /// Replaces a store's state if it is damaged or missing, so that the store can be opened. The new commit follows
+    /// all commits of the log and of the caches (`newest`), and the log is emptied. Returns what was done; nil if the
+    /// state is intact. O(log).
     package static func repairState(
         at path: String, newest: (TransactionView, StoreTables) throws -> UInt64
     ) throws -> String? {

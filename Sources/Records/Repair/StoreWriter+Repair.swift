@@ -2,10 +2,10 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 internal import FetchIndexLMDB
 
-/// Rebuilds what can be derived from the records, which are changed only where they refer to objects that are missing. Each function returns what was done, one
-/// sentence each.
+/// Rebuilds what can be derived from the records. Records are changed only if they refer to missing objects. Each
+/// function returns what was done, one sentence each.
 extension StoreWriter {
-    /// The identifier, unique keys, links, counters, zones and log. O(n log n).
+    /// Repairs the identifier, origins, zones, unique keys, links, counters and log. O(n log n).
     package func repair(progress: (Int) -> Void) throws -> [String] {
         let hasNewIdentifier = try StoreIdentifier.repair(in: view, tables)
         let hasLostOrigins = try repairOrigins()
@@ -14,7 +14,7 @@ extension StoreWriter {
             ? ["the store's identifier was damaged: it has a new one, and saved object ids are refused"] : [])
             + (hasLostOrigins
                 ? ["the origins of the store's numbers were damaged: numbers of other stores are refused"] : [])
-            // Zones first: what writes a record reads its zone.
+            // Zones first: writing a record reads its zone.
             + (try repairZones() + repairUniqueKeys(progress: progress) + repairLinks() + repairCounters() + repairLog())
     }
 
@@ -28,7 +28,8 @@ extension StoreWriter {
         return done
     }
 
-    /// Enters the unique values of records that no key leads to. Of two records with one value, the first keeps it.
+    /// Adds missing unique keys. If several records have one value, its key stays with the one that it leads to, or is
+    /// given to the first.
     private func enterUniqueKeys(progress: (Int) -> Void) throws -> Int {
         var entered = 0
         var read = 0
@@ -46,7 +47,7 @@ extension StoreWriter {
         return entered
     }
 
-    /// Copies, because the record is valid only until the next write. Empty for a damaged record.
+    /// The unique keys of a record; empty if it is damaged. Keys are copied before a write makes the record invalid.
     private func uniqueKeys(of object: RecordKey, _ record: RawSpan) -> [[UInt8]] {
         var keys: [[UInt8]] = []
         guard isWhole(record) else { return [] }
@@ -58,7 +59,7 @@ extension StoreWriter {
 
     private func isWhole(_ record: RawSpan) -> Bool { record.endsWithChecksum() }
 
-    /// Whether there is an object that a unique key leads to, and it has the value, or is damaged and may have had it.
+    /// Whether a unique key leads to an existing object that has the value, or that is damaged and may have had it.
     private func leadsToItsObject(_ key: [UInt8]) -> Bool {
         guard let object = try? object(unique: key) else { return false }
         var isRight = false
@@ -80,7 +81,7 @@ extension StoreWriter {
         return removed
     }
 
-    /// Counts the objects again. The number of the next object may grow but never falls, so that no number is used twice.
+    /// Recounts the objects. The number of the next object may grow but never falls, so that no number is used twice.
     private func repairCounters() throws -> [String] {
         var counters = [EntityState](repeating: EntityState(), count: model.entities.count)
         for entity in model.entities.indices {

@@ -2,8 +2,8 @@ internal import FetchIndexPlatform
 internal import FetchIndexLMDB
 
 extension StoreWriter {
-    /// Deletes every commit of the log up to and including the last one with damaged or missing entries. Caches that are
-    /// behind are rebuilt at their next opening. O(log).
+    /// Deletes every commit of the log through the last one with damaged or missing entries. Caches older than the
+    /// remaining log are rebuilt at their next opening. O(log).
     func repairLog() throws -> [String] {
         var done: [String] = []
         if state.logStart > state.commit {
