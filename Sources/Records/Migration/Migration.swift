@@ -2,24 +2,24 @@ internal import FetchIndexPlatform
 package import FetchIndexModels
 package import FetchIndexValues
 
-/// What a migration of a store may do.
+/// The options of a migration.
 package struct Migration {
-    /// New values of an object by the names of the new model, from its old values by the names of the old one. Attributes that
-    /// it leaves out get their values as without it.
+    /// Returns new values of an object by the attribute names of the new model, from its old values by the names of the
+    /// old model. An attribute that the result lacks gets its value as if there were no closure.
     package typealias Convert = (_ entity: String, _ old: [String: Value]) throws -> [String: Value]
 
-    /// Whether the model is to become the store's even when the store has followed it before, and a newer one since.
+    /// Whether the model becomes the store's even if the store followed it before and has followed a newer one since.
     package var isDemanded = false
     /// Whether passes over the records are allowed.
     package var allowsPasses = false
-    /// Decides where the models do not.
+    /// Gives the values that the models don't determine.
     package var convert: Convert?
-    /// Called from time to time with the number of records read and of all that are read.
+    /// Called every few thousand records, and at the end, with the number of records read and their total.
     package var progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
 
     package init() {}
 
-    /// One that is asked for, not that of a program that opens its store.
+    /// A migration that a user demands, unlike that of a program that opens its store.
     package static var demanded: Migration {
         var migration = Migration()
         migration.isDemanded = true
@@ -27,27 +27,28 @@ package struct Migration {
     }
 }
 
-/// A migration that is written and sealed, but not committed: the orders of the records are those of the old model.
+/// A migration that is written and sealed, but not committed: orders still match the old model.
 package struct OpenMigration {
     package let writer: StoreWriter
     package let old: Model
 }
 
 extension Store {
-    /// What would lead from the stored model to a given one. An entity without objects needs no pass.
+    /// The changes from the stored model to a given one. An entity without objects needs no pass.
     package func difference(to model: Model) throws -> ModelDifference {
         try model.validate()
         let snapshot = try snapshot()
         return ModelDifference(try snapshot.migrations(to: model, .demanded))
     }
 
-    /// Makes a given model the stored one, in a transaction that the caller commits after it has brought the orders of indexes to
-    /// the model. Nil when nothing is left to be done: the model was the stored one already, or only its declaration was noted.
+    /// Makes a given model the stored one, in a transaction that the caller commits after it has updated the orders of
+    /// indexes. Returns nil if nothing is left to do: the model is stored already, or only its declaration differs,
+    /// which was noted unless the store is read-only or a writer is busy.
     package func beginMigration(to model: Model, _ migration: Migration) throws -> OpenMigration? {
         try model.validate()
         let needed = try snapshot().migrations(to: model, migration)
         if needed.isEmpty { return nil }
-        // A declaration that changes nothing is only noted, where that does not wait.
+        // A declaration that changes nothing is only noted, and only if that doesn't wait for a writer.
         let isNote = needed.allSatisfy(\.steps.isEmpty)
         if isNote && isReadOnly { return nil }
         let begun = isNote ? try tryBeginWrite(author: "migration") : try beginWrite(author: "migration")
@@ -65,12 +66,12 @@ extension Store {
 }
 
 extension StoreReader {
-    /// How many objects entities have together.
+    /// The number of objects of all these entities together.
     package func count(of entities: [Int]) throws -> UInt64 {
         try entities.reduce(0) { try $0 &+ entityState($1).count }
     }
 
-    /// Throws when an entity with objects is to become abstract.
+    /// Throws if an entity with objects of its own becomes abstract.
     private func requireNoObjects(of migration: EntityMigration) throws {
         guard migration.steps.contains(where: { $0.change == .changeAbstract(to: true) }), let number = migration.number
         else { return }
@@ -85,19 +86,19 @@ extension StoreReader {
             to: given, isDemanded: migration.isDemanded, hasClosure: migration.convert != nil
         ).map { migration in
             try requireNoObjects(of: migration)
-            // Indexes and unique keys of an entity are those of its subentities too.
+            // Indexes and unique keys of an entity include its subentities.
             let superentity = migration.new.superentity.flatMap { try? model.number(of: $0) }
             let read = migration.number.map(model.hierarchy) ?? superentity.map(model.family) ?? []
             return try !read.isEmpty && count(of: read) == 0 ? migration.withoutObjects : migration
         }
-        // Throws for what cannot be derived.
+        // Throws for derivations that cannot be computed.
         for migration in migrations { try migration.new.requireDerivations() }
         return migrations
     }
 }
 
 extension Value {
-    /// The value as another type; nil when something would be lost: converted back, it must be the same.
+    /// The value as another type; nil if converting it back doesn't give the same value.
     func converted(to type: ValueType) -> Value? {
         guard let converted = read(as: type) else { return nil }
         let isSame =
@@ -121,7 +122,7 @@ extension Value {
         case (.integer(0), .boolean): .boolean(false)
         case (.integer(1), .boolean): .boolean(true)
         case (_, .string): .string(description)
-        // As `import` reads it.
+        // Reads text like `import`.
         case (.string(let text), _): Value(exactly: text, as: type)
         default: Value(description, as: type)
         }

@@ -4,9 +4,10 @@ internal import FetchIndexModels
 internal import FetchIndexValues
 
 extension StoreWriter {
-    /// Changes records, unique keys and the model. A pass is a commit without changes of objects: what caches keep of attributes
-    /// that it does not change stays right. Throws `StoreError.modelMismatch` for what the migration does not allow, and
-    /// `cannotMigrate` for objects that stand in its way; then drop the writer. O(n log n) with a pass, else O(1).
+    /// Changes records, unique keys, links and the model. A pass is a commit without changes of objects: caches stay
+    /// valid for attributes that it does not change. Throws `StoreError.modelMismatch` for a step that the migration
+    /// does not allow, and `cannotMigrate` for objects that prevent it; drop the writer then. O(n log n) with a pass,
+    /// O(links) for relationships that are removed or become one-to-one, otherwise O(1).
     func migrate(_ migrations: [EntityMigration], _ migration: Migration) throws {
         for step in migrations.flatMap(\.steps) { try require(step, migration) }
         let applied = try model.applying(migrations)
@@ -35,8 +36,8 @@ extension StoreWriter {
         }
     }
 
-    /// Writes the unique keys of hierarchies anew in which a constraint of any entity changed: their keys stand together, under the
-    /// number of the entity that declares them. O(n log n) for the objects of such a hierarchy.
+    /// Rewrites the unique keys of each hierarchy in which a constraint of any entity changed: all keys of a constraint
+    /// are stored under the number of the entity that declares it. O(n log n) for the objects of such a hierarchy.
     private func renewSharedKeys(from old: Model, to new: Model) throws {
         for number in new.entities.indices where new.superentities(of: number).isEmpty {
             let family = new.hierarchy(of: number)
@@ -87,9 +88,9 @@ extension StoreWriter {
     }
 }
 
-/// The pass over the records of one entity: converts values, checks required ones and rewrites unique keys.
+/// The pass over the records of one entity: converts values, checks required ones and changes unique keys.
 private struct MigrationPass {
-    /// So many objects that stand in the way are named.
+    /// The maximum number of objects that an error names.
     static let namedObjects = 5
 
     private let entity: Int
@@ -123,7 +124,7 @@ private struct MigrationPass {
         required = Dictionary(migration.required.map { ($0.slot, $0.replacement) }) { _, last in last }
         let added = new.attributeSlots.filter { $0 >= migration.old.slots.count }
         decidable = Set(added.map { migration.new.attribute(at: $0).name })
-        // Those of a hierarchy are written afterwards, for all of its entities.
+        // The unique keys of a hierarchy are written afterwards, for all of its entities.
         let (before, after) = isInHierarchy ? ([], []) : (old.uniqueConstraints, new.uniqueConstraints)
         addedConstraints = after.filter { !before.contains($0) }
         removedConstraints = before.filter { !after.contains($0) }
@@ -248,7 +249,8 @@ private struct MigrationPass {
     }
 }
 
-/// Writes the unique keys of an entity in a hierarchy, and notes the first objects whose values others have.
+/// Writes the unique keys of an entity in a hierarchy, and notes the first objects that prevent it: their values are
+/// too long, or other objects have them.
 private struct SharedKeys {
     private let entity: Entity
     private let writer: StoreWriter
