@@ -2,14 +2,15 @@ internal import FetchIndexPlatform
 internal import FetchIndexLMDB
 internal import FetchIndexModels
 
-/// What makes a copy a store of its own: an identifier, and the original as the one that gave the numbers before the copy.
+/// The identity of a copy: an identifier of its own, and the original as the origin of the numbers before the copy.
 ///
-///     original  1 2 3 | 4 5          copied when its last object was 3: the numbers below 4 name the same objects in both,
+///     original  1 2 3 | 4 5          copied when its last object was 3: numbers below 4 name the same objects in both,
 ///     copy      1 2 3 | 4            and the 4 of the copy is another object than the 4 of the original
 enum CopyIdentity {
-    /// Gives a copy that no process has open its identity, in a transaction that is no commit. The format version stays, so that a copy of an
-    /// older store is for older programs too. A copy without an identifier stays as it is. Throws `corrupted`, and leaves the copy as it is, when
-    /// what it would be made from is damaged. O(entities).
+    /// Gives a copy its identity, in a transaction that isn't a commit. No process may have the copy open. The format
+    /// version stays, so that older programs can open the copy of an older store. A copy without an identifier is not
+    /// changed. Throws `corrupted`, and changes nothing, if the identifier, the state, a counter of an entity or the
+    /// originals are damaged. O(entities).
     static func make(inFile path: String) throws {
         try Environment.write(toFile: path, table: StoreLayout.metaTable) { view, meta in
             guard let identifier = try StoreIdentifier.read(in: view, meta) else { return }
@@ -20,12 +21,12 @@ enum CopyIdentity {
             let originals = try NumbersOrigin.originals(in: view, meta) + [original]
             try view.put(StoreIdentifier.encoded(UUID()), for: StoreLayout.identifierKey, in: meta)
             try view.put(NumbersOrigin.encode(originals), for: StoreLayout.originalsKey, in: meta)
-            // It names the LMDB transaction that wrote it.
+            // The state names the LMDB transaction that wrote it.
             if let state { try view.put(state.encoded(writtenBy: view), for: StoreLayout.stateKey, in: meta) }
         }
     }
 
-    /// By entity, the number that its next object gets.
+    /// The number of the next object, by entity.
     private static func nextNumbers(in view: TransactionView, _ meta: Table) throws -> [Int: UInt64] {
         let prefix = StoreLayout.entityKey(0).dropLast(2)
         var numbers: [Int: UInt64] = [:]

@@ -3,16 +3,17 @@ internal import FetchIndexLMDB
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// Another store that gave numbers to objects of this one. In the meta table, "numbers" is the store whose export filled this one while
-/// it was empty; "originals" are the stores that this one is a copy of.
+/// Another store that allocated numbers of this store's objects. In the meta table, "numbers" is the store whose export
+/// filled this one while it was empty; "originals" are the stores that this one is a copy of.
 package struct NumbersOrigin: Equatable, Sendable {
     package let store: UUID
-    /// By entity, the number behind the last object that came from there: later ones are this store's own.
+    /// The number after the last object that came from the origin, by entity. This store allocated the numbers from
+    /// there on.
     package var ends: [Int: UInt64] = [:]
 
     package init(store: UUID) { self.store = store }
 
-    /// Whether a number of the origin is that of the same object here.
+    /// Whether a number names the same object in the origin and here.
     package func shares(_ number: UInt64, of entity: Int) -> Bool { number < ends[entity] ?? 1 }
 
     static func decode(_ bytes: RawSpan) throws -> [NumbersOrigin] {
@@ -45,7 +46,7 @@ package struct NumbersOrigin: Equatable, Sendable {
         return bytes
     }
 
-    /// The stores that a store is a copy of, the oldest first. Throws `corrupted`.
+    /// The stores that a store is a copy of, oldest first. Throws `corrupted`.
     static func originals(in view: TransactionView, _ meta: Table) throws -> [NumbersOrigin] {
         var originals: [NumbersOrigin] = []
         _ = try view.get(StoreLayout.originalsKey, in: meta) { originals = try decode($0) }
@@ -61,19 +62,19 @@ extension StoreReader {
         return origin
     }
 
-    /// The stores that this one is a copy of, the oldest first. Throws `corrupted`.
+    /// The stores that this one is a copy of, oldest first. Throws `corrupted`.
     package func originals() throws -> [NumbersOrigin] { try NumbersOrigin.originals(in: view, tables.meta) }
 
-    /// Whether an entity has had no other objects than those of the origin, so that new numbers of the origin are free.
+    /// Whether an entity has had only objects of the origin, so that new numbers of the origin are free here.
     package func follows(_ origin: NumbersOrigin, _ entity: Int) throws -> Bool {
         try entityState(entity).nextObject == origin.ends[entity] ?? 1
     }
 }
 
 extension StoreWriter {
-    /// Notes that the objects of an entity came from another store up to here, if they did.
+    /// Notes that all objects of an entity so far came from another store. Writes nothing if that is noted already.
     package func noteNumbers(of store: UUID, _ entity: Int) throws {
-        // A copy goes on from the numbers that it shares with its original.
+        // A copy extends the numbers that it shares with its original.
         let known = try ([numbersOrigin()].compactMap { $0 } + originals()).first { $0.store == store }
         var origin = known ?? NumbersOrigin(store: store)
         origin.ends[entity] = try entityState(entity).nextObject
@@ -82,7 +83,7 @@ extension StoreWriter {
         }
     }
 
-    /// Removes damaged origins. False when they are whole or missing.
+    /// Removes damaged origins. Returns false if they are intact or missing.
     func repairOrigins() throws -> Bool {
         var isRepaired = false
         for key in [StoreLayout.numbersKey, StoreLayout.originalsKey] {

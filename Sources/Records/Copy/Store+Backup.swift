@@ -3,16 +3,17 @@ internal import FetchIndexPlatform
 internal import FetchIndexLMDB
 
 extension Store {
-    /// A backup that was made: the commit whose state it holds, the bytes of its file, and whether it has no unused pages.
+    /// A finished backup: the commit whose state it holds, the size of its file, and whether it has no unused pages.
     package struct Backup {
         package let commit: UInt64
         package let byteCount: Int
         package let isCompact: Bool
     }
 
-    /// Copies the newest state to a folder that is new or empty, while readers and writers go on. Those may read it whom the umask allows
-    /// it. The copy gets an identity of its own. With `keepsDamaged`, a copy whose identity is damaged is kept as it is, for its `check` to
-    /// find; else it is removed, and the damage thrown. O(bytes of the store).
+    /// Copies the newest state to a new or empty folder, while readers and writers go on. The umask determines the
+    /// file's permissions. The copy gets an identity of its own. If that fails because of damage, a copy with
+    /// `keepsDamaged` keeps the store's identity, so that its `check` finds the damage; otherwise the copy is removed
+    /// and the damage thrown. O(bytes of the store).
     package func backup(to path: String, keepsDamaged: Bool = false) throws -> Backup {
         try Self.requireOutsideOfStores(path)
         try Self.requireWholePages(at: self.path)
@@ -33,7 +34,7 @@ extension Store {
         }
     }
 
-    /// Throws when the path is in a store's own folder, where nothing else belongs.
+    /// Throws if the path's parent is a store's folder, which may hold only the store's files.
     package static func requireOutsideOfStores(_ path: String) throws {
         let trimmed = path.last == "/" ? String(path.dropLast()) : path
         let folder = trimmed.lastIndex(of: "/").map { String(trimmed[...$0]) } ?? "./"
@@ -42,14 +43,15 @@ extension Store {
         }
     }
 
-    /// Throws when pages of a store's file are damaged: LMDB would copy them, or end the process.
+    /// Throws if pages of a store's file are damaged: LMDB would copy them, or end the process.
     static func requireWholePages(at path: String) throws {
         if let defect = try checkPages(at: path).first {
             throw StoreError.corrupted("\(defect); nothing was copied")
         }
     }
 
-    /// Whether the folder is a new one. What a backup that was killed has left is overwritten.
+    /// Creates a folder. Returns false if it exists and is empty, except for the file of a killed backup, which will be
+    /// overwritten. Throws if it has other files.
     private static func makeFolder(_ path: String) throws -> Bool {
         if mkdir(path, 0o777) == 0 { return true }
         guard errno == EEXIST else { throw SystemError.last }
@@ -84,7 +86,7 @@ extension Store {
         }
     }
 
-    /// Opens a backup, which must be of a commit that there was while it was made.
+    /// Opens a backup and returns its commit. Throws unless the store had that commit while the backup was made.
     private static func verifyBackup(_ path: String, commits: ClosedRange<UInt64>) throws -> UInt64 {
         var options = Options()
         options.isReadOnly = true

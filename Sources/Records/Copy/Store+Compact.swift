@@ -1,17 +1,18 @@
 internal import FetchIndexModels
 internal import FetchIndexLMDB
 
-/// What a compaction did.
+/// The sizes of a store's file before and after a compaction.
 package struct StoreCompaction: Sendable {
     package let bytesBefore: Int
     package let bytesAfter: Int
 }
 
 extension Store {
-    /// Rewrites a store's file without unused pages. No process may have the store open, this one included. An
-    /// opening during the compaction waits. If this process dies, the store is as it was, or compact. O(bytes of the store).
+    /// Rewrites a store's file without unused pages. No process may have the store open, this one included. An opening
+    /// during the compaction waits. If this process dies, the store is either unchanged or compact. O(bytes of the
+    /// store).
     package static func compact(at path: String) throws -> StoreCompaction {
-        // It must be a store of this format.
+        // Throws unless it is a store of a format that this version reads.
         var options = Options()
         options.creates = false
         _ = try Store(at: path, options: options)

@@ -1,8 +1,8 @@
-/// Why a store was not copied.
+/// An error of a backup or a compaction.
 public enum StoreCopyError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// There is something at the path already.
+    /// The path exists already, and isn't an empty folder.
     case destinationExists(path: String)
-    /// The text says why.
+    /// Writing failed; the text says why.
     case failed(path: String, String)
     /// A process has the store open.
     case inUse(process: Int, program: String?)
