@@ -2,52 +2,52 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 package import FetchIndexLMDB
 
-/// The on-disk format: an LMDB environment with six tables. Numbers are little-endian but where a key says BE;
-/// LMDB's own pages and its integer keys are in the machine's byte order. A checksum is the low half of the value's
-/// XXH3-64. Text is UTF-8; `text` is its length as a varint (LEB128) and its bytes.
+/// The on-disk format: an LMDB environment with six tables. Numbers are little-endian unless a key says BE; LMDB's own
+/// pages and its integer keys are in the machine's byte order. A checksum is the low half of the value's XXH3-64. Text
+/// is UTF-8; `text` is its length as a varint (LEB128) and its bytes.
 ///
 ///     meta     "format"           version 4 | checksum 4
 ///              "model"            model | checksum 4                               -> Models/Coding/Model+Coding.swift
 ///              "state"            commit 8 | log start 8 | log bytes 8 | log limit 8 | model version 4
-///                                   | LMDB transaction 8 (version 2: none)
+///                                   | LMDB transaction 8 (missing in version 2)
 ///                                   | [entity without unique keys 2 | the first such object 8] | checksum 4
 ///              "identifier"       UUID 16 | checksum 4
 ///              "build"            cache 4 | checksum 4      while a cache is built in several transactions
-///              "maintained"       names varint x text | checksum 4      caches that every writer keeps
+///              "maintained"       names varint x text | checksum 4      caches that every writer maintains
 ///              "unread"           caches varint x (name text | number of the cache varint | commit varint | reason text) | checksum 4
-///                                   what the exact reader of a cache has not had: with a reason the rebuild of that commit, else
-///                                   the changes after it, for which the log is kept unless the number is 0
+///                                   what exact readers have not had: with a reason, the rebuild at the commit; otherwise the
+///                                   changes after it, for which the log is kept unless the number is 0
 ///                                                                       -> OrderCaches/Cache/CacheDirectory+Unread.swift
-///              "locked"           caches varint x eight texts | checksum 4      what no other request replaces
+///              "locked"           caches varint x eight texts | checksum 4      caches that no other request replaces
 ///                                                                                -> OrderCaches/Cache/CacheLock.swift
-///              "source"           bytes | checksum 4     what is followed                -> Store/Attachment.swift
-///              "source position"  bytes | checksum 4     how far
+///              "source"           bytes | checksum 4     the source that is followed      -> Store/Attachment.swift
+///              "source position"  bytes | checksum 4     the position up to which it was followed
 ///              "numbers"          origin | checksum 4     the store with whose export this one was filled
 ///                                                                              -> Copy/NumbersOrigin.swift
-///                  origin         UUID 16 | entities varint x (entity varint | end varint): the number behind its last object
-///              "originals"        origins | checksum 4     the stores that this one is a copy of, the oldest first
+///                  origin         UUID 16 | entities varint x (entity varint | end varint): the number after its last object
+///              "originals"        origins | checksum 4     the stores that this one is a copy of, oldest first
 ///                                                                              -> Copy/CopyIdentity.swift
 ///              "entity" number 2  next object 8 | objects 8 | checksum 4
-///              "zone" entity 2 BE | zone 8 BE     object numbers / 8,192       -> Zones/Zone.swift
+///              "zone" entity 2 BE | zone 8 BE     object numbers / 8,192       -> ScanSkipping/Zone.swift
 ///                                 objects varint | slots varint x bounds | [coded] | checksum 4 (XOR the key's)
 ///                  bounds         0: nothing is known, or type of value | 64 with nulls | 128 with values 1
 ///                                   with values: least | greatest, each length 1 | first bytes of the value's place in its order
 ///                  coded          slots with columns varint x slot varint | changed since varint x place varint | end varint:
-///                                   the place behind the last number that has codes; none without codes
-///              "column" entity 2 BE | zone 8 BE | slot 2 BE                        -> Columns/TextColumn.swift
+///                                   the place after the last number with codes; `coded` is missing without codes
+///              "column" entity 2 BE | zone 8 BE | slot 2 BE                        -> ScanSkipping/Columns/TextColumn.swift
 ///                                 length of a code 1 | texts varint x text | codes of places | checksum 4 (XOR the key's)
 ///     records  entity 16 bits | object 48 bits (integer key)
-///                                 record                                           -> RecordLayout.swift
+///                                 record                                           -> Record/RecordLayout.swift
 ///     log      commit 8 BE | 0000 time 8 | transaction 8 | author text | entities varint x
 ///                                   (entity, inserted, updated, deleted: varints) | checksum 4
 ///              commit 8 BE | part 4 BE  entries | checksum 4     (both: XOR the key's checksum)
 ///                  entry          1 | entity varint | first object varint | count varint        inserted
 ///                                 2 | entity varint | object varint | record length varint | old record    updated
-///                                 3 | the same                                                   deleted
+///                                 3 | entity varint | object varint | record length varint | old record    deleted
 ///     unique   entity 2 BE | attribute 2 BE | value as OrderKey
 ///              entity 2 BE | 32,768 + constraint 2 BE | values as OrderKeys
-///                                 number | checksum 4      object 6 | 2: 0, or the object's entity where it is another one;
-///                                   without the high bytes that are 0 (before version 10: with them)
+///                                 number | checksum 4      object 6 | 2: 0, or the object's entity if it is another one;
+///                                   without high bytes that are 0 (before version 10: with them)
 ///              from 32,768 on      links                                            -> Links/LinkKey.swift
 ///                  inherited attributes: entity and number of the topmost superentity that has them
 ///     caches   name               header                                           -> OrderCaches/Cache/CacheHeader.swift
@@ -57,18 +57,18 @@ package import FetchIndexLMDB
 /// Invariants
 /// - A commit number names one state of the records. It grows by one with each transaction that changes them, and
 ///   by nothing else.
-/// - The log holds every change after the commit `log start`; an object that was inserted and changed within one
-///   commit appears as inserted only. Object numbers are given out once, in order: numbers from an inserted range's
-///   first on did not exist before its commit.
-/// - A record that refers to another object is the truth of that link; the key that leads back is written and deleted with it,
-///   and follows from it.
+/// - The log holds every change after the commit `log start`. An object that was inserted and changed within one commit
+///   appears as inserted only; another object appears once per commit, with its first change. Object numbers are
+///   allocated once, in ascending order: numbers from an inserted range's first on did not exist before its commit.
+/// - A link is stored in the record that refers to another object. The link key that leads back is derived from the
+///   record, and is written and deleted with it.
 /// - An inserted range may include objects that were deleted again in the same commit or later.
-/// - A zone counts all objects with its numbers, and its bounds include all their values. Its slots are those that the entity had when
-///   the first of them was written.
-/// - A column of a zone says what its objects have in a slot, but for those that the zone calls changed and those from its end on. A
-///   zone has columns for the slots that it names, and no others.
-/// - A cache's nodes belong to it alone; deleting the cache deletes them. Those of the number under "build" belong to a
-///   build that goes on, or that was killed: the next one takes them out.
+/// - A zone counts all objects with its numbers, and its bounds include all their values. Its slots are those that the
+///   entity had when the zone's first object was written.
+/// - A column of a zone has the texts of the zone's objects in a slot, except for objects that the zone lists as changed
+///   and for those from its end on. A zone has columns for exactly the slots that it lists.
+/// - A cache's nodes belong to it alone; deleting the cache deletes them. Nodes with the number under "build" belong to a
+///   build that is running or was killed; the next build deletes them.
 ///
 /// Versions
 /// - 1: the first.
@@ -80,19 +80,20 @@ package import FetchIndexLMDB
 ///   the same way; a store gets its identifier then.
 /// - 5: attributes have permanent numbers: entities remember removed attributes, former names, default values and the
 ///   declarations that they followed. Raised in the same way.
-/// - 6: models may have indexes and derived attributes, which every writer keeps. Raised in the same way.
+/// - 6: models may have indexes and derived attributes, which every writer maintains. Raised in the same way.
 /// - 7: entities may be subentities of others. Raised in the same way.
 /// - 8: the state may name an entity whose objects may lack their unique keys. Raised in the same way.
-/// - 9: entities may have relationships. The table `unique` has the keys that lead from an object to those that are linked to
-///   it: a table of its own would have to be made in stores that other processes have open. Raised in the same way.
-/// - 10: the numbers in the values of unique keys are without their high bytes that are 0. Raised in the same way.
-/// - 11: the meta table has zones. Raised in the same way: a zone whose first object an older program wrote stays without.
-/// - 12: zones have columns. Raised in the same way: a zone of an older program gets them when one of its objects changes.
-/// - 13: the meta table may name locked caches, and what the readers of caches have not had yet; indexes and lists of unique attributes
-///   may name to-one relationships; the meta table may name the origin of numbers, and originals. Raised in the same way.
+/// - 9: entities may have relationships. Link keys are in the table `unique`, because a table of their own would have to
+///   be created in stores that other processes have open. Raised in the same way.
+/// - 10: the numbers in the values of unique keys lack high bytes that are 0. Raised in the same way.
+/// - 11: the meta table has zones. Raised in the same way. If an older program wrote the first objects of a zone, the
+///   zone is missing.
+/// - 12: zones have columns. Raised in the same way. A zone of an older program gets columns after its objects change.
+/// - 13: the meta table may have locked caches, unread changes of caches, the origin of numbers, and originals; indexes and
+///   lists of unique attributes may name to-one relationships. Raised in the same way.
 package enum StoreLayout {
     package static let version: UInt32 = 13
-    /// The oldest that is read.
+    /// The oldest version that is read.
     static let oldestVersion: UInt32 = 2
 
     static var encodedVersion: [UInt8] {
@@ -136,14 +137,14 @@ package enum StoreLayout {
         return key
     }
 
-    /// Leaves nothing else in `key`.
+    /// Replaces `key` with the prefix of a constraint's unique keys.
     static func beginUniqueKey(entity: Int, _ constraint: UniqueConstraint, in key: inout [UInt8]) {
         key.removeAll(keepingCapacity: true)
         key.appendBigEndian(UInt16(truncatingIfNeeded: constraint.owner?.entity ?? entity))
         key.appendBigEndian(UInt16(truncatingIfNeeded: constraint.owner?.number ?? constraint.number))
     }
 
-    /// What all unique keys of an entity begin with.
+    /// The prefix of all unique keys of an entity.
     static func uniqueKeyPrefix(of entity: Int) -> [UInt8] {
         [UInt8(truncatingIfNeeded: entity >> 8), UInt8(truncatingIfNeeded: entity)]
     }
@@ -154,7 +155,7 @@ package enum StoreLayout {
             && Int(key[2]) << 8 | Int(key[3]) == number
     }
 
-    /// The entity that a unique key begins with; nil when the key is too short.
+    /// The entity that a unique key begins with; nil if the key is too short.
     static func entity(ofUniqueKey key: [UInt8]) -> Int? { entity(ofUniqueKey: key.span.bytes) }
 
     static func entity(ofUniqueKey key: RawSpan) -> Int? {
