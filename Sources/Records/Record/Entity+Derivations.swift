@@ -3,8 +3,8 @@ internal import FetchIndexPredicates
 internal import FetchIndexValues
 
 extension Entity {
-    /// The record with its derived values; nil when it has them, or the entity has no derived attributes. Throws
-    /// `StoreError.invalidValue` for a value that the attribute cannot have, and what reading the record throws.
+    /// The record with its derived values; nil if it has them already or the entity has no derived attributes. Throws
+    /// `StoreError.invalidValue` for a value that the attribute cannot have, and any error of reading the record.
     package func completed(_ record: RawSpan) throws -> [UInt8]? {
         guard let attributes = try derivations?.attributes.get() else { return nil }
         let view = try RecordView(record, of: self)

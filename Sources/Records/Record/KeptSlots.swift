@@ -1,7 +1,8 @@
-/// The slots that a record of a batch says nothing of: a stored object keeps its values there. Many records share one.
+/// The slots that a record of a batch leaves out: a stored object keeps its values there. Many records share one
+/// object.
 package final class KeptSlots: Sendable {
     package let slots: Set<Int>
-    /// A slot of these that an object must have a value in: the record can update an object, but makes none.
+    /// One of these slots that requires a value, if any: the record can update an object, but cannot insert one.
     package let requiredSlot: Int?
 
     package init(_ slots: Set<Int>, requiredSlot: Int? = nil) {

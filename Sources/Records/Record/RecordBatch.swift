@@ -3,21 +3,23 @@ internal import FetchIndexLMDB
 package import FetchIndexModels
 internal import FetchIndexSorting
 
-/// Finished records one after the other in memory, in the order in which they are written.
+/// Finished records, one after another in memory, in the order in which they are written.
 package struct RecordBatch {
     private(set) var bytes: [UInt8] = []
     private var ends: [Int] = []
     package private(set) var keys: UniqueKeys?
     private var hashes: [KeyHash]?
     private var parts: [BatchPart] = []
-    /// What records do not say, by their places in `keptSlots`, from 1 on; 0: nothing. Empty while all records say everything.
+    /// The place of each record's kept slots in `keptSlots`, from 1 on; 0 if it keeps none. Empty while no record keeps
+    /// slots.
     private var keptPlaces: [Int32] = []
     private var keptSlots: [KeptSlots] = []
     private var placeOfKept: [ObjectIdentifier: Int32] = [:]
 
     package init() {}
 
-    /// With room for so many records and bytes, because growing to megabytes step by step takes new pages each time.
+    /// Reserves memory for records and their bytes, because growing to megabytes step by step takes new pages each
+    /// time.
     package init(capacity: Int, byteCapacity: Int) {
         bytes.reserveCapacity(byteCapacity)
         ends.reserveCapacity(capacity)
@@ -26,7 +28,7 @@ package struct RecordBatch {
     package var count: Int { ends.count }
     package var byteCount: Int { bytes.count }
 
-    /// Adds what a builder has put together. A stored object keeps some slots' values.
+    /// Appends the record that a builder has assembled. A stored object keeps its values in the kept slots.
     package mutating func append(_ builder: inout RecordBuilder, keeping kept: KeptSlots? = nil) {
         builder.finish(into: &bytes)
         noteAppended(kept)
@@ -53,13 +55,13 @@ package struct RecordBatch {
         keptPlaces.append(Int32(keptSlots.count))
     }
 
-    /// Whether a record leaves something to the stored object.
+    /// Whether a record leaves out slots, which a stored object keeps.
     package var hasKeptSlots: Bool { !keptPlaces.isEmpty }
 
     /// Whether a record can update an object, but lacks what a new one needs.
     package var hasIncomplete: Bool { keptSlots.contains { $0.requiredSlot != nil } }
 
-    /// What a record leaves to the stored object; nil: nothing.
+    /// The slots that a record leaves out; nil if it leaves out none.
     package func keptSlots(at index: Int) -> KeptSlots? {
         guard !keptPlaces.isEmpty, keptPlaces[index] > 0 else { return nil }
         return keptSlots[Int(keptPlaces[index]) - 1]
@@ -72,12 +74,13 @@ package struct RecordBatch {
 
     package borrowing func copy(at index: Int) -> [UInt8] { [UInt8](copying: self[index]) }
 
-    /// Makes and sorts the unique keys of the records, which a writer would do otherwise: on any thread, after the last record.
+    /// Makes and sorts the unique keys of the records, so that the writer need not. Call it after the last record, on
+    /// any thread.
     package mutating func sortKeys(_ number: Int, _ entity: Entity, _ constraint: UniqueConstraint) throws {
         keys = try UniqueKeys(of: self, number, entity, constraint) { _ in true }
     }
 
-    /// What an import that leaves out unique keys knows of them.
+    /// The unique key of a record, in an import that leaves out unique keys.
     package enum KeyHash: Sendable {
         /// A value is null.
         case noKey
@@ -86,7 +89,7 @@ package struct RecordBatch {
         case hash(UInt64)
     }
 
-    /// The hashes of the records' unique keys, as `hashKeys` has made them or made now.
+    /// The hashes of the records' unique keys. They are computed unless `hashKeys` has done it.
     package func keyHashes(
         _ number: Int, _ entity: Entity, _ constraint: UniqueConstraint
     ) throws -> [KeyHash] {
@@ -104,7 +107,7 @@ package struct RecordBatch {
         return made
     }
 
-    /// The part that has a record, as `describeParts` has made it or made now.
+    /// The part with a record. It is computed unless `describeParts` has done it.
     borrowing func part(around index: Int, _ entity: Entity) throws -> BatchPart {
         let number = index / BatchPart.length
         if number < parts.count { return parts[number] }
@@ -112,27 +115,29 @@ package struct RecordBatch {
         return try BatchPart(of: self, start..<min(count, start + BatchPart.length), entity)
     }
 
-    /// Finds the bounds and columns of the records, which a writer would do otherwise: on any thread, after the last record.
+    /// Computes the bounds and columns of the records, so that the writer need not. Call it after the last record, on
+    /// any thread.
     package mutating func describeParts(_ entity: Entity) throws {
         var made: [BatchPart] = []
         for start in stride(from: 0, to: count, by: BatchPart.length) { made.append(try part(around: start, entity)) }
         parts = made
     }
 
-    /// Makes the hashes of the unique keys, which a writer would do otherwise: on any thread, after the last record.
+    /// Computes the hashes of the unique keys, so that the writer need not. Call it after the last record, on any
+    /// thread.
     package mutating func hashKeys(_ number: Int, _ entity: Entity, _ constraint: UniqueConstraint) throws {
         hashes = try keyHashes(number, entity, constraint)
     }
 
-    /// The unique keys of records of the batch in order.
+    /// The unique keys of a batch's records, sorted.
     package struct UniqueKeys {
         let constraint: UniqueConstraint
-        /// The records with keys that are longer than LMDB's may be.
+        /// The records with keys that exceed LMDB's maximum length.
         private(set) var tooLong: [Int] = []
         /// The keys, each followed by its record's index.
         private let sorter = KeySorter(memoryBudget: .max, folder: nil)
         private static let indexLength = 4
-        /// Whether nearly all records are in the order of their keys.
+        /// Whether at least 90 % of the keys belong to a later record than the previous key.
         package private(set) var areInOrder = true
 
         init(

@@ -1,15 +1,15 @@
 internal import FetchIndexLMDB
 package import FetchIndexModels
 
-/// Records of one entity, in place, in the order of their numbers, and which of them are selected. A scan hands them out together, so
-/// that a step of it is done for many records in one loop.
+/// Records of one entity, in place and in the order of their numbers, some of which are selected. A scan hands out
+/// blocks, so that each step runs for many records in one loop.
 ///
-/// The loops are in this module, so that a record is found and read without calls to another one.
+/// The loops are in this module, so that finding and reading a record needs no calls to another module.
 package struct RecordBlock: ~Copyable {
     private var entries = EntryBlock()
     private let keys: UnsafePointer<UInt64>
     private let records: UnsafePointer<UnsafeRawBufferPointer>
-    /// The values of slots that a record lacks; empty: these are null.
+    /// A record with the values of slots that a record lacks; if it is empty, these are null.
     private let missing: [UInt8]
     /// The places of the selected records, in ascending order.
     private let selected: UnsafeMutablePointer<UInt8>
@@ -25,8 +25,8 @@ package struct RecordBlock: ~Copyable {
 
     deinit { selected.deallocate() }
 
-    /// Appends the records at a cursor up to a key, as many as there is room for, and selects all. Returns an error that came after the
-    /// records that were read.
+    /// Appends the records from a cursor through a key until the block is full, and selects all. Returns the error that
+    /// ended reading, if any; the block has the records before it.
     mutating func read(from cursor: inout Cursor, through last: UInt64) -> (any Error)? {
         var failure: (any Error)?
         do { try cursor.read(into: &entries, through: last) } catch { failure = error }
@@ -34,7 +34,7 @@ package struct RecordBlock: ~Copyable {
         return failure
     }
 
-    /// Appends the record of an object behind those that it has. False when the object has none.
+    /// Appends the record of an object and selects it. Returns false if the object has no record.
     mutating func read(_ object: RecordKey, from cursor: inout Cursor) throws -> Bool {
         guard try cursor.read(object.rawValue, into: &entries) else { return false }
         selected[selectedCount] = UInt8(truncatingIfNeeded: count - 1)
@@ -44,14 +44,15 @@ package struct RecordBlock: ~Copyable {
 
     var isFull: Bool { entries.isFull }
 
-    /// At first there is room for one record, then for more: a scan that ends at its first record does not read many.
+    /// Removes all records. The block holds one record at first, and four times as many after each call up to its
+    /// capacity, so that a scan that ends at its first record doesn't read many.
     mutating func removeAll() {
         entries.removeAll()
         entries.most = min(4 * entries.most, EntryBlock.capacity)
         selectedCount = 0
     }
 
-    /// How many records it has, selected or not.
+    /// The number of records, selected or not.
     package var count: Int { entries.count }
 
     package mutating func selectAll() {
@@ -60,7 +61,7 @@ package struct RecordBlock: ~Copyable {
         selectedCount = count
     }
 
-    /// Selects the record at a place alone.
+    /// Selects only the record at a place.
     mutating func select(only place: Int) {
         selected[0] = UInt8(truncatingIfNeeded: place)
         selectedCount = 1
@@ -71,7 +72,8 @@ package struct RecordBlock: ~Copyable {
         for place in 0..<count { try body(RecordKey(rawValue: keys[place]), records[place].bytes) }
     }
 
-    /// Checks all records. At an error, the block ends before the record that it is of, and the error is returned.
+    /// Checks all records. If a check throws, removes the record and those after it, selects the rest, and returns the
+    /// error.
     mutating func checkAll(_ check: (RecordKey, RawSpan) throws -> Void) -> (any Error)? {
         var checked = 0
         do {
@@ -95,7 +97,7 @@ package struct RecordBlock: ~Copyable {
         }
     }
 
-    /// Calls the body with the objects of the selected records until it returns false. False when it did.
+    /// Calls the body with the objects of the selected records until it returns false. Returns false if it did.
     func forEachWhile(_ body: (RecordKey) throws -> Bool) rethrows -> Bool {
         for index in 0..<selectedCount where try !body(RecordKey(rawValue: keys[Int(selected[index])])) { return false }
         return true
@@ -103,18 +105,18 @@ package struct RecordBlock: ~Copyable {
 
     // MARK: Selecting
 
-    /// Keeps those of the selected records that fulfil a condition.
+    /// Keeps the selected records that fulfil a condition.
     package mutating func keep(_ holds: (RecordKey, RawSpan) throws -> Bool) rethrows {
         selectedCount = try places { place in try holds(RecordKey(rawValue: keys[place]), records[place].bytes) }
     }
 
-    /// The same for whole records, with the default values of attributes that were added later.
+    /// Keeps the selected records that fulfil a condition. Their views have default values for attributes added later.
     package mutating func keep(_ holds: (borrowing RecordView) throws -> Bool) throws {
         let missing = missing
         selectedCount = try places { place in try holds(RecordView(records[place].bytes, missing: missing.span.bytes)) }
     }
 
-    /// Keeps those of the selected records whose value in a slot fulfils a condition, or is null if nulls are kept.
+    /// Keeps the selected records whose value in a slot fulfils a condition, or is null if `nulls` are kept.
     package mutating func keep(slot: Int, nulls: Bool = false, _ holds: (RawSpan) throws -> Bool) throws {
         let missing = missing
         selectedCount = try places { place in
@@ -124,7 +126,7 @@ package struct RecordBlock: ~Copyable {
         }
     }
 
-    /// The same for the integer of a slot that holds integers; nil when it is null.
+    /// Keeps the selected records whose integer in a slot fulfils a condition, which gets nil for null.
     package mutating func keep(slot: Int, integer holds: (Int64?) -> Bool) throws {
         let missing = missing
         selectedCount = try places { place in
@@ -132,7 +134,7 @@ package struct RecordBlock: ~Copyable {
         }
     }
 
-    /// The same for the double of a slot that holds doubles or dates; nil when it is null.
+    /// Keeps the selected records whose double or date in a slot fulfils a condition, which gets nil for null.
     package mutating func keep(slot: Int, double holds: (Double?) -> Bool) throws {
         let missing = missing
         selectedCount = try places { place in
@@ -140,7 +142,7 @@ package struct RecordBlock: ~Copyable {
         }
     }
 
-    /// Leaves among the places those that fulfil a condition, and returns how many these are.
+    /// Keeps the selected places that fulfil a condition, and returns their number.
     @inline(__always)
     private func places(where holds: (Int) throws -> Bool) rethrows -> Int {
         var kept = 0

@@ -4,30 +4,30 @@ package import FetchIndexValues
 
 /// Assembles a record from values in the order of their slots. One builder serves many records.
 package struct RecordBuilder {
-    /// Owns what `room` points to.
+    /// Owns the memory that `room` points to.
     private var memory: RecordMemory
     private var room: RecordMemory.Room
-    /// How many slots have a value or null so far.
+    /// The number of slots appended so far, including nulls.
     package private(set) var slotCount = 0
     private var byteCount = 0
     private var hasNulls = false
 
     package init() { self.init(slots: 16, byteCount: 256) }
 
-    /// A record without values: an object has the default values of its entity.
+    /// A record without slots: the object has the default values of its entity.
     package static let empty: [UInt8] = {
         var builder = RecordBuilder()
         return builder.finish()
     }()
 
-    /// With room for one record of some slots and bytes.
+    /// Allocates memory for a record with these numbers of slots and bytes of values.
     package init(slots: Int, byteCount: Int) {
         memory = RecordMemory(slots: slots, byteCount: byteCount)
         room = memory.room
     }
 
-    /// Forgets the record before. Do not copy a builder between its first value and `finish`: the copy would write into the same memory.
-    /// Once it begins a record, a copy has memory of its own.
+    /// Begins a record and discards the previous one. Do not copy a builder between its first value and `finish`: the
+    /// copy would write to the same memory. A copy gets memory of its own when it begins a record.
     package mutating func begin() {
         if !isKnownUniquelyReferenced(&memory) {
             memory = RecordMemory(slots: room.slots, byteCount: room.byteCount)
@@ -42,7 +42,7 @@ package struct RecordBuilder {
     }
 
     package mutating func appendInteger(_ number: Int64) {
-        // With one bit for the sign; zero takes no byte.
+        // One bit is for the sign; zero takes no byte.
         let bits = Int64.bitWidth - (number ^ (number >> 63)).leadingZeroBitCount + 1
         append(UInt64(bitPattern: number), length: number == 0 ? 0 : (bits + 7) / 8)
     }
@@ -54,10 +54,10 @@ package struct RecordBuilder {
     /// The bytes of a string, URL, data, UUID or decimal text.
     package mutating func appendBytes(_ bytes: RawSpan) { bytes.withUnsafeBytes { append($0) } }
 
-    /// The first bytes of a number, the lowest one first.
+    /// Appends the lowest bytes of a number, in little-endian order.
     @inline(__always)
     private mutating func append(_ number: UInt64, length: Int) {
-        // All eight are written, which costs less than to copy some.
+        // Storing all eight bytes costs less than copying some.
         if room.byteCount - byteCount < 8 { makeRoom(slots: 0, byteCount: 8) }
         room.values.storeBytes(of: number.littleEndian, toByteOffset: byteCount, as: UInt64.self)
         byteCount += length
@@ -82,7 +82,7 @@ package struct RecordBuilder {
         slotCount += 1
     }
 
-    /// At least doubles what there is room for.
+    /// At least doubles the room for slots or bytes, whichever is full.
     @inline(never)
     private mutating func makeRoom(slots: Int, byteCount: Int) {
         let larger = RecordMemory(
@@ -121,15 +121,15 @@ package struct RecordBuilder {
         return record
     }
 
-    /// Appends the finished record. Records have 4 GiB at most (and LMDB's values less than that).
+    /// Appends the finished record. A record has at most 4 GiB, and a value of LMDB less than that.
     func finish(into finished: inout [UInt8]) {
-        // Not the builder itself: the closure would take a copy of it.
+        // The closure would copy the builder if it used `self`.
         let (room, slotCount, byteCount, hasNulls) = (room, slotCount, byteCount, hasNulls)
         let width = byteCount < 1 << 8 ? 1 : byteCount < 1 << 16 ? 2 : 4
         let endsStart = RecordLayout.headerLength + RecordLayout.nullBitmapLength(slots: slotCount)
         let valuesStart = endsStart + width * slotCount
         let length = valuesStart + byteCount
-        // In memory of its own first: zeros that are appended before they are written over would cost more than the copy.
+        // The record is built in temporary memory: appending zeros and overwriting them would cost more than the copy.
         withUnsafeTemporaryAllocation(byteCount: length + RecordLayout.checksumLength, alignment: 8) { buffer in
             guard let record = buffer.baseAddress else { preconditionFailure("A record has a header.") }
             record.storeBytes(of: UInt8(width), as: UInt8.self)
@@ -146,7 +146,7 @@ package struct RecordBuilder {
 }
 
 extension RecordMemory.Room {
-    /// The bitmap of the slots that are null.
+    /// Writes the bitmap of the slots that are null.
     fileprivate func writeNulls(of slots: Int, _ hasNulls: Bool, to bitmap: UnsafeMutableRawPointer) {
         bitmap.initializeMemory(as: UInt8.self, repeating: 0, count: RecordLayout.nullBitmapLength(slots: slots))
         if !hasNulls { return }
@@ -178,14 +178,14 @@ extension RecordMemory.Room {
 }
 
 extension RecordBuilder {
-    /// A record of an entity with values in the order of its attributes; those that are left out at the end have their
-    /// default values. Throws when a value has another type or a required one is null.
+    /// A record of an entity with values in the order of its attributes. Attributes left out at the end get their
+    /// default values. Throws `invalidValue` if a value has another type or is not a number, or a required one is null.
     package mutating func record(_ values: [Value], of entity: Entity) throws -> [UInt8] {
         try assemble(values, of: entity)
         return finish()
     }
 
-    /// The same, without finishing the record.
+    /// Assembles such a record without finishing it.
     package mutating func assemble(_ values: [Value], of entity: Entity) throws {
         begin()
         for (index, rule) in entity.valueRules.enumerated() {
@@ -210,7 +210,7 @@ extension RecordBuilder {
 }
 
 extension ValueRule {
-    /// What `Entity.validate` does not throw for.
+    /// Whether `Entity.validate` accepts the value.
     fileprivate func allows(_ value: Value) -> Bool {
         guard let type = value.type else { return !isRequired }
         return type == self.type && !value.isUnstorable
@@ -218,7 +218,7 @@ extension ValueRule {
 }
 
 extension Entity {
-    /// Throws unless a value can be stored as an attribute's.
+    /// Throws `invalidValue` unless an attribute can have the value.
     package func validate(_ value: Value, of attribute: AttributeDescription) throws {
         func invalid(_ reason: String) -> StoreError {
             .invalidValue(entity: name, attribute: attribute.name, reason)
@@ -233,13 +233,13 @@ extension Entity {
         }
     }
 
-    /// One record, as `RecordBuilder` makes it.
+    /// A record with values in the order of the attributes: see `RecordBuilder.record`.
     package func record(_ values: [Value]) throws -> [UInt8] {
         var builder = RecordBuilder()
         return try builder.record(values, of: self)
     }
 
-    /// A record with some slots' values of an older one.
+    /// The new record with the old record's values in some slots.
     package func record(from new: RawSpan, keeping slots: Set<Int>, of old: RawSpan) throws -> [UInt8] {
         let (old, new) = (try RecordView(old, of: self), try RecordView(new, of: self))
         var builder = RecordBuilder()
@@ -261,7 +261,7 @@ extension Entity {
         }
     }
 
-    /// The entity with the record that its `missingValues` are.
+    /// The entity with its `missingValues`: a record of default values, or empty if all are null.
     func withMissingValues() -> Entity {
         guard slots.contains(where: { !$0.attribute.defaultValue.isNull }) else { return self }
         var entity = self
@@ -273,7 +273,7 @@ extension Entity {
 }
 
 extension Model {
-    /// The model with the records that the `missingValues` of its entities are.
+    /// The model with the `missingValues` of its entities.
     func withMissingValues() -> Model {
         var model = self
         for number in model.entities.indices { model.entities[number] = model.entities[number].withMissingValues() }

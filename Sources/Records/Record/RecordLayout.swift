@@ -1,10 +1,10 @@
-/// The bytes of a record.
+/// The layout of a record's bytes.
 ///
 ///     width 1 | slots 2 | null bitmap, a bit per slot | end of each value, `width` bytes x slots | values | checksum 4
 ///
 /// The width of the ends is 1, 2 or 4 bytes, by the length of the values; ends count from the first value. Slots are
-/// the permanent numbers of the entity's attributes. A record lacks the slots of attributes that were added later: these have
-/// their default values. Slots of removed attributes are null in newer records, and ignored in older ones.
+/// the permanent numbers of the entity's attributes. A record lacks the slots of attributes that were added later:
+/// these have their default values. Slots of removed attributes are null in newer records, and ignored in older ones.
 ///
 ///     boolean  1 byte             integer  0 to 8 bytes, two's complement without redundant high bytes
 ///     double   8 bytes            date     seconds since 2001 as a double

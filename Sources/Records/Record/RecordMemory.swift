@@ -1,6 +1,6 @@
-/// Where a record is put together: the ends of its values, and behind them the values.
+/// The memory in which a record is assembled: the ends of its values, followed by the values.
 ///
-/// Memory of its own, because arrays ask at each change whether they are shared: that was 9 % of the instructions of an import that
+/// Arrays would check at each change whether they are shared, which was 9 % of the instructions of an import that
 /// changes nothing.
 final class RecordMemory {
     struct End {
@@ -8,8 +8,8 @@ final class RecordMemory {
         let isNull: Bool
     }
 
-    /// The addresses, and the slots and bytes that there is room for. Users keep a copy of it beside the object: to reach into the object
-    /// would retain it each time.
+    /// The addresses, and the capacity in slots and bytes. Users keep a copy of it beside the object, because each
+    /// access through the object would retain it.
     struct Room {
         let ends: UnsafeMutablePointer<End>
         let values: UnsafeMutableRawPointer

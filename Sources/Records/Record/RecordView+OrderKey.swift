@@ -1,7 +1,7 @@
 package import FetchIndexValues
 
 extension RecordView {
-    /// Appends a slot's value to an order key, straight from its bytes where its type allows.
+    /// Appends a slot's value to an order key, straight from its bytes if its type allows.
     package func appendOrderKey(of slot: Int, as type: ValueType, to key: inout [UInt8]) throws {
         guard let range = try range(of: slot) else {
             OrderKey.appendNull(to: &key)

@@ -1,7 +1,7 @@
 package import FetchIndexPredicates
 package import FetchIndexValues
 
-/// The bytes of a record, as a predicate reads them: one slot an attribute.
+/// Lets predicates read a record's bytes: each attribute is a slot.
 extension RecordView: PredicateRow {
     package func test(at slot: Int, _ test: TextTest) throws -> Bool? {
         guard let range = try range(of: slot) else { return nil }

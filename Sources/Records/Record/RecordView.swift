@@ -7,19 +7,20 @@ package import FetchIndexValues
 @usableFromInline
 package struct RecordView: ~Escapable {
     @usableFromInline let bytes: RawSpan
-    /// A record with the values of slots that this one lacks; empty: these are null. Its ranges begin after those of `bytes`.
+    /// A record with the values of slots that this one lacks; if it is empty, these are null. Its ranges begin after
+    /// those of `bytes`.
     @usableFromInline let missing: RawSpan
     @usableFromInline let width: Int
     @usableFromInline package let slotCount: Int
-    // No more fields: the compiler copies and destroys larger structs by calls, which is measurable in scans.
+    // Do not add fields: the compiler copies and destroys larger structs by calls, which is measurable in scans.
 
-    /// A record of an entity: values that it lacks are those of the entity's `missingValues`.
+    /// A view of an entity's record. Values that it lacks come from the entity's `missingValues`.
     @_lifetime(copy bytes, borrow entity)
     package init(_ bytes: RawSpan, of entity: borrowing Entity) throws {
         try self.init(bytes, missing: entity.missingValues.span.bytes)
     }
 
-    /// A record alone: values that it lacks are null.
+    /// A view of a record without its entity. Values that it lacks are null.
     @inlinable
     @inline(__always)
     @_lifetime(copy bytes)
@@ -47,7 +48,7 @@ package struct RecordView: ~Escapable {
     @usableFromInline
     static func outside(_ slot: Int) -> StoreError { .corrupted("slot \(slot) reaches outside of its record") }
 
-    /// Where the table of the values' ends begins.
+    /// The offset of the table of the values' ends.
     @inlinable
     var endsStart: Int { RecordLayout.headerLength + RecordLayout.nullBitmapLength(slots: slotCount) }
     @inlinable
@@ -55,7 +56,7 @@ package struct RecordView: ~Escapable {
     @inlinable
     var valuesEnd: Int { bytes.byteCount - RecordLayout.checksumLength }
 
-    /// The bytes of a slot's value; nil when it is null.
+    /// The range of a slot's value, for `bytes(_:)`; nil if it is null.
     @inlinable
     @inline(__always)
     package func range(of slot: Int) throws -> Range<Int>? {
@@ -153,20 +154,21 @@ package struct RecordView: ~Escapable {
         return bytes.unsafeLoad(fromByteOffset: range.lowerBound, as: UInt8.self) != 0
     }
 
-    /// The integer of a slot that holds integers; nil when it is null.
+    /// The integer in a slot that holds integers; nil if it is null.
     @inline(__always)
     package func integer(at slot: Int) throws -> Int64? {
         guard let range = try range(of: slot) else { return nil }
         return try integer(range)
     }
 
-    /// The double of a slot that holds doubles or dates; nil when it is null.
+    /// The double in a slot that holds doubles or dates; nil if it is null.
     package func double(at slot: Int) throws -> Double? {
         guard let range = try range(of: slot) else { return nil }
         return try double(range)
     }
 
-    /// Decoding with replacement and comparing lengths is several times faster than `String(validating:)`.
+    /// Decodes a text. Decoding with replacement and comparing lengths is several times faster than
+    /// `String(validating:)`.
     private func text(_ range: Range<Int>) throws -> String {
         let text = bytes(range).withUnsafeBytes { bytes in
             bytes.withMemoryRebound(to: UInt8.self) { String(decoding: $0, as: UTF8.self) }
@@ -203,7 +205,7 @@ package struct RecordView: ~Escapable {
 
     package var matchesChecksum: Bool { bytes.endsWithChecksum() }
 
-    /// Everything that is wrong with the record as one of an entity: its checksum and each value.
+    /// All defects of the record as one of an entity: its checksum, the number of slots and each value.
     package func check(as entity: Entity) -> [String] {
         var defects: [String] = []
         if !matchesChecksum { defects.append("it does not match its checksum") }
