@@ -1,17 +1,17 @@
 package import FetchIndexModels
 
-/// A state of records and their links, as a key path through relationships is followed in it: one of the store, or one with changes that
-/// are not in the store.
+/// A state of records and their links in which key paths are followed: a state of the store, or one with changes that
+/// the store doesn't have.
 package protocol RecordState: AnyObject {
-    /// Hands out a record in place. False when there is no such object.
+    /// Calls the body with a record in place. Returns false if the object doesn't exist.
     func record(_ object: RecordKey, _ body: (RawSpan) throws -> Void) throws -> Bool
     /// The objects whose records refer to an object, in the order of their links.
     func holders(of name: EntityLinks.Name, to target: RecordKey) throws -> [RecordKey]
-    /// How many these are.
+    /// The number of objects whose records refer to an object.
     func holderCount(of name: EntityLinks.Name, to target: RecordKey) throws -> Int
-    /// How the objects of an entity are linked.
+    /// The links of an entity's objects; nil if the entity has none.
     func links(ofEntity entity: Int) -> EntityLinks?
-    /// A number that no other state has, of one that never changes; nil of others.
+    /// The unique number of a state that never changes; nil for other states.
     var identity: UInt64? { get }
 }
 
@@ -34,7 +34,7 @@ extension StoreReader: RecordState {
     }
 }
 
-/// A state with other records for some objects.
+/// A state in which some objects have other records than in its base.
 package final class ChangedState: RecordState {
     private struct Side: Hashable {
         let name: EntityLinks.Name
@@ -42,16 +42,16 @@ package final class ChangedState: RecordState {
     }
 
     private let base: any RecordState
-    /// Nil: there is no such object.
+    /// The changed records, by object. The value is nil if the object doesn't exist in this state.
     private let records: [RecordKey: [UInt8]?]
-    /// The changed records that refer to an object, in ascending order. Made when it is first asked for.
+    /// The objects with changed records that refer to an object, in ascending order. Computed at the first use.
     private lazy var added: [Side: [RecordKey]] = findReferences()
 
     package init(_ records: [RecordKey: [UInt8]?], over base: any RecordState) {
         (self.records, self.base) = (records, base)
     }
 
-    /// The state before changes that lead to a given one.
+    /// The state before changes, from the state after them.
     package convenience init(before changes: [RecordChange], _ new: any RecordState) {
         var records: [RecordKey: [UInt8]?] = [:]
         for change in changes {

@@ -2,8 +2,8 @@ internal import FetchIndexPlatform
 package import FetchIndexModels
 
 extension RelatedPath {
-    /// Calls the body with the objects that the path leads to from one with a record, and with their records, until it returns false.
-    /// O(objects on the way x log n).
+    /// Calls the body with the objects that the path leads to from an object, and with their records, until it returns
+    /// false. O(objects on the way x log n).
     package func forEachEnd(
         of object: RecordKey, _ record: RawSpan, in state: any RecordState,
         _ body: (RecordKey, RawSpan) throws -> Bool
@@ -11,7 +11,7 @@ extension RelatedPath {
         try forEachEnd(of: object, record, in: state, steps: steps.count, body)
     }
 
-    /// The key that stands for the object to which a path of to-one relationships leads, also when there is no such object any more.
+    /// The key of the object to which a path of to-one relationships leads, even if that object no longer exists.
     /// O(steps x log n).
     package func endKey(of object: RecordKey, _ record: RawSpan, in state: any RecordState) throws -> RecordKey? {
         guard let last = steps.last else { return object }
@@ -57,12 +57,12 @@ extension RelatedPath {
         _ body: (RecordKey, RawSpan) throws -> Bool
     ) throws -> Bool {
         var continues = true
-        // An object that is gone is none.
+        // A reference may lead to a deleted object, which is skipped.
         _ = try state.record(object) { continues = try follow(number, object, $0, in: state, until: count, body) }
         return continues
     }
 
-    /// How many objects the path leads to. O(log n) for one to-many relationship.
+    /// The number of objects that the path leads to. O(log n) for one to-many relationship.
     package func endCount(of object: RecordKey, _ record: RawSpan, in state: any RecordState) throws -> Int {
         var count = 0
         if let last = steps.last, case .reference = last.kind {
@@ -80,8 +80,8 @@ extension RelatedPath {
         return count
     }
 
-    /// Reads the records that the path leads to from some objects, so that the pages which have them are in memory: step by step, in
-    /// the order of the records. O(objects on the way x log n).
+    /// Prefetches the pages with the records on the path from some objects: reads them step by step, in the order of
+    /// the records. O(objects on the way x log n).
     package func readAhead(from objects: [RecordKey], in state: any RecordState) throws {
         var level = Set(objects)
         for step in steps {
@@ -102,13 +102,13 @@ extension RelatedPath {
 
     // MARK: Backwards
 
-    /// Adds the objects from which the path leads to one at its end. O(objects on the way x log n).
+    /// Adds the objects from which the path leads to an object at its end. O(objects on the way x log n).
     package func addStarts(to end: RecordKey, in state: any RecordState, _ starts: inout Set<RecordKey>) throws {
         try addStarts(of: steps.count, end, in: state, &starts)
     }
 
-    /// Adds the objects from which the path leads, or led, through a changed one. Nothing for a change of what the path does not read.
-    /// O(objects on the way x log n).
+    /// Adds the objects from which the path leads, or led, through a changed object. Adds nothing if the path does not
+    /// read the changed values. O(objects on the way x log n).
     package func addStarts(
         through change: RecordChange, from old: any RecordState, to new: any RecordState, _ starts: inout Set<RecordKey>
     ) throws {
@@ -132,7 +132,7 @@ extension RelatedPath {
         }
     }
 
-    /// Adds the objects from which the first steps lead to an object.
+    /// Adds the objects from which the first `count` steps lead to an object.
     private func addStarts(
         of count: Int, _ object: RecordKey, in state: any RecordState, _ starts: inout Set<RecordKey>
     ) throws {
@@ -140,7 +140,7 @@ extension RelatedPath {
             starts.insert(object)
             return
         }
-        // Also an object that is gone may be referred to.
+        // A deleted object may still be referred to.
         if case .reference = steps[count - 1].kind {
             for previous in try state.holders(of: steps[count - 1].name, to: object) {
                 try addStarts(of: count - 1, previous, in: state, &starts)
@@ -154,7 +154,7 @@ extension RelatedPath {
         }
     }
 
-    /// Whether a change is one of a value that the path reads.
+    /// Whether a change affects a value that the path reads.
     private func concerns(_ change: RecordChange) throws -> Bool {
         guard let slots = reads[change.object.entity] else { return false }
         guard let old = change.old, let new = change.new else { return true }
@@ -170,20 +170,20 @@ extension RelatedPath {
 }
 
 extension RelatedPath.Step {
-    /// The object to which a record refers that holds one of the references.
+    /// The object to which a record refers by one of the step's references; nil if the reference is null.
     fileprivate func target(of holder: RecordKey, _ record: RawSpan) throws -> RecordKey? {
         guard let slot = slots[holder.entity] else { return nil }
         return try RecordView(record).integer(at: slot).map { RecordKey(rawValue: UInt64(bitPattern: $0)) }
     }
 
-    /// The objects to which it leads from one, by way of other records.
+    /// The objects to which the step leads from an object, by holders or links.
     fileprivate func next(of object: RecordKey, in state: any RecordState) throws -> [RecordKey] {
         let holders = try state.holders(of: name, to: object)
         guard case .links(let next) = kind else { return holders }
         return try holders.compactMap { try Self.target(of: $0, slot: next.slot, in: state) }
     }
 
-    /// The objects from which it leads to one.
+    /// The objects from which the step leads to an object.
     fileprivate func previous(
         of object: RecordKey, _ record: [UInt8], in state: any RecordState
     ) throws -> [RecordKey] {
