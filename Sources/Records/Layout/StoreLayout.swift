@@ -65,10 +65,10 @@ package import FetchIndexLMDB
 /// - An inserted range may include objects that were deleted again in the same commit or later.
 /// - A zone counts all objects with its numbers, and its bounds include all their values. Its slots are those that the
 ///   entity had when the zone's first object was written.
-/// - A column of a zone has the texts of the zone's objects in a slot, except for objects that the zone lists as changed
-///   and for those from its end on. A zone has columns for exactly the slots that it lists.
-/// - A cache's nodes belong to it alone; deleting the cache deletes them. Nodes with the number under "build" belong to a
-///   build that is running or was killed; the next build deletes them.
+/// - A column of a zone has the texts of the zone's objects in a slot, except for objects that the zone lists as
+///   changed and for those from its end on. A zone has columns for exactly the slots that it lists.
+/// - A cache's nodes belong to it alone; deleting the cache deletes them. Nodes with the number under "build" belong to
+///   a build that is running or was killed; the next build deletes them.
 ///
 /// Versions
 /// - 1: the first.
@@ -83,14 +83,14 @@ package import FetchIndexLMDB
 /// - 6: models may have indexes and derived attributes, which every writer maintains. Raised in the same way.
 /// - 7: entities may be subentities of others. Raised in the same way.
 /// - 8: the state may name an entity whose objects may lack their unique keys. Raised in the same way.
-/// - 9: entities may have relationships. Link keys are in the table `unique`, because a table of their own would have to
-///   be created in stores that other processes have open. Raised in the same way.
+/// - 9: entities may have relationships. Link keys are in the table `unique`, because a table of their own would have
+///   to be created in stores that other processes have open. Raised in the same way.
 /// - 10: the numbers in the values of unique keys lack high bytes that are 0. Raised in the same way.
 /// - 11: the meta table has zones. Raised in the same way. If an older program wrote the first objects of a zone, the
 ///   zone is missing.
 /// - 12: zones have columns. Raised in the same way. A zone of an older program gets columns after its objects change.
-/// - 13: the meta table may have locked caches, unread changes of caches, the origin of numbers, and originals; indexes and
-///   lists of unique attributes may name to-one relationships. Raised in the same way.
+/// - 13: the meta table may have locked caches, unread changes of caches, the origin of numbers, and originals; indexes
+///   and lists of unique attributes may name to-one relationships. Raised in the same way.
 package enum StoreLayout {
     package static let version: UInt32 = 13
     /// The oldest version that is read.
