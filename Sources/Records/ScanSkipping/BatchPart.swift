@@ -1,18 +1,19 @@
 internal import FetchIndexPlatform
 internal import FetchIndexModels
 
-/// What zones learn of a part of a batch: the bounds and the columns of its records.
+/// The bounds and columns of a part of a batch, which zones include.
 struct BatchPart: Sendable {
-    /// So many records, one after the other, are a part: a zone with only some of the records has few of the values.
+    /// The number of successive records in a part. It is small, because a zone with only some of a part's records
+    /// includes the bounds of all.
     static let length = 1024
-    /// Where a whole part has more texts, its zone will have too many.
+    /// The maximum number of different texts in a whole part. With more, its zone would probably have too many.
     private static let mostTexts = length / 4 * 3
 
     private(set) var bounds: RecordBounds
-    /// In the order of the entity's `columnSlots`.
+    /// The columns, in the order of the entity's `columnSlots`.
     private(set) var columns: [TextColumnBuilder]
 
-    /// Of some of a batch's records. O(records x slots).
+    /// Computes the bounds and columns of some of a batch's records. O(records x slots).
     init(of batch: borrowing RecordBatch, _ indices: Range<Int>, _ entity: Entity) throws {
         bounds = RecordBounds(of: entity)
         let mostTexts = indices.count == Self.length ? Self.mostTexts : TextColumn.mostTexts
@@ -29,7 +30,7 @@ struct BatchPart: Sendable {
     }
 }
 
-/// Some records of a part, one after the other, by their places in it.
+/// Successive records of a part, by their places in it.
 struct BatchRows {
     let part: BatchPart
     let places: Range<Int>

@@ -1,39 +1,39 @@
 internal import FetchIndexModels
 
-/// The zones that a transaction has read, some of which it changed.
+/// The zones that a transaction has opened, with its changes.
 final class OpenZones {
     final class OpenZone {
         let key: ZoneKey
-        /// Nil: nothing is known of the zone. A program that did not know zones wrote its first objects, or it was damaged.
+        /// The zone; nil if it is unknown, because a program without zones wrote its first objects, or it was damaged.
         fileprivate(set) var zone: Zone?
         fileprivate var isChanged = false
-        /// Whether columns are stored that the zone does not know of.
+        /// Whether the store may have columns that the zone does not list.
         fileprivate(set) var hasStrayColumns = false
-        /// Of all objects; nil when they are not known.
+        /// The columns of all objects, if this transaction inserted all of them from batches; otherwise nil.
         fileprivate(set) var columns: OpenColumns?
         private let entity: Entity
         private let missing: [UInt8]
 
-        /// A zone that was damaged goes.
+        /// Opens a stored zone. A damaged one counts as changed, so that `writeZones` replaces or deletes it.
         fileprivate init(_ key: ZoneKey, _ zone: Zone?, of entity: Entity, isDamaged: Bool) {
             (self.key, self.entity, missing) = (key, entity, entity.missingValues)
-            // Without objects, the bounds begin anew, with all slots that the entity has now.
+            // A zone without objects gets new bounds, with all slots that the entity has now.
             self.zone = zone?.count == 0 ? Zone(of: entity) : zone
             self.zone?.bounds.forgetOthers(than: RecordBounds.types(of: entity))
             self.zone?.coded.forgetOthers(than: entity.columnSlots)
             hasStrayColumns = zone == nil || zone?.coded.slots != self.zone?.coded.slots
-            // What was stored of columns must not be believed again.
+            // Stray columns must be deleted before they could be listed again.
             isChanged = isDamaged || zone != nil && hasStrayColumns
         }
 
-        /// Makes the zone known: it has no objects yet but those that are noted next.
+        /// Begins an unknown zone. It has no objects except those that are noted next.
         func begin() { if zone == nil { zone = Zone(of: entity) } }
 
-        /// Without rows, the columns of the objects are not known.
+        /// Notes inserted objects. Without rows, the columns of the zone become unknown.
         func noteInserted(_ numbers: Range<UInt64>, within bounds: RecordBounds, _ rows: BatchRows?) {
             guard let zone else { return }
             let place = key.place(of: numbers.lowerBound)
-            // Numbers are new, so that no column has codes of them, unless counters were damaged.
+            // New numbers have no codes in columns, unless counters were damaged.
             if place < zone.coded.end {
                 self.zone?.coded = CodedPlaces()
                 hasStrayColumns = true
@@ -61,7 +61,7 @@ final class OpenZones {
             columns = nil
             guard let (end, count) = zone.map({ ($0.coded.end, $0.count) }) else { return }
             if end == 0 {
-                // An older program made no columns.
+                // The zone has no columns: an older program wrote it, for example.
                 if !isChanged, count >= CodedPlaces.mostChanges { isChanged = !entity.columnSlots.isEmpty }
                 return
             }
@@ -88,7 +88,7 @@ final class OpenZones {
             isChanged = true
         }
 
-        /// Whether its columns are to be made, when numbers up to one are given out.
+        /// Whether the columns must be written, if the numbers below `next` are allocated.
         func columnsAreDue(_ next: UInt64) -> Bool {
             guard let zone, !entity.columnSlots.isEmpty else { return false }
             return zone.coded.areDue(of: key, next)
@@ -104,14 +104,14 @@ final class OpenZones {
     private var zones: [ZoneKey: OpenZone] = [:]
     private var last: OpenZone?
 
-    /// A zone that was opened before.
+    /// An open zone; nil if it was not opened before.
     @inline(__always)
     subscript(key: ZoneKey) -> OpenZone? {
         if let last, last.key == key { return last }
         return zones[key]
     }
 
-    /// Opens a zone, as it is stored.
+    /// Opens a zone with its stored value.
     func open(_ key: ZoneKey, _ zone: Zone?, of entity: Entity, isDamaged: Bool) -> OpenZone {
         let open = OpenZone(key, zone, of: entity, isDamaged: isDamaged)
         zones[key] = open
@@ -120,7 +120,7 @@ final class OpenZones {
 
     func noteLast(_ zone: OpenZone) { last = zone }
 
-    /// Hands out the changed zones by number, and marks them as unchanged.
+    /// Calls the body with the changed zones by entity and index, and marks them as unchanged.
     func forEachChanged(_ body: (OpenZone) throws -> Void) rethrows {
         let changed = zones.values.filter(\.isChanged)
         for open in changed.sorted(by: { ($0.key.entity, $0.key.index) < ($1.key.entity, $1.key.index) }) {

@@ -1,18 +1,18 @@
-/// Tells a scan which objects of an entity it may leave out. Used by one thread.
+/// Determines which objects of an entity a scan may skip. Only one thread may use it.
 package struct ScanFilter {
     let tests: [ColumnTest]
-    /// Whether objects whose values lie within bounds are wanted: asked before each zone, because the answer may change while
-    /// the scan goes on.
+    /// Returns whether objects with values within the bounds may match. Called before each zone, because the answer may
+    /// change during the scan.
     let mayHave: ((RecordBounds) -> Bool)?
 
-    /// Nil when nothing may be left out.
+    /// Returns nil if nothing can be skipped.
     package init?(_ tests: [ColumnTest], mayHave: ((RecordBounds) -> Bool)? = nil) {
         if tests.isEmpty && mayHave == nil { return nil }
         (self.tests, self.mayHave) = (tests, mayHave)
     }
 }
 
-/// A test that the objects of a fetch pass, of one text alone.
+/// A test of one text attribute that all objects of a fetch pass.
 package struct ColumnTest {
     let slot: Int
     let holdsForNull: Bool

@@ -3,24 +3,24 @@ internal import FetchIndexLMDB
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// The part of some numbers of a zone that a scan reads.
+/// The object numbers that a scan reads, out of some numbers of a zone.
 struct ZoneSelection {
     /// Numbers to read, ascending.
     var ranges: [Range<UInt64>]
-    /// Objects that have the other numbers.
+    /// The number of objects with the other numbers.
     var skippedCount: UInt64 = 0
 }
 
-/// Scan skipping, as a scan uses it: zones (bounds of values) and columns (texts by code) show what cannot match.
+/// Scan skipping for readers: zones (bounds of values) and columns (texts by code) show which objects cannot match.
 ///
-///     numbers(of:where:)    whole zones, before the scan: what is left is divided among threads
-///     forEachSelection      zones and objects, as the scan comes to them
+///     numbers(of:where:)    skips whole zones before the scan, which divides the rest among threads
+///     forEachSelection      skips zones and objects during the scan
 extension StoreReader {
-    /// The numbers of an entity's objects, except those of zones whose bounds show that no object can have what is wanted. All when less
-    /// than a quarter can be left out: a scan of all verifies the records for the next ones. Throws `corrupted` when a zone is
-    /// damaged. O(zones).
+    /// The numbers of an entity's objects, without zones whose bounds show that no object can match. Returns all if
+    /// less than a quarter of the objects can be skipped: a whole scan verifies the records for the next scans. Throws
+    /// `corrupted` if a zone is damaged. O(zones).
     package func numbers(of entity: Int, where mayHave: (RecordBounds) -> Bool) throws -> NumberRanges {
-        // What a transaction has not written yet would be missing.
+        // Changes of zones that a transaction has not written yet would be missing.
         if hasOpenZones { return .all }
         let types = RecordBounds.types(of: model.entities[entity])
         var skipped: [NumberRanges.Skipped] = []
@@ -32,7 +32,7 @@ extension StoreReader {
         return try numbers.skippedCount >= entityState(entity).count / 4 ? numbers : .all
     }
 
-    /// Objects with some numbers that a scan leaves out. O(numbers).
+    /// The number of objects with the wanted numbers that a scan skips because of a filter. O(numbers).
     package func skippedCount(of entity: Int, in wanted: NumberRanges, where filter: ScanFilter) throws -> UInt64 {
         if hasOpenZones { return 0 }
         var skipped: UInt64 = 0
@@ -45,19 +45,19 @@ extension StoreReader {
         return skipped
     }
 
-    /// Numbers that are not far from each other are read as one range: so many records stand on a page, and to seek one takes as long as
-    /// to read some.
+    /// The minimum gap between two ranges of numbers. Shorter gaps are read: a page has about as many records, and a
+    /// seek takes as long as reading some of them.
     private static let shortestGap = 48
 
-    /// Hands out what a scan reads of some numbers of an entity, in their order, until the body returns false. What lies between the
-    /// zones that are stored is read. O(numbers that columns tell of + zones).
+    /// Calls the body with the numbers that a scan reads, out of a range of an entity's numbers, in their order, until
+    /// it returns false. Numbers outside of stored zones are read. O(numbers with codes + zones).
     func forEachSelection(
         of entity: Int, in numbers: Range<UInt64>, _ filter: ScanFilter, _ body: (ZoneSelection) throws -> Bool
     ) throws {
         try view.withCursor(on: tables.meta) { cursor in
             var lower = numbers.lowerBound
             let first = ZoneKey(RecordKey(entity: entity, number: lower)).bytes
-            // Behind a damaged page, all is read.
+            // After a damaged page, all numbers are read.
             var isFound = (try? cursor.seek(toKeyFrom: first.span.bytes)) ?? false
             while isFound, let key = ZoneKey(cursor.key), key.entity == entity,
                 key.numbers.lowerBound < numbers.upperBound
@@ -73,14 +73,15 @@ extension StoreReader {
         }
     }
 
-    /// Those of some numbers of a zone that objects which pass the tests may have. All where less than a quarter of the objects can be left
-    /// out, where nothing is known (the check says what is damaged), and where a test fails: the scan will meet the object, and say so.
+    /// Selects the numbers of a zone whose objects may pass the tests. Selects all if less than a quarter of the
+    /// objects with codes can be skipped, if the zone or a column is missing or damaged (the check reports it), or if a
+    /// test throws: the scan will meet the object and report it.
     private func select(
         _ numbers: Range<UInt64>, of key: ZoneKey, _ zone: Zone?, _ filter: ScanFilter
     ) -> ZoneSelection {
         let all = ZoneSelection(ranges: [numbers])
         guard let zone else { return all }
-        // The number of objects is known of whole zones only.
+        // The number of objects is known only for whole zones.
         if numbers == key.numbers, let mayHave = filter.mayHave,
             !mayHave(zone.bounds.of(RecordBounds.types(of: model.entities[key.entity])))
         {
@@ -124,7 +125,7 @@ extension StoreReader {
             open = (open?.lowerBound ?? wanted)..<wanted + 1
             place = wanted + 1
         }
-        // Behind the codes, all numbers are read.
+        // After the last code, all numbers are read.
         if end < upper {
             let start = max(lower, end)
             if let range = open, start - range.upperBound < Self.shortestGap {
@@ -141,7 +142,7 @@ extension StoreReader {
         return found
     }
 
-    /// Calls the body with an entity's zones by number. O(zones).
+    /// Calls the body with an entity's zones by index. O(zones).
     func forEachZone(of entity: Int, _ body: (ZoneKey, RawSpan) throws -> Void) throws {
         try view.withCursor(on: tables.meta) { cursor in
             var isFound = try cursor.seek(toKeyFrom: ZoneKey(entity: entity, index: 0).bytes.span.bytes)

@@ -3,15 +3,15 @@ internal import FetchIndexLMDB
 internal import FetchIndexModels
 
 extension StoreWriter {
-    /// What a repair does with zones: see `renewZones`.
+    /// Repairs the zones of all entities: see `renewZones`.
     func repairZones() throws -> [String] {
         var renewed = 0
         for entity in model.entities.indices { renewed += try renewZones(of: entity) }
         return renewed > 0 ? ["zones that were missing or wrong: \(renewed), made anew"] : []
     }
 
-    /// Makes the zones of an entity and their columns anew from its records: those that are missing or wrong, or all. A zone with a
-    /// damaged record goes. Returns how many were changed. O(n).
+    /// Rebuilds the zones of an entity and their columns from its records: those that are missing or wrong, or all.
+    /// Deletes a zone with a damaged record. Returns the number of changed zones. O(n).
     @discardableResult
     func renewZones(of entity: Int, all: Bool = false) throws -> Int {
         try writeZones()
@@ -47,7 +47,7 @@ extension StoreWriter {
             let isEmpty = if case .whole(let zone) = zone { zone.count == 0 && zone.coded.slots.isEmpty } else { false }
             if isEmpty && !all { continue }
             try deleteColumns(of: key)
-            // Numbers of the last zone are still to be given out.
+            // The numbers of the last zone are not all allocated yet.
             if let next, key.numbers.contains(next) {
                 let empty = Zone(of: model.entities[entity])
                 try view.put(empty.encoded(at: key), for: key.bytes, in: tables.meta)
@@ -59,7 +59,7 @@ extension StoreWriter {
         return try renewed + deleteStrayColumns(of: entity)
     }
 
-    /// Deletes columns that no zone names. Returns how many zones had some.
+    /// Deletes columns that their zone doesn't list. Returns the number of zones with such columns.
     private func deleteStrayColumns(of entity: Int) throws -> Int {
         var named: [ZoneKey: [Int]] = [:]
         try forEachZone(of: entity) { named[$0] = try Zone($1, at: $0).coded.slots }
@@ -73,7 +73,7 @@ extension StoreWriter {
 
     private enum StoredZone {
         case whole(Zone)
-        /// It is damaged, or one of its records is.
+        /// The zone or one of its records is damaged.
         case damaged
     }
 

@@ -1,19 +1,19 @@
 internal import FetchIndexLMDB
 internal import FetchIndexModels
 
-/// Scan skipping, as a transaction maintains it: zones, and through them their columns, learn of every record that is inserted, updated
-/// or removed, and are written once, at its end.
+/// Scan skipping for writers: a transaction notes every inserted, updated or deleted record in its zone. Changed zones
+/// and their columns are written once, at the end of a commit.
 extension StoreWriter {
-    /// Notes the change of an object's record; nil: it has none. O(slots), and O(log n) for the first record of a zone in a
-    /// transaction.
+    /// Notes the change of an object's record: `old` is nil for an insertion, `new` for a deletion. O(slots), and O(log
+    /// n) for the first record of a zone in a transaction.
     func noteRecord(_ object: RecordKey, old: RawSpan?, new: RawSpan?) throws {
         guard let new else { return try openZone(ZoneKey(object)).noteRemoved(object.number) }
         guard let old else { return try zone(ofInserted: object, count: 1).noteInserted(object.number, new) }
         try openZone(ZoneKey(object)).noteUpdated(object.number, new, replacing: old)
     }
 
-    /// Notes new objects with numbers one after the other, the first of which is given, whose records are among those of a part of a
-    /// batch. The places say which ones, where they follow each other there.
+    /// Notes inserted objects with successive numbers from `first` on, whose records are in a part of a batch. `places`
+    /// are their places in the part, or nil if these aren't successive.
     func noteInsertedRecords(_ first: RecordKey, count: UInt64, of part: BatchPart, places: Range<Int>?) throws {
         try (first.number..<first.number + count).forEachZone(of: first.entity) { _, numbers in
             let count = UInt64(numbers.count)
@@ -26,7 +26,8 @@ extension StoreWriter {
         }
     }
 
-    /// The zone of objects with numbers one after the other, which are written and not noted.
+    /// The zone of inserted objects with successive numbers, which are written but not noted yet. Begins the zone if it
+    /// is unknown and has no other objects.
     private func zone(ofInserted first: RecordKey, count: UInt64) throws -> OpenZones.OpenZone {
         if let open = zones[ZoneKey(first)], open.zone != nil { return open }
         let open = try openZone(ZoneKey(first))
@@ -49,15 +50,15 @@ extension StoreWriter {
         return open
     }
 
-    /// A damaged zone is no reason to write nothing: nothing is known of it from now on.
+    /// Opens a zone from the store. A damaged zone doesn't prevent writing: it is unknown from now on.
     private func readZone(_ key: ZoneKey) throws -> OpenZones.OpenZone {
         var zone: Zone?
         let isFound = try view.get(key.bytes, in: tables.meta) { zone = try? Zone($0, at: key) }
         return zones.open(key, zone, of: model.entities[key.entity], isDamaged: isFound && zone == nil)
     }
 
-    /// Writes the zones that changed, and their columns where that is due. Those without objects go, unless numbers of theirs are still
-    /// to be given out.
+    /// Writes the changed zones, and their columns if these are due. Deletes unknown zones, and zones without objects
+    /// unless some of their numbers are not allocated yet.
     func writeZones() throws {
         try zones.forEachChanged { open in
             let (key, next) = try (open.key, entityState(open.key.entity).nextObject)

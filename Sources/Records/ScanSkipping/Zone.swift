@@ -2,22 +2,22 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// The objects of an entity with 8,192 numbers: how many there are, and the bounds of their values. A scan for values that lie outside of
-/// the bounds skips the zone. Known as zone maps (Moerkotte, "Small Materialized Aggregates", VLDB 1998), and as block
-/// range indexes.
+/// The objects of an entity in a range of 8,192 numbers: their count, and the bounds of their values. A scan for values
+/// outside of the bounds skips the zone. Known as zone maps (Moerkotte, "Small Materialized Aggregates", VLDB 1998),
+/// and as block range indexes.
 struct Zone: Equatable {
-    /// So many numbers, whether objects have them or not.
+    /// Object numbers per zone, in use or not.
     static let length: UInt64 = 8192
 
     var count: UInt64 = 0
     var bounds: RecordBounds
-    /// Which of the objects its columns tell of.
+    /// The places for which the zone's columns have valid codes.
     var coded = CodedPlaces()
 
-    /// Of no objects.
+    /// A zone without objects.
     init(of entity: Entity) { bounds = RecordBounds(of: entity) }
 
-    /// Counts and includes a record. False when it does not match its checksum.
+    /// Counts and includes a record. Returns false if it does not match its checksum.
     mutating func insert(_ record: RawSpan, missing: [UInt8]) throws -> Bool {
         guard record.endsWithChecksum() else { return false }
         _ = try bounds.include(record, missing: missing.span.bytes)
@@ -45,17 +45,17 @@ struct Zone: Equatable {
     }
 }
 
-/// Names a zone: in the meta table, "zone" and the numbers, big-endian.
+/// The key of a zone in the meta table: "zone", the entity and the index, big-endian.
 struct ZoneKey: Hashable {
     let entity: Int
-    /// Of the zones of the entity.
+    /// The index among the entity's zones: object number / 8,192.
     let index: UInt64
 
     init(_ object: RecordKey) { (entity, index) = (object.entity, object.number / Zone.length) }
 
     init(entity: Int, index: UInt64) { (self.entity, self.index) = (entity, index) }
 
-    /// The key of a zone in the meta table; nil for another one.
+    /// Returns nil if the bytes aren't the key of a zone.
     init?(_ bytes: RawSpan) {
         let prefix = Self.prefix
         guard bytes.byteCount == prefix.count + 10, bytes.extracting(first: prefix.count).isEqual(to: prefix.span.bytes)
@@ -64,7 +64,7 @@ struct ZoneKey: Hashable {
         guard index <= RecordKey.maximumNumber / Zone.length else { return nil }
     }
 
-    /// Reads what `appendNumbers` has written.
+    /// Reads the numbers that `appendNumbers` wrote.
     init(numbersAt offset: Int, of bytes: RawSpan) {
         entity = Int(UInt16(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt16.self)))
         index = UInt64(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset + 2, as: UInt64.self))
@@ -83,25 +83,25 @@ struct ZoneKey: Hashable {
         bytes.appendBigEndian(index)
     }
 
-    /// Mixed into the value's checksum, so that no zone can take another's place.
+    /// The key's checksum. It is mixed into the value's checksum, so that no zone is mistaken for another.
     var checksum: UInt32 { bytes.span.bytes.checksum }
 
     var numbers: Range<UInt64> { index * Zone.length..<(index + 1) * Zone.length }
 
-    /// How many of its numbers are given out, when one is the next.
+    /// The number of the zone's numbers below `next`: those that are allocated.
     func usedLength(_ next: UInt64) -> Int {
         Int(truncatingIfNeeded: min(max(next, numbers.lowerBound), numbers.upperBound) - numbers.lowerBound)
     }
 
-    /// Where a number stands among those of the zone.
+    /// The place of a number among those of the zone, from 0.
     func place(of number: UInt64) -> Int { Int(truncatingIfNeeded: number &- numbers.lowerBound) }
 
-    /// What errors call the zone.
+    /// The zone's name in errors.
     var name: String { "zone \(index) of entity \(entity)" }
 }
 
 extension Range<UInt64> {
-    /// Divides numbers of an entity among their zones.
+    /// Calls the body with each zone of these numbers of an entity, and with its part of the numbers.
     func forEachZone(of entity: Int, _ body: (ZoneKey, Range<UInt64>) throws -> Void) rethrows {
         var lower = lowerBound
         while lower < upperBound {

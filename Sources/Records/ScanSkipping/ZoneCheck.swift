@@ -9,16 +9,17 @@ struct ZoneCheck {
     private let reader: StoreReader
     private var key: ZoneKey?
     private var stored: Zone?
-    /// Of the records read so far; nil when one is damaged.
+    /// The zone of the records read so far; nil if one is damaged.
     private var found: Zone?
     private var columns: ColumnCheck?
     private var checked: Set<ZoneKey> = []
-    /// The columns that zones name; nil for a damaged zone.
+    /// The slots that each zone lists as columns; nil for a damaged zone.
     private var named: [ZoneKey: [Int]?] = [:]
 
     init(_ reader: StoreReader) { self.reader = reader }
 
-    /// A damaged record is reported elsewhere: nothing is known of its values.
+    /// Checks the zone of a record. A damaged record ends the check of its zone, because its values are unknown; it is
+    /// reported elsewhere.
     mutating func read(_ object: RecordKey, _ record: RawSpan) {
         let key = ZoneKey(object)
         if key != self.key { begin(key) }
@@ -63,7 +64,7 @@ struct ZoneCheck {
 
     private func name(of key: ZoneKey) -> String { "\(key.name) (\(reader.model.entities[key.entity].name))" }
 
-    /// After the last record: also checks the zones that have no objects.
+    /// Ends the check. Call it after the last record: it also checks the zones without records.
     mutating func end() throws {
         endZone()
         for entity in reader.model.entities.indices {

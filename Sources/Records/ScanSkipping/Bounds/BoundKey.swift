@@ -2,8 +2,8 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// The place of a value in the order of its type: its first 32 bytes, with zero bytes behind a shorter one, as four big-endian
-/// numbers. A greater value never has a less key, but values may have the same one.
+/// The place of a value in the order of its type: its first 32 bytes, padded with zero bytes, as four big-endian
+/// numbers. A greater value never has a lesser key, but different values may have the same key.
 struct BoundKey: Comparable {
     static let length = 32
     static let least = BoundKey()
@@ -21,7 +21,7 @@ struct BoundKey: Comparable {
     @inline(__always)
     init(_ integer: Int64) { first = UInt64(bitPattern: integer) ^ (1 << 63) }
 
-    /// Of a double, or of a date's seconds.
+    /// The key of a double, or of a date's seconds.
     @inline(__always)
     init(_ double: Double) { first = OrderKey.orderBits(of: double) }
 
@@ -34,7 +34,7 @@ struct BoundKey: Comparable {
         fourth = Self.number(at: 24, in: bytes)
     }
 
-    /// Eight bytes as a big-endian number, with zero bytes behind the end.
+    /// Eight bytes as a big-endian number, padded with zero bytes.
     @inline(__always)
     private static func number(at offset: Int, in bytes: RawSpan) -> UInt64 {
         let rest = bytes.byteCount &- offset
@@ -49,7 +49,7 @@ struct BoundKey: Comparable {
         return number << UInt64(truncatingIfNeeded: 64 &- 8 &* rest)
     }
 
-    /// Nil for null, and for decimals, whose places are not kept.
+    /// Returns nil for null, and for decimals, which have no keys.
     init?(_ value: Value) {
         switch value {
         case .boolean(let value): self.init(Int64(value ? 1 : 0))
@@ -64,7 +64,7 @@ struct BoundKey: Comparable {
         }
     }
 
-    /// Of a value in a record. Nil for a decimal.
+    /// The key of a value in a record; nil for a decimal.
     @inline(__always)
     init?(_ range: Range<Int>, of record: borrowing RecordView, as type: ValueType) throws {
         switch type {
@@ -76,7 +76,8 @@ struct BoundKey: Comparable {
         }
     }
 
-    /// Whether the first bytes of a value in a record, if it is a text or an integer, lie between those of two keys: then its key does.
+    /// Whether the first eight bytes of a value's key are between those of two keys, so that the key is too. Returns
+    /// false for types other than text, URL and integer.
     @inline(__always)
     static func isSurely(
         _ range: Range<Int>, of record: borrowing RecordView, as type: ValueType, between least: BoundKey,
@@ -103,7 +104,7 @@ struct BoundKey: Comparable {
 
     // MARK: Bytes
 
-    /// Its bytes, without the zero bytes at the end.
+    /// The key's bytes, without the zero bytes at the end.
     var bytes: [UInt8] {
         var bytes: [UInt8] = []
         for number in [first, second, third, fourth] { bytes.appendBigEndian(number) }
@@ -111,7 +112,7 @@ struct BoundKey: Comparable {
         return bytes
     }
 
-    /// Its first bytes, and then bytes of 255.
+    /// The key's first `count` bytes, followed by bytes of 255.
     func filled(after count: Int) -> BoundKey {
         var bytes = Array((bytes + [UInt8](repeating: 0, count: Self.length)).prefix(min(count, Self.length)))
         bytes += [UInt8](repeating: 255, count: Self.length - bytes.count)

@@ -2,21 +2,21 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// The bounds of records' values, by slot. An attribute that was added later is not among the slots.
+/// The bounds of records' values, by slot. Slots of attributes that were added later are missing.
 package struct RecordBounds: Equatable, Sendable {
     private var slots: [ValueBounds]
 
-    /// Of no records.
+    /// The bounds of no records.
     init(of entity: Entity) { slots = Self.types(of: entity).map { ValueBounds(of: $0) } }
 
-    /// By slot; nil for those of relationships and of removed attributes.
+    /// The types of an entity's attributes, by slot; nil for relationships and removed attributes.
     static func types(of entity: Entity) -> [ValueType?] {
         var types = [ValueType?](repeating: nil, count: entity.slots.count)
         for slot in entity.attributeSlots { types[slot] = entity.type(at: slot) }
         return types
     }
 
-    /// Of a slot; nil when nothing is known of it.
+    /// The bounds of a slot; nil if they are unknown.
     package subscript(slot: Int) -> ValueBounds? {
         slots.indices.contains(slot) && slots[slot].type != nil ? slots[slot] : nil
     }
@@ -38,7 +38,7 @@ package struct RecordBounds: Equatable, Sendable {
         return isChanged
     }
 
-    /// Includes the values of other records. What is not known of these is forgotten.
+    /// Includes the bounds of other records. Forgets the bounds of slots whose other bounds are unknown.
     mutating func include(_ other: RecordBounds) {
         for slot in slots.indices where slots[slot].type != nil {
             if other.slots.indices.contains(slot), slots[slot].type == other.slots[slot].type {
@@ -49,21 +49,21 @@ package struct RecordBounds: Equatable, Sendable {
         }
     }
 
-    /// Forgets the bounds of slots that do not have the type any more.
+    /// Forgets the bounds of slots that no longer have the same type.
     mutating func forgetOthers(than types: [ValueType?]) {
         for slot in slots.indices where slots[slot].type != nil {
             if !types.indices.contains(slot) || types[slot] != slots[slot].type { slots[slot].forget() }
         }
     }
 
-    /// The same without slots that do not have these types any more.
+    /// These bounds without slots that no longer have the same type.
     func of(_ types: [ValueType?]) -> RecordBounds {
         var bounds = self
         bounds.forgetOthers(than: types)
         return bounds
     }
 
-    /// The first slot in which other bounds are not within these; nil when there is none.
+    /// The first slot in which other bounds are not within these; nil if all are.
     func firstSlot(exceededBy other: RecordBounds) -> Int? {
         slots.indices.first { other.slots.indices.contains($0) && !slots[$0].contains(other.slots[$0]) }
     }

@@ -2,17 +2,17 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 package import FetchIndexValues
 
-/// The least and the greatest value that the objects of a zone have in a slot, as far as their keys tell. The bounds may be wider than
-/// the values: they do not shrink when a value goes.
+/// The least and the greatest key of the values that the objects of a zone have in a slot, and whether one is null. The
+/// bounds may be wider than the values: they do not shrink when a value is removed.
 package struct ValueBounds: Equatable, Sendable {
-    /// Nil: nothing is known.
+    /// The type of the values; nil if the bounds are unknown.
     private(set) var type: ValueType?
-    /// Greater than `greatest` where there is no value.
+    /// The least key. It is greater than `greatest` if no object has a value.
     private var least = BoundKey.greatest
     private var greatest = BoundKey.least
     private var hasNull = false
 
-    /// Of no objects. Of decimals, nothing is known.
+    /// The bounds of no objects. Bounds of decimals are unknown.
     init(of type: ValueType?) { self.type = type == .decimal ? nil : type }
 
     /// Includes a record's value. Returns whether that changed the bounds. O(1).
@@ -24,7 +24,7 @@ package struct ValueBounds: Equatable, Sendable {
             defer { hasNull = true }
             return !hasNull
         }
-        // Nearly all values lie between the bounds, and their first bytes tell.
+        // Nearly all values are between the bounds, which their first bytes show.
         if BoundKey.isSurely(range, of: record, as: type, between: least, and: greatest) { return false }
         return try include(range, of: record, as: type)
     }
@@ -47,20 +47,21 @@ package struct ValueBounds: Equatable, Sendable {
         greatest = max(greatest, other.greatest)
     }
 
-    /// From now on, nothing is known.
+    /// Makes the bounds unknown.
     mutating func forget() { self = ValueBounds(of: nil) }
 
     private var hasValue: Bool { least <= greatest }
 
-    /// Whether values within other bounds are within these, or are of another type: then nobody asks these.
+    /// Whether values within other bounds are within these. Returns true if the types differ, since these bounds are
+    /// not used then.
     func contains(_ other: ValueBounds) -> Bool {
         if type == nil || type != other.type { return true }
         return (hasNull || !other.hasNull) && (!other.hasValue || least <= other.least && other.greatest <= greatest)
     }
 
-    // MARK: Questions. False: no object of the zone has such a value.
+    // MARK: Questions. False means that no object of the zone has such a value.
 
-    /// Of the slot's type, or null.
+    /// Whether an object may have a value, which may be null.
     package func mayHave(_ value: Value) -> Bool {
         if type == nil { return true }
         if value.isNull { return hasNull }
@@ -83,7 +84,7 @@ package struct ValueBounds: Equatable, Sendable {
         return hasValue && key <= greatest && least <= key.filled(after: prefix.utf8.count)
     }
 
-    /// Nil when nothing is known of such values.
+    /// The key of a value; nil if it has another type than the bounds, or no key.
     private func key(of value: Value) -> BoundKey? { value.type == type ? BoundKey(value) : nil }
 
     // MARK: Bytes

@@ -1,38 +1,38 @@
 internal import FetchIndexPlatform
 internal import FetchIndexValues
 
-/// Which objects of a zone its columns tell of. Writing a column takes as long as changing some rows, so that it is written once for
-/// many changes; until then, the objects that changed are known.
+/// The places of a zone for which its columns have valid codes. Writing a column takes as long as changing some rows,
+/// so it is written once for many changes; until then, the changed places are listed.
 struct CodedPlaces: Equatable {
-    /// With more changes, columns are made anew.
+    /// The maximum number of changed places. With more, columns are rebuilt.
     static let mostChanges = 512
 
     /// The slots that have columns.
     private(set) var slots: [Int] = []
-    /// Numbers before this place of the zone have codes.
+    /// The end of the places with codes.
     private(set) var end = 0
-    /// The places of those that were inserted, changed or deleted since then. Ascending.
+    /// The places of objects inserted, changed or deleted since the columns were written, ascending.
     private(set) var changed: [UInt16] = []
 
     init() {}
 
     init(_ slots: [Int], end: Int) { (self.slots, self.end) = (slots, end) }
 
-    /// Forgets the columns when one is of another slot: that of a removed attribute.
+    /// Forgets all columns if one has a slot other than the live ones, for example that of a removed attribute.
     mutating func forgetOthers(than live: [Int]) { if !slots.allSatisfy(live.contains) { self = CodedPlaces() } }
 
-    /// O(log changes) for one that changed before, else O(changes).
+    /// Notes a change. O(log changes) for a place that changed before, otherwise O(changes).
     mutating func noteChange(at place: Int) {
         guard place < end, !slots.isEmpty else { return }
         let index = changed.indices.firstNumber { changed[$0] >= place }
         if index < changed.count, changed[index] == place { return }
         changed.insert(UInt16(truncatingIfNeeded: place), at: index)
-        // Nothing is known of any object, until the columns are made.
+        // Without valid codes until the columns are rebuilt.
         if changed.count > Self.mostChanges { self = CodedPlaces() }
     }
 
-    /// Whether columns are to be made anew, when numbers up to one are given out: when they become twice as long, or whole. So a zone
-    /// that grows slowly is read about twice.
+    /// Whether columns must be rebuilt, if the numbers below `next` are allocated: they would become at least twice as
+    /// long, or complete. So a zone that grows slowly is read about twice.
     func areDue(of zone: ZoneKey, _ next: UInt64) -> Bool {
         let rest = Int(Zone.length) - end
         return rest > 0 && zone.usedLength(next) - end >= min(rest, max(Self.mostChanges, end))
@@ -46,7 +46,7 @@ struct CodedPlaces: Equatable {
 
     // MARK: Bytes
 
-    /// Without codes, nothing: zones of version 11 look like that.
+    /// Appends nothing if no place has a code: zones of version 11 look like that.
     func append(to bytes: inout [UInt8]) {
         if end == 0 { return }
         for numbers in [slots, changed.map(Int.init)] {

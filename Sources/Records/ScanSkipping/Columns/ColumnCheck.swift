@@ -8,14 +8,14 @@ struct ColumnCheck {
     private(set) var defects: [String] = []
     private let key: ZoneKey
     private let coded: CodedPlaces
-    /// The whole ones.
+    /// The columns without a defect so far.
     private var columns: [(key: TextColumnKey, texts: [[UInt8]], codes: [Int])] = []
-    /// How many records were read of the objects that columns tell of.
+    /// The number of records read at places with valid codes.
     private var found = 0
 
     init(_ key: ZoneKey, _ coded: CodedPlaces, in reader: StoreReader) throws {
         (self.key, self.coded) = (key, coded)
-        // Nobody asks those of other slots, which removed attributes leave.
+        // Columns of other slots, which removed attributes leave, are not used.
         let live = reader.model.entities[key.entity].columnSlots
         for slot in coded.slots where live.contains(slot) {
             let name = TextColumnKey(key, slot: slot)
@@ -29,7 +29,7 @@ struct ColumnCheck {
         }
     }
 
-    /// At most one sentence for each column.
+    /// Compares a record with the columns. Reports at most one wrong object for each column.
     mutating func read(_ record: borrowing RecordView, at place: Int) throws {
         guard !columns.isEmpty, coded.isCoded(place) else { return }
         found += 1
@@ -54,7 +54,7 @@ struct ColumnCheck {
         }
     }
 
-    /// After the last record.
+    /// Ends the check. Call it after the last record.
     mutating func end() {
         for (key, _, codes) in columns {
             let counted = codes.indices.count { coded.isCoded($0) && codes[$0] != TextColumn.absent }

@@ -4,11 +4,11 @@ internal import FetchIndexModels
 internal import FetchIndexValues
 
 extension Entity {
-    /// The slots that columns are made of: those of texts that several objects may have.
+    /// The slots with columns: text attributes, unless they are unique alone.
     var columnSlots: [Int] { attributeSlots.filter { type(at: $0) == .string && uniqueConstraint(ofSlot: $0) == nil } }
 }
 
-/// The columns of a zone all of whose objects a transaction inserts, one after the other.
+/// The columns of a zone while a transaction inserts all of its objects, in order.
 struct OpenColumns {
     private(set) var builders: [TextColumnBuilder]
     /// The place of the next object.
@@ -19,7 +19,8 @@ struct OpenColumns {
         builders = entity.columnSlots.map { TextColumnBuilder(slot: $0, places: Int(Zone.length)) }
     }
 
-    /// Takes some records of a batch, the first of which has a place. False when they do not follow those before.
+    /// Appends successive records of a batch, the first of which has the given place. Returns false if they do not
+    /// follow the previous records.
     mutating func append(_ rows: BatchRows, at place: Int) -> Bool {
         guard place == end, rows.part.columns.map(\.slot) == builders.map(\.slot) else { return false }
         for index in builders.indices { builders[index].set(rows.part.columns[index], rows.places, at: end) }
@@ -30,8 +31,8 @@ struct OpenColumns {
 }
 
 extension StoreWriter {
-    /// Writes the columns of a zone, of which numbers up to one are given out, as its records are, or as they were built already. None
-    /// when a record is damaged. O(numbers of a zone).
+    /// Replaces the columns of a zone in which the numbers below `next` are allocated. They are built from its records,
+    /// unless they are built already. Writes none if a record is damaged. O(numbers of a zone).
     func writeColumns(of key: ZoneKey, _ next: UInt64, _ built: OpenColumns?) throws -> CodedPlaces {
         try deleteColumns(of: key)
         let end = key.usedLength(next)
@@ -54,7 +55,7 @@ extension StoreWriter {
         return CodedPlaces(slots, end: end)
     }
 
-    /// False when a record is damaged.
+    /// Builds columns from the records of a zone. Returns false if a record is damaged.
     private func read(_ key: ZoneKey, _ entity: Entity, into builders: inout [TextColumnBuilder]) throws -> Bool {
         let missing = entity.missingValues
         let numbers = key.numbers

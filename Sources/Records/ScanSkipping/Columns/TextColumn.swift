@@ -1,24 +1,23 @@
 internal import FetchIndexPlatform
 internal import FetchIndexModels
 
-/// The texts that the objects of a zone have in a slot: each different text once, and for each number a code that says which one.
-/// A scan that looks for some of these texts tests each once, and reads the objects whose codes say that they have one. Known as
-/// dictionary encoding (Abadi, Madden and Ferreira, "Integrating Compression and Execution in Column-Oriented Database
-/// Systems", SIGMOD 2006).
+/// The texts of a zone's objects in a slot, in dictionary encoding: each different text once, and a code for each
+/// number. A scan tests each text once, and reads only the objects whose code is that of a matching text (Abadi, Madden
+/// and Ferreira, "Integrating Compression and Execution in Column-Oriented Database Systems", SIGMOD 2006).
 ///
 ///     length of a code 1 | number of texts varint | of each: length varint, bytes | codes, little-endian | checksum 4
 struct TextColumn: ~Escapable {
-    /// A column has at most one text for so many numbers: more would stand on nearly all pages.
+    /// The minimum count of numbers per different text. With more texts, matching objects would be on nearly all pages.
     static let numbersOfText = 8
     static let mostTexts = Int(Zone.length) / numbersOfText
-    /// In bytes. A zone with a longer one has no column.
+    /// The maximum length of a text in bytes. A zone with a longer text has no column.
     static let longestText = 64
 
-    /// The codes of numbers without an object and of null. Those of texts begin behind them.
+    /// The codes of numbers without an object and of null. The codes of texts begin after them.
     static let absent = 0
     static let null = 1
     static let firstText = 2
-    /// So many codes are told apart; more than there are.
+    /// The length of a lookup table by code: a power of two greater than all codes.
     static let codeCount = 2048
 
     private let texts: RawSpan
@@ -26,7 +25,7 @@ struct TextColumn: ~Escapable {
     private let codes: RawSpan
     private let codeLength: Int
 
-    /// Of the first `count` numbers of a zone.
+    /// Reads the column of the first `count` numbers of a zone.
     @_lifetime(copy value)
     init(_ value: RawSpan, at key: TextColumnKey, count: Int) throws {
         var reader = try ByteReader(checked: value, with: key.checksum, key.name)
@@ -44,10 +43,10 @@ struct TextColumn: ~Escapable {
         texts = reader.bytes
     }
 
-    /// How many numbers have codes.
+    /// The number of codes.
     var count: Int { codes.byteCount / codeLength }
 
-    /// Which texts a test holds for, by code. Throws as the test. O(texts).
+    /// A lookup table by code of whether a test holds. Throws if the test throws. O(texts).
     func codes(where test: ColumnTest) throws -> [Bool] {
         var holds = [Bool](repeating: false, count: Self.codeCount)
         holds[Self.null] = test.holdsForNull
@@ -100,21 +99,21 @@ struct TextColumn: ~Escapable {
         return copies
     }
 
-    /// What a place has: `absent`, `null` or, from `firstText` on, a text.
+    /// The code at a place: `absent`, `null` or, from `firstText` on, that of a text.
     private func code(at place: Int) -> Int {
         if codeLength == 1 { return Int(codes.unsafeLoad(fromByteOffset: place, as: UInt8.self)) }
         return Int(UInt16(littleEndian: codes.unsafeLoadUnaligned(fromByteOffset: place * 2, as: UInt16.self)))
     }
 }
 
-/// Names the column of a slot in a zone: in the meta table, "column", the zone's numbers and the slot's, big-endian.
+/// The key of a column in the meta table: "column", the zone's entity and index, and the slot, big-endian.
 struct TextColumnKey: Hashable {
     let zone: ZoneKey
     let slot: Int
 
     init(_ zone: ZoneKey, slot: Int) { (self.zone, self.slot) = (zone, slot) }
 
-    /// The key of a column in the meta table; nil for another one.
+    /// Returns nil if the bytes aren't the key of a column.
     init?(_ bytes: RawSpan) {
         let prefix = Self.prefix
         guard bytes.byteCount == prefix.count + 12, bytes.extracting(first: prefix.count).isEqual(to: prefix.span.bytes)
@@ -126,7 +125,7 @@ struct TextColumnKey: Hashable {
 
     static let prefix = Array("column".utf8)
 
-    /// Those of a zone begin with these bytes.
+    /// The prefix of the keys of a zone's columns.
     static func prefix(of zone: ZoneKey) -> [UInt8] {
         var bytes = prefix
         zone.appendNumbers(to: &bytes)
@@ -139,9 +138,9 @@ struct TextColumnKey: Hashable {
         return bytes
     }
 
-    /// Mixed into the value's checksum, so that no column can take another's place.
+    /// The key's checksum. It is mixed into the value's checksum, so that no column is mistaken for another.
     var checksum: UInt32 { bytes.span.bytes.checksum }
 
-    /// What errors call the column.
+    /// The column's name in errors.
     var name: String { "the column of slot \(slot) in \(zone.name)" }
 }
