@@ -1,17 +1,17 @@
 internal import FetchIndexLMDB
 internal import FetchIndexModels
 
-/// What a batch has inserted so far. Counters and the log learn of it at the end: telling them of each object would cost more
-/// than writing it.
+/// The objects that a batch has inserted so far. They are noted in counters, zones and the log in groups: noting each
+/// object alone would cost more than writing it.
 struct BatchInsertion {
     var keys: BatchKeys
     let entity: Int
     /// The part of the batch that is inserted; nil before the first record.
     private var part: (number: Int, part: BatchPart)?
-    /// The number of the next object, and of the first that is not noted yet.
+    /// The number of the next object, and that of the first object that is not noted yet.
     private var next: UInt64
     private var first: UInt64
-    /// The rows of the objects that are not noted yet; nil when they do not follow each other.
+    /// The rows of the objects that are not noted yet; nil if they are not successive.
     private var rows: Range<Int>?
     private var hasNoted = false
 
@@ -36,12 +36,12 @@ struct BatchInsertion {
         rows = rows.flatMap { $0.upperBound == row ? $0.lowerBound..<row + 1 : nil }
         next += 1
         keys.note(object, insertedFor: row)
-        // From the first on, updates of these objects are not logged.
+        // The first object is noted at once: updates of objects from it on are not logged.
         if !hasNoted { try noteInserted(in: writer) }
         return object
     }
 
-    /// An object that was inserted is noted before it changes.
+    /// Notes the inserted objects if the given one is among them: it must be noted before it changes.
     mutating func noteInserted(through object: RecordKey, in writer: StoreWriter) throws {
         if object.number >= first { try noteInserted(in: writer) }
     }
@@ -57,13 +57,14 @@ struct BatchInsertion {
         hasNoted = true
     }
 
-    /// Writes the unique keys of what was inserted.
+    /// Ends the batch: notes the last objects, and writes the unique keys of all inserted ones.
     mutating func end(in writer: StoreWriter) throws {
         try noteInserted(in: writer)
         try keys.write(in: writer)
     }
 
-    /// Ends after an error, and returns the one to throw: of a transaction that the first one ended, the end says nothing new.
+    /// Ends the batch after an error, and returns the error to throw. If the first error ended the transaction, the end
+    /// fails with `badTransaction`, which says nothing new.
     mutating func end(in writer: StoreWriter, after error: any Error) -> any Error {
         do { try end(in: writer) } catch let later {
             return later as? LMDBError == .badTransaction ? error : later

@@ -2,12 +2,12 @@ internal import FetchIndexPlatform
 internal import FetchIndexLMDB
 internal import FetchIndexModels
 
-/// What the unique keys of a batch's records lead to.
+/// The objects to which the unique keys of a batch's records lead.
 struct BatchKeys {
     enum Row {
-        /// No object has the unique value, or it has a null.
+        /// No object has the unique value, or a value of the record is null.
         case new
-        /// An earlier record of the batch has it.
+        /// An earlier record of the batch has the unique value.
         case same(as: Int)
         case stored(RecordKey)
         case tooLong
@@ -26,14 +26,15 @@ struct BatchKeys {
     }
 
     private(set) var rows: [Row]
-    /// Whether new keys go to many pages, few to each.
+    /// Whether new keys go to many pages, and few to each.
     let areScattered: Bool
-    /// With fewer new keys for each page, it costs less to sort all of them first, if there are many pages.
+    /// New keys are scattered if fewer than `keysOfPage` go to a page on average, on at least `manyPages` pages.
+    /// Sorting all keys of an import first costs less then.
     private static let (keysOfPage, manyPages) = (8, 32)
     private var hasInserted = false
     private let keys: RecordBatch.UniqueKeys?
 
-    /// Looks up the keys in their order, of records that are not known to be unchanged.
+    /// Looks up the keys in their order, except for records that are known to be unchanged.
     init(
         _ batch: borrowing RecordBatch, _ entity: Int, _ constraint: UniqueConstraint?, _ unchanged: UnchangedRows?,
         in writer: StoreWriter
@@ -62,7 +63,8 @@ struct BatchKeys {
         self.rows = rows
     }
 
-    /// Where another record of the batch has the key of an unchanged one, each is compared when its turn comes.
+    /// Marks an unchanged record as stored if another record of the batch has its key: each is compared in its turn
+    /// then.
     private static func giveUpChanged(_ rows: inout [Row]) {
         var found: Set<RecordKey> = []
         for case .stored(let object) in rows { found.insert(object) }
@@ -72,7 +74,7 @@ struct BatchKeys {
         }
     }
 
-    /// Returns whether the new ones are scattered.
+    /// Looks up the keys in their order. Returns whether the new ones are scattered.
     private static func find(
         _ keys: RecordBatch.UniqueKeys, _ rows: inout [Row], in writer: StoreWriter
     ) throws -> Bool {
@@ -91,7 +93,7 @@ struct BatchKeys {
                 first = row
                 last.removeAll(keepingCapacity: true)
                 last.appendBytes(key)
-                // The cursor is at the first stored key that is not less than an earlier one of these.
+                // The cursor is at the first stored key that is not less than an earlier key of the batch.
                 if hasMore, !isAtKey || cursor.key.compare(key) < 0 { hasMore = try cursor.seek(toKeyFrom: key) }
                 isAtKey = true
                 if hasMore && cursor.key.isEqual(to: key) {
@@ -110,7 +112,7 @@ struct BatchKeys {
         hasInserted = true
     }
 
-    /// An object was inserted for a later record, because the first one with its unique value was refused.
+    /// Notes that an object was inserted for a later record, because the first one with its unique value was refused.
     mutating func note(_ object: RecordKey, insteadOf first: Int) { rows[first] = .stored(object) }
 
     /// Writes the keys of the records that were inserted, in their order.

@@ -1,4 +1,5 @@
-/// What was written is committed, and no snapshot of it could be had: all reader slots are taken, say.
+/// The error of a commit that succeeded, but of which no snapshot could be opened, for example because all reader slots
+/// are taken.
 package struct CommittedWithoutSnapshot: Error, CustomStringConvertible {
     package let reason: any Error
 

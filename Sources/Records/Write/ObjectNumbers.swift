@@ -1,6 +1,6 @@
-/// Numbers of objects, one bit each: some 3 MB for ten million objects.
+/// A set of object numbers, one bit each: some 3 MB for ten million successive numbers.
 package struct ObjectNumbers: Sendable {
-    /// By the number of its first bit over 64: numbers may have large gaps.
+    /// Words of 64 bits, by number / 64, since numbers may have large gaps.
     private var words: [UInt64: UInt64] = [:]
 
     package init() {}

@@ -10,8 +10,9 @@ extension Store {
         }
     }
 
-    /// Waits for the writer of another thread or process. Throws `writerBusy` when that takes longer than a limit.
-    /// Before a writer that changes records, unique keys that a first import has left out are written, which takes O(n log n).
+    /// Begins a transaction after the writer of another thread or process has ended. Throws `writerBusy` if that takes
+    /// longer than the limit, and `wouldWaitForItself` if this thread has a writer. With `changesRecords`, first writes
+    /// the unique keys that a first import left out, which takes O(n log n).
     package func beginWrite(
         author: String = "", limit: Duration? = nil, changesRecords: Bool = true
     ) throws -> StoreWriter {
@@ -26,7 +27,8 @@ extension Store {
         return writer
     }
 
-    /// Nil when another writer is busy, or when the store was moved: updates of caches can be postponed.
+    /// Begins a transaction for writes that can be postponed, such as updates of caches. Returns nil if another writer
+    /// is busy, or if the store was moved or is inaccessible.
     package func tryBeginWrite(author: String = "") throws -> StoreWriter? {
         do { return try beginWrite(author: author, until: .now, changesRecords: false) } catch {
             switch error {
@@ -55,8 +57,8 @@ extension Store {
 }
 
 extension StoreWriter {
-    /// Counts the calling thread as one of the writer's while the body runs: to wait for another writer there is an error, as the
-    /// writer's thread waits for the body.
+    /// Counts the calling thread as one of the writer's while the body runs. Waiting for another writer on it is an
+    /// error, because the writer's thread waits for the body.
     package func countingThread(_ body: () -> Void) {
         let thread = currentThread()
         store.writerBegan(on: thread)

@@ -3,17 +3,18 @@ internal import FetchIndexLMDB
 package import FetchIndexModels
 internal import FetchIndexSorting
 
-/// Unique keys that a first import leaves out, and that are written at its end in their order, so that each page with them is
-/// written once. Until then the state names their objects: readers look for a unique value among these by a scan, and the next writer
-/// of records writes the keys first. So an import that is killed leaves nothing undone.
+/// Unique keys that a first import leaves out. They are written at its end in sorted order, so that each page is
+/// written once. Until then the state names the objects without keys: readers scan these objects for a unique value,
+/// and the next writer of records writes the keys first. So a killed import needs no repair.
 extension Store {
-    /// Bytes of keys that are sorted in memory, and that one transaction writes: LMDB holds the pages that it changes in memory.
+    /// The bytes of keys that are sorted in memory, and the bytes that one transaction writes: LMDB holds the pages
+    /// that it changes in memory.
     private static let memoryBudget = 96 << 20
     private static let partLength = 24 << 20
 
-    /// Writes the unique keys that are missing, under a lock that it returns. O(n log n) for the objects without them. Where a record is
-    /// damaged, or two objects have the same unique value, the state keeps its note: objects of other entities can still be saved, and
-    /// these wait for a repair.
+    /// Writes the missing unique keys under a lock, which it returns. O(n log n) for the objects without keys. If a
+    /// record is damaged or two objects have the same unique value, the state still names the objects: objects of other
+    /// entities can be saved, but those of this entity wait for a repair.
     func completeUniqueKeys(_ lock: consuming FolderLock) throws -> FolderLock {
         var writer = try StoreWriter(self, author: "", lock)
         guard let unkeyed = writer.state.unkeyed, writer.model.entities.indices.contains(unkeyed.entity) else {
@@ -43,7 +44,8 @@ extension Store {
         do { return try body() } catch  where error.isDamage { return nil }
     }
 
-    /// The keys of objects, each followed by its object's number. Under the writer's lock, the newest state is that of the writer.
+    /// The keys of the objects without unique keys, each followed by its object's number. The caller has the writer's
+    /// lock, so the snapshot has the writer's state.
     private func sortedUniqueKeys(of unkeyed: StoreState.UnkeyedObjects) throws -> [KeySorter] {
         let snapshot = try snapshot()
         let (number, first) = (unkeyed.entity, unkeyed.first)
@@ -68,7 +70,7 @@ extension Store {
 }
 
 extension StoreReader {
-    /// Whether the unique keys of an entity lead to all of its objects.
+    /// Whether all objects of an entity have their unique keys.
     package func hasUniqueKeys(of entity: Int) -> Bool { state.unkeyed?.entity != entity }
 
     func mustHaveUniqueKeys(_ object: RecordKey) -> Bool {
@@ -76,7 +78,7 @@ extension StoreReader {
         return object.entity != unkeyed.entity || object.number < unkeyed.first
     }
 
-    /// The object with a unique key among those whose keys are left out, found by a scan. O(n) for these.
+    /// Finds the object with a unique key by a scan of the objects whose keys are left out. O(n) for these.
     func unkeyedObject(_ entity: Int, _ constraint: UniqueConstraint, _ key: [UInt8]) throws -> RecordKey? {
         guard let unkeyed = state.unkeyed, unkeyed.entity == entity else { return nil }
         var found: RecordKey?
@@ -90,7 +92,7 @@ extension StoreReader {
         return found
     }
 
-    /// How many objects an entity has from a number on, where none of these was deleted.
+    /// The number of objects of an entity from a number on, if none of these was deleted.
     func count(of entity: Int, from number: UInt64) throws -> UInt64 {
         let state = try entityState(entity)
         return min(state.count, state.nextObject - min(max(number, 1), state.nextObject))
@@ -98,15 +100,15 @@ extension StoreReader {
 }
 
 extension StoreWriter {
-    /// Whether the next objects of an entity may be inserted without unique keys: it has one constraint, and shares its keys with no
-    /// other entity.
+    /// Whether the next objects of an entity may be inserted without unique keys: it has only this constraint, no links
+    /// and no related entities, it isn't abstract, and the model has no derived attributes.
     package func canDeferUniqueKeys(of number: Int, _ constraint: UniqueConstraint) -> Bool {
         let entity = model.entities[number]
         return state.unkeyed == nil && entity.uniqueConstraints == [constraint] && !hasDerivations
             && !entity.isAbstract && links(of: number) == nil && model.family(of: number).count == 1
     }
 
-    /// Throws `corrupted` when unique keys of an entity are missing: damage kept them from being written.
+    /// Throws `corrupted` if unique keys of an entity are missing: damage prevented writing them.
     func requireUniqueKeys(of entity: Int) throws {
         guard !hasUniqueKeys(of: entity) else { return }
         throw StoreError.corrupted(
@@ -114,7 +116,7 @@ extension StoreWriter {
                 + "unique value; repair the store")
     }
 
-    /// Says that the unique keys of the next objects of an entity are left out.
+    /// Notes in the state that the next objects of an entity are inserted without unique keys.
     package func beginUnkeyed(_ entity: Int) throws {
         state.unkeyed = StoreState.UnkeyedObjects(entity: entity, first: try entityState(entity).nextObject)
         isStateChanged = true
@@ -125,7 +127,8 @@ extension StoreWriter {
         isStateChanged = true
     }
 
-    /// Which records of a batch have unique values of stored objects, but not of those whose keys are left out. O(k log n).
+    /// Whether each record of a batch has the unique value of a stored object; objects whose keys are left out are not
+    /// found. O(k log n).
     package func findStored(
         _ entity: Int, _ batch: borrowing RecordBatch, by constraint: UniqueConstraint
     ) throws -> [Bool] {
@@ -139,9 +142,9 @@ extension StoreWriter {
         }
     }
 
-    /// Writes unique keys in their order, each with its object's number behind it. Returns about how many bytes LMDB holds for them until
-    /// the commit. Where they are the greatest ones, it fills their pages. A key that leads to another object stays, and then the keys
-    /// are not whole.
+    /// Writes sorted unique keys, each followed by its object's number. Returns the approximate number of bytes that
+    /// LMDB holds for them until the commit. Keys that are the greatest of the table are appended, which fills their
+    /// pages. A key that leads to another object is not replaced, and sets `isWhole` to false.
     fileprivate func writeUniqueKeys(_ block: KeyBlock, of entity: Int, isWhole: inout Bool) throws -> Int {
         var held = 0
         var pages = VisitedPages()
@@ -157,7 +160,7 @@ extension StoreWriter {
                     if try cursor.seek(toKeyFrom: key) {
                         pages.visit(cursor)
                         if cursor.key.isEqual(to: key) {
-                            // Its own key was written before a completion was killed.
+                            // A completion that was killed may have written the object's own key.
                             isWhole = isWhole && cursor.value.isEqual(to: value)
                             return
                         }
@@ -169,7 +172,7 @@ extension StoreWriter {
         return held + pages.byteCount
     }
 
-    /// False when it is not the greatest key.
+    /// Appends a unique key. Returns false if it isn't the greatest key of the table.
     private func appendUniqueKey(_ key: RawSpan, _ value: RawSpan) throws -> Bool {
         guard canAppendUniqueKeys else { return false }
         do {

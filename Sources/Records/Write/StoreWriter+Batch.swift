@@ -2,14 +2,15 @@ internal import FetchIndexPlatform
 package import FetchIndexModels
 
 extension StoreWriter {
-    /// Inserts the records of a batch, in their order, or updates the objects that have their unique values, as the rule says. For each
-    /// record in order, `done` is called with what became of it, or `refused` with the error that its values cause: nothing of it is
-    /// written then. What these two throw ends the batch; the records before are written. A batch whose records leave slots to stored
-    /// objects needs a rule with `merge`. Damage may be met before any record is written.
+    /// Inserts the records of a batch in their order, or updates the objects that have their unique values, as the rule
+    /// says. For each record in order, calls `done` with the outcome, or `refused` with the error that its values
+    /// cause; a refused record is not written. An error that one of these throws ends the batch; the previous records
+    /// are written. A batch whose records leave out slots needs a rule with `merge`. Damage may be found before any
+    /// record is written.
     ///
-    /// Where an entity has one constraint at most, unique keys are looked up and written in their own order, so that the pages with
-    /// them are read and changed once. O(k log n); O(k) for records that the store has already, where they come in the order of their
-    /// objects.
+    /// If the entity has at most one constraint and the model no derived attributes, unique keys are looked up and
+    /// written in their own order, so that their pages are read and changed once. O(k log n) for k records; O(k) for
+    /// records that the store has already, if they come in the order of their objects.
     @discardableResult
     package func write(
         _ entity: Int, _ batch: borrowing RecordBatch, _ rule: WriteRule,
@@ -23,13 +24,13 @@ extension StoreWriter {
             && (rule.constraints.isEmpty || rule.constraints == stored.uniqueConstraints)
         if isSorted { try requireUniqueKeys(of: entity) }
         var unchanged: UnchangedRows?
-        // What is stored byte for byte is so with what it would keep, too.
+        // A record that is stored byte for byte is also equal in the slots that it would keep.
         if isSorted, let constraint = rule.constraints.first {
             unchanged = try UnchangedRows(batch, entity, constraint, in: self)
         }
         let keys = try BatchKeys(batch, entity, isSorted ? stored.uniqueConstraints.first : nil, unchanged, in: self)
         var insertion = try BatchInsertion(keys, of: entity, in: self)
-        // What was written before an error stays, with its unique keys.
+        // Records that were written before an error stay, with their unique keys.
         do {
             for row in 0..<batch.count {
                 // No `Result`: it has room for an error, so that passing it on took 7 % of an import's writing thread.
@@ -53,7 +54,7 @@ extension StoreWriter {
             areMostUnchanged: (unchanged?.count ?? 0) * 2 > batch.count, areKeysScattered: insertion.keys.areScattered)
     }
 
-    /// Adds objects whose unique keys are left out. The caller knows that their unique values are all different.
+    /// Inserts objects without their unique keys. The caller guarantees that their unique values are all different.
     package func appendUnkeyed(_ entity: Int, _ batch: borrowing RecordBatch, where isWanted: (Int) -> Bool) throws {
         try requireChangeable()
         var insertion = try BatchInsertion(BatchKeys(batch, entity, nil, nil, in: self), of: entity, in: self)
@@ -72,7 +73,7 @@ extension StoreWriter {
             try requireValues(of: batch.keptSlots(at: row), entity)
             return .inserted(try insertion.insert(row, of: batch, in: self))
         case .same(let first):
-            // Refused: this is the first record with the value that is taken.
+            // The first record was refused: this one takes the value.
             if case .new = insertion.keys.rows[first] {
                 try requireValues(of: batch.keptSlots(at: row), entity)
                 let object = try insertion.insert(row, of: batch, in: self)
@@ -95,11 +96,11 @@ extension StoreWriter {
         throw try notUnique(entity, model.entities[entity].uniqueConstraints[0], batch[row])
     }
 
-    /// Writes a record by itself.
+    /// Writes a record whose unique keys are looked up alone.
     private func write(
         _ record: RawSpan, of entity: Int, _ kept: KeptSlots?, _ rule: WriteRule
     ) throws -> WriteOutcome {
-        // What is merged is completed then: the record may lack what its derived values are made of.
+        // A merged record is completed later: this one may lack the values that derived values are computed from.
         if rule.merge == nil, let completed = try completed(entity, record) {
             return try updateOrInsert(completed.span.bytes, of: entity, kept, rule)
         }
@@ -119,7 +120,7 @@ extension StoreWriter {
         return .inserted(try insert(entity, record))
     }
 
-    /// Throws for a record that can only update an object.
+    /// Throws `invalidValue` for a record that can update an object, but lacks a value that a new one needs.
     private func requireValues(of kept: KeptSlots?, _ entity: Int) throws {
         guard let slot = kept?.requiredSlot else { return }
         let entity = model.entities[entity]
@@ -127,7 +128,8 @@ extension StoreWriter {
             entity: entity.name, attribute: entity.attribute(at: slot).name, "is required in a new object")
     }
 
-    /// Updates an object with a record that was made of its attributes: the object keeps its references, or what `merge` says. O(log n).
+    /// Updates an object with a record made from attributes. Without `merge`, the object keeps its references where the
+    /// record has none; otherwise `merge` makes the new record. O(log n).
     package func update(
         _ object: RecordKey, from record: RawSpan, _ kept: KeptSlots? = nil, _ merge: RecordMerge? = nil,
         foundBy constraint: UniqueConstraint? = nil

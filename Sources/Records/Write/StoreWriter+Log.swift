@@ -1,8 +1,8 @@
 internal import FetchIndexLMDB
 
 extension StoreWriter {
-    /// Drops what the log holds of a commit and those before it, oldest first, until no more than some bytes are left.
-    /// Caches that are behind are rebuilt when opened.
+    /// Deletes commits from the log, oldest first, through the given one; with `bytes`, only until at most this number
+    /// of bytes is left. Caches older than the remaining log are rebuilt when opened.
     package func trimLog(through commit: UInt64, keeping bytes: UInt64 = 0) throws {
         guard commit > state.logStart else { return }
         var freed: UInt64 = 0
@@ -19,7 +19,7 @@ extension StoreWriter {
             return true
         }
         state.logStart = max(state.logStart, last)
-        // An empty log has no bytes, whatever damage made of the sum.
+        // An empty log has no bytes, even if damage changed the sum.
         state.logBytes = state.logStart == state.commit ? 0 : state.logBytes - min(freed, state.logBytes)
         isStateChanged = true
     }
@@ -29,8 +29,8 @@ extension StoreWriter {
         isStateChanged = true
     }
 
-    /// Trims a log that exceeds its limit to 7/8 of the limit: trimming a little in every commit would cost more than the
-    /// commit.
+    /// Trims a log that exceeds its limit to 7/8 of the limit: trimming a little in every commit would cost more than
+    /// the commit.
     func enforceLogLimit() throws {
         if state.logBytes > state.logLimit { try trimLog(through: state.commit, keeping: state.logLimit / 8 * 7) }
     }

@@ -2,7 +2,8 @@ internal import FetchIndexLMDB
 internal import FetchIndexModels
 
 extension StoreWriter {
-    /// Deletes all objects of an entity, and the entity from the model. Returns how many there were. O(n log n).
+    /// Deletes all objects of an entity, and the entity from the model. Returns the number of its objects. Throws
+    /// `invalidModel` if a relationship of another entity leads to it. O(n log n).
     package func dropEntity(_ entity: Int) throws -> Int {
         let name = model.entities[entity].name
         for other in model.entities where other.name != name && !other.isJoin {
@@ -15,12 +16,12 @@ extension StoreWriter {
             objects.append(object)
             return true
         }
-        // Relationships to a superentity may lead to them.
+        // Relationships to a superentity may lead to these objects, so delete rules apply.
         try delete(objects)
         var model = model
         let own = model.entities[entity].storedRelationships
         model.entities[entity] = .dropped
-        // Its many-to-many relationships with itself.
+        // The join entities of its many-to-many relationships with itself.
         for case .join(let join, _) in own.map(\.storage) where !model.usedJoins.contains(join) {
             model.entities[join] = .dropped
         }
@@ -29,7 +30,7 @@ extension StoreWriter {
     }
 
     func setModel(_ model: Model) throws {
-        // Zones are opened with the types of the model.
+        // Open zones have the types of the old model.
         try writeZones()
         zones.removeAll()
         let key = StoreLayout.modelKey

@@ -1,7 +1,7 @@
 internal import FetchIndexModels
 
 extension StoreWriter {
-    /// Throws `invalidValue` for a number that was given out before, or is too great for the next object.
+    /// Throws `invalidValue` for a number that was allocated before, or is too great for the next object.
     func requireFree(_ number: UInt64, in entity: Int) throws {
         let state = try entityState(entity)
         guard number >= state.nextObject else {
@@ -22,7 +22,7 @@ extension StoreWriter {
 }
 
 extension EntityState {
-    /// Scans ask for the objects of every number, so numbers with large gaps would make them slow.
+    /// The maximum gap before a given number. Scans go through all numbers, so larger gaps would make them slow.
     private static let mostSkipped: UInt64 = 1 << 28
 
     /// The greatest number that the next object may have.

@@ -2,11 +2,13 @@ internal import FetchIndexPlatform
 package import FetchIndexModels
 internal import FetchIndexLMDB
 
-// One object at a time. All that follows from a record changes with it: unique keys, links, its zone, counters and the log.
-// These are not batches of one: a batch sorts its keys, and finds the bounds and columns of its parts, before it writes.
+// Writes one object at a time. Everything derived from a record changes with it: unique keys, links, its zone, counters
+// and the log. These are not batches of one: a batch sorts its keys, and computes the bounds and columns of its parts,
+// before it writes.
 extension StoreWriter {
-    /// Adds an object, with the next number or a given one, as a file has it that was made of a store. Throws when a unique value is
-    /// taken, and for a number that was given out before, or is too great; nothing is changed then. O(log n).
+    /// Inserts an object with the next number or a given one, for example from a store's export. Throws if a unique
+    /// value is taken, a reference is invalid, or the number was allocated before or is too great; nothing is changed
+    /// then. O(log n).
     @discardableResult
     package func insert(_ entity: Int, _ record: RawSpan, as number: UInt64? = nil) throws -> RecordKey {
         try requireChangeable()
@@ -17,13 +19,14 @@ extension StoreWriter {
         return try insertCompleted(entity, record, as: number)
     }
 
-    /// The record with its derived values; nil when it has them, or there are none.
+    /// The record with its derived values; nil if it has them already, or the entity has no derived attributes.
     func completed(_ entity: Int, _ record: RawSpan) throws -> [UInt8]? {
         guard hasDerivations, model.entities.indices.contains(entity) else { return nil }
         return try model.entities[entity].completed(record)
     }
 
-    /// With a number, those before it are given to no object any more: it must not be less than the next one, nor much greater.
+    /// Inserts a record that has its derived values. A given number has passed `requireFree`; skipped numbers before it
+    /// are never allocated.
     private func insertCompleted(_ entity: Int, _ record: RawSpan, as number: UInt64?) throws -> RecordKey {
         if firstInserted[entity] == nil, model.entities[entity].isAbstract {
             throw StoreError.abstractEntity(model.entities[entity].name)
@@ -40,7 +43,7 @@ extension StoreWriter {
         return object
     }
 
-    /// Notes that the next objects of an entity were appended, the first of which is given.
+    /// Notes in counters and log that objects with successive numbers from `first` on were inserted.
     func noteInserted(_ first: RecordKey, count: UInt64) throws {
         var entityState = try entityState(first.entity)
         if firstInserted[first.entity] == nil { firstInserted[first.entity] = first.number }
@@ -50,7 +53,8 @@ extension StoreWriter {
         entities[first.entity] = entityState
     }
 
-    /// Replaces an object's record. False when it has these bytes already: then nothing is changed or logged. O(log n).
+    /// Replaces an object's record. Returns false if it has these bytes already: nothing is changed or logged then.
+    /// O(log n).
     @discardableResult
     package func update(_ object: RecordKey, _ record: RawSpan) throws -> Bool {
         if let completed = try completed(object.entity, record) {
@@ -69,7 +73,7 @@ extension StoreWriter {
                 throw StoreError.unknownObject("\(object.number)")
             }
             try verify(cursor.value, of: object)
-            // The same values have the same unique keys.
+            // An equal record has the same unique keys.
             if cursor.value.isEqual(to: record) { return false }
             if let unique { try requireUniqueKey(unique.key, unique.constraint, of: object, cursor.value) }
             let old = [UInt8](copying: cursor.value)
@@ -79,7 +83,7 @@ extension StoreWriter {
             try checkUnique(keys, of: object.entity, record, except: object, old: oldKeys)
             try putUniqueKeys(keys, of: object, replacing: oldKeys)
             if hasLinks { try putLinks(of: object, record, replacing: old.span.bytes) }
-            // The cursor still stands there.
+            // The cursor is still at the record.
             try cursor.put(record, for: object.rawValue)
             try noteRecord(object, old: old.span.bytes, new: record)
             try log(.updated, object, old)
@@ -87,8 +91,8 @@ extension StoreWriter {
         }
     }
 
-    /// Deletes objects that exist, and does with those that are linked to them what the delete rules say. Returns how many existed.
-    /// O(log n) for each of them. Throws as `applyDeleteRules`.
+    /// Deletes objects, and applies the delete rules to the objects linked to them. Returns how many of the given
+    /// objects existed. O(log n) for each object and link. Throws like `applyDeleteRules`.
     @discardableResult
     package func delete(_ objects: [RecordKey]) throws -> Int {
         var deleted: [DeletedObject] = []
@@ -97,16 +101,17 @@ extension StoreWriter {
         return deleted.count
     }
 
-    /// Deletes one object. False when it doesn't exist.
+    /// Deletes one object. Returns false if it doesn't exist.
     @discardableResult
     package func delete(_ object: RecordKey) throws -> Bool { try delete([object]) > 0 }
 
-    /// Deletes an object alone, and returns its record: the caller applies the delete rules, when all is written.
+    /// Deletes an object without delete rules, and returns its record; nil if it doesn't exist. The caller applies the
+    /// delete rules after all deletions.
     @discardableResult
     package func remove(_ object: RecordKey) throws -> [UInt8]? {
         try requireChangeable()
         guard let old = try copy(of: object) else { return nil }
-        // None of the objects that lack their keys is deleted: they are counted by their numbers.
+        // Objects without unique keys cannot be deleted: their count follows from their numbers.
         if !mustHaveUniqueKeys(object) { try requireUniqueKeys(of: object.entity) }
         try deleteUniqueKeys(of: object, old.span.bytes)
         if hasLinks { try deleteLinks(of: object, old.span.bytes) }
@@ -119,18 +124,18 @@ extension StoreWriter {
         return old
     }
 
-    /// How many objects this transaction has inserted, updated or deleted so far; one that was changed several times counts once.
+    /// The number of objects that the current commit has inserted, updated or deleted so far. An object that changed
+    /// several times counts once.
     package var changeCount: Int { log.changeCount }
 
-    /// Logs the first change of an object that was there before this transaction.
+    /// Logs the first change of an object that existed before the current commit.
     private func log(_ kind: LogEntryKind, _ object: RecordKey, _ old: [UInt8]) throws {
         if let first = firstInserted[object.entity], object.number >= first { return }
         try log.change(kind, object, old.span.bytes, in: self)
     }
 
-    /// LMDB fills its pages when it is told that a key is the greatest. Never replaces a record: the counter from which
-    /// the number came may be damaged.
-    /// Its zone is told by the caller.
+    /// Writes the record and the links of a new object. LMDB fills its pages if records are appended. Never replaces a
+    /// record: the counter from which the number came may be damaged. The caller notes the object in its zone.
     func append(_ record: RawSpan, as object: RecordKey) throws {
         if hasLinks { try putLinks(of: object, record) }
         if canAppend {

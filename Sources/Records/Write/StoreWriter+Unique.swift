@@ -4,7 +4,7 @@ internal import FetchIndexLMDB
 internal import FetchIndexValues
 
 extension StoreWriter {
-    /// As `uniqueKey`. Throws when the key is longer than LMDB's may be.
+    /// Makes a key like `uniqueKey`. Throws `uniqueValueTooLong` if it exceeds LMDB's maximum length.
     func storableUniqueKey(_ entity: Int, _ constraint: UniqueConstraint, _ record: RawSpan) throws -> [UInt8]? {
         guard let key = try uniqueKey(entity, constraint, record) else { return nil }
         guard key.count <= Table.maximumKeyLength else { throw uniqueValueTooLong(entity, constraint) }
@@ -16,14 +16,15 @@ extension StoreWriter {
         return .uniqueValueTooLong(entity: entity.name, attribute: entity.name(of: constraint))
     }
 
-    /// The unique keys of a record, in the order of the entity's constraints; nil for one with a null. Throws when a key is
-    /// longer than LMDB's may be.
+    /// The unique keys of a record, in the order of the entity's constraints; nil for a constraint with a null value.
+    /// Throws `uniqueValueTooLong` if a key exceeds LMDB's maximum length.
     func uniqueKeys(_ entity: Int, _ record: RawSpan) throws -> [[UInt8]?] {
         try requireUniqueKeys(of: entity)
         return try model.entities[entity].uniqueConstraints.map { try storableUniqueKey(entity, $0, record) }
     }
 
-    /// Throws when another object has one of a record's unique keys. Those that the old record has too are not looked up.
+    /// Throws `notUnique` if another object has one of a record's unique keys. Keys that the old record has too are not
+    /// looked up.
     func checkUnique(
         _ keys: [[UInt8]?], of entity: Int, _ record: RawSpan, except object: RecordKey? = nil, old: [[UInt8]?] = []
     ) throws {
@@ -48,18 +49,19 @@ extension StoreWriter {
             entity: entity.name, attribute: entity.name(of: constraint), value: values.joined(separator: ", "))
     }
 
-    /// The object that has a record's value of a constraint; nil for null, too. O(log n).
+    /// The object that has a record's values of a constraint; nil also if a value is null. O(log n).
     package func object(_ entity: Int, _ constraint: UniqueConstraint, inRecord record: RawSpan) throws -> RecordKey? {
         try storableUniqueKey(entity, constraint, record).flatMap { try object(unique: $0) }
     }
 
-    /// The object that has a unique value of a record; of several, that of the first constraint. O(log n).
+    /// The object that has a unique value of a record. If several have one, the first constraint decides; if its object
+    /// is of another entity, returns nil. O(log n).
     package func object(_ entity: Int, withUniqueValueOf record: RawSpan) throws -> RecordKey? {
         for constraint in model.entities[entity].uniqueConstraints {
             if let key = try storableUniqueKey(entity, constraint, record),
                 let object = try self.object(unique: key)
             {
-                // Values of one entity's object are no values for another one's: inserting it throws `notUnique`.
+                // The record cannot update an object of another entity, and inserting it throws `notUnique`.
                 guard object.entity == entity else { return nil }
                 let isFound = try self.record(object) { try requireUniqueKey(key, constraint, of: object, $0) }
                 if !isFound { throw wrongUniqueKey(constraint, to: object) }
@@ -69,12 +71,12 @@ extension StoreWriter {
         return nil
     }
 
-    /// Inserts an object's unique keys, and deletes those of its old record.
+    /// Writes an object's unique keys, and deletes those of its old record.
     func putUniqueKeys(_ keys: [[UInt8]?], of object: RecordKey, replacing old: [[UInt8]?] = []) throws {
         for (index, key) in keys.enumerated() {
             if index < old.count, let oldKey = old[index] {
                 if oldKey == key { continue }
-                // Another object may have taken it over already.
+                // Another object may have taken the old key already.
                 if try self.object(unique: oldKey) == object {
                     try view.delete(oldKey, in: tables.unique)
                 }
@@ -88,8 +90,9 @@ extension StoreWriter {
         try Self.withUniqueValue(of: object, under: key) { try view.put($0, for: key, in: tables.unique) }
     }
 
-    /// Calls the body with the value of a unique key that leads to an object: its number without the high bytes that are 0, and a
-    /// checksum. It is no array, which would be allocated for each row of an import.
+    /// Calls the body with the value of a unique key that leads to an object: the object's number, with the entity if
+    /// it isn't the key's, without high bytes that are 0; and a checksum. The value isn't an array, which would be
+    /// allocated for each row of an import.
     static func withUniqueValue<Result>(
         of object: RecordKey, under key: RawSpan, _ body: (RawSpan) throws -> Result
     ) rethrows -> Result {
@@ -104,7 +107,8 @@ extension StoreWriter {
         }
     }
 
-    /// Frees the unique values that an object's new record gives up, so that others may take them before it is updated.
+    /// Deletes the unique keys that an object's new record no longer has, so that other objects can take the values
+    /// before the object is updated.
     package func releaseUniqueKeys(of object: RecordKey, _ old: RawSpan, for new: RawSpan) throws {
         for constraint in model.entities[object.entity].uniqueConstraints {
             guard let key = try storableUniqueKey(object.entity, constraint, old),

@@ -4,32 +4,32 @@ internal import FetchIndexLMDB
 
 /// The one write transaction of a store. Released without `commit()`, it is rolled back; release it after an error.
 ///
-/// Every change of a record goes through it into the change log, in the same transaction.
+/// It writes every change of a record to the change log, in the same transaction.
 package final class StoreWriter: StoreReader {
     private var transaction: WriteTransaction?
     private var lock: FolderLock?
     var log: LogWriter
     /// The counters of entities whose objects changed.
     var entities: [Int: EntityState] = [:]
-    /// Where the numbers of the objects inserted by this transaction begin.
+    /// The number of the first object inserted by the current commit, by entity.
     var firstInserted: [Int: UInt64] = [:]
     let zones = OpenZones()
-    /// Whether the keys of new records have been the greatest of their table so far.
+    /// Whether the keys of new records, and new unique keys, have been the greatest of their table so far.
     var canAppend = true
     var canAppendUniqueKeys = true
     private var isCounted = false
     /// Whether an entity has derived attributes. Asking one entity for each record would copy it.
     var hasDerivations = false
-    /// How objects are linked, by entity.
+    /// The links of each entity's objects.
     private(set) var linksByEntity: [EntityLinks?] = []
     var hasLinks = false
-    /// Whether required references may be written as null: those of objects that refer to each other are completed later.
+    /// Whether required references may be null: objects that refer to each other get them later.
     package var acceptsMissingReferences = false
     private let thread = currentThread()
     private var isSealed = false
     private var hasCommits = false
     var isStateChanged = false
-    /// Whether the transaction is a commit although no object changed.
+    /// Whether the transaction is a commit even if no object changed.
     var commitsWithoutChanges = false
 
     init(_ store: Store, author: String, _ lock: consuming FolderLock) throws {
@@ -49,7 +49,7 @@ package final class StoreWriter: StoreReader {
 
     deinit { if isCounted { store.writerEnded(on: thread) } }
 
-    /// Keeps of the model what each change of a record needs.
+    /// Caches the properties of the model that each change of a record needs.
     func noteModel() {
         hasDerivations = model.entities.contains { $0.hasDerivations }
         linksByEntity = model.entities.map(\.links)
@@ -73,8 +73,8 @@ package final class StoreWriter: StoreReader {
 
     // MARK: Commit
 
-    /// Makes everything that was done here the store's newest state, on disk as the store's durability says. Returns
-    /// the number of the newest commit, which is a new one only when records changed.
+    /// Commits: the changes become the store's newest state, which reaches the disk as the store's durability says.
+    /// Returns the number of the newest commit, which is a new one only if records changed.
     @discardableResult
     package func commit() throws -> UInt64 {
         defer { finish() }
@@ -82,14 +82,15 @@ package final class StoreWriter: StoreReader {
         return state.commit
     }
 
-    /// Commits, and takes a snapshot of just that state, before another writer can come.
+    /// Commits and takes a snapshot of exactly that state, before another writer can begin. Throws
+    /// `CommittedWithoutSnapshot` if only the snapshot fails.
     package func commitAndRead() throws -> Snapshot {
         defer { finish() }
         try end()
         do { return try store.snapshot() } catch { throw CommittedWithoutSnapshot(reason: error) }
     }
 
-    /// Commits, and hands the lock on to the next writer of the thread.
+    /// Commits, and returns the lock for the next writer of the thread.
     func commitAndKeepLock() throws -> FolderLock {
         guard let kept = lock.take() else { preconditionFailure("A transaction is committed once.") }
         defer { finish() }
@@ -97,7 +98,7 @@ package final class StoreWriter: StoreReader {
         return kept
     }
 
-    /// Gives up what is left of the transaction, and only then the lock.
+    /// Ends the transaction, if it is still open, and then releases the lock.
     private func finish() {
         transaction = nil
         lock = nil
@@ -124,8 +125,8 @@ package final class StoreWriter: StoreReader {
         return state.commit
     }
 
-    /// Ends a commit, and begins the next one in the same transaction: what follows has a number and an author of its own, but both
-    /// reach the disk together, or neither does.
+    /// Ends a commit and begins the next one in the same transaction. The next commit has a number and an author of its
+    /// own, but both reach the disk together, or neither does (group commit).
     package func beginNextCommit(author: String) throws {
         try checkThread()
         try seal()

@@ -2,17 +2,17 @@ internal import FetchIndexPlatform
 internal import FetchIndexLMDB
 internal import FetchIndexModels
 
-/// The records of a batch that the store has already, byte for byte, as far as they stand in the order of their objects. A
-/// catalogue that is imported again has most of its rows unchanged, in the order in which they were inserted: each of these
-/// costs a step of a cursor and a comparison, instead of a search by its unique key.
+/// The records of a batch that the store has already, byte for byte, if they come in the order of their objects. A
+/// catalogue that is imported again has most of its rows unchanged, in the order in which they were inserted: each of
+/// these costs a step of a cursor and a comparison, instead of a search by its unique key.
 ///
-/// After a record that is not the expected one, its unique key leads to where the order goes on. O(1) for each record that is
-/// found; O(log n) for each other one, and these are few, because many of them end the walk.
+/// If a record is not the expected one, its unique key leads to the place where the order continues. O(1) for each
+/// expected record, O(log n) for each other one. The latter are few, because many of them end the walk.
 struct UnchangedRows {
-    /// The number of the object that each record is; nil where it was not found in this way.
+    /// The number of the object that each record equals; nil if it was not found in this way.
     private(set) var numbers: [UInt64?]
     private(set) var count = 0
-    /// Records that may be missed before the walk ends, and for how many that are found there may be one more.
+    /// The number of missed records that the walk allows, and the number of found records that allow one more.
     private static let (mostMissed, foundPerMissed) = (16, 8)
 
     init(
@@ -36,7 +36,7 @@ struct UnchangedRows {
                     isEqual = cursor.value.isEqual(to: batch[row])
                 }
                 let object = RecordKey(rawValue: cursor.integerKey)
-                // A record with a null in its unique attributes is a new object each time.
+                // A record with a null in a unique attribute is a new object each time.
                 if isEqual, object.entity == entity,
                     try constraint.isComplete(in: batch[row], of: description)
                 {

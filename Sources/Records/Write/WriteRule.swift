@@ -1,11 +1,11 @@
 package import FetchIndexModels
 
-/// What a record that is written does with the object that has its unique value.
+/// The rule for writing a record whose unique value an object may have.
 package enum WriteRule {
     /// Every record is a new object: a unique value that is taken is an error.
     case insert
-    /// The record updates the object; the first of several constraints decides. `merge` makes the object's new record; without it,
-    /// references stay where the written record has none.
+    /// The record updates the object that has its unique value; the first constraint with an object decides. `merge`
+    /// makes the new record; without it, the object keeps references that the written record lacks.
     case update(by: [UniqueConstraint], merge: RecordMerge? = nil)
 
     var isUpdate: Bool { if case .update = self { true } else { false } }
@@ -26,10 +26,10 @@ package enum WriteRule {
     }
 }
 
-/// Makes an object's new record from its stored one and the written one, which leaves some slots to it.
+/// Makes an object's new record from its stored one and the written one, which leaves out the kept slots.
 package typealias RecordMerge = (_ old: RawSpan, _ new: RawSpan, _ kept: KeptSlots?) throws -> [UInt8]
 
-/// What became of a record that was written.
+/// The outcome of writing a record.
 package enum WriteOutcome: Equatable, Sendable {
     case inserted(RecordKey)
     case updated(RecordKey)
@@ -45,10 +45,11 @@ package enum WriteOutcome: Equatable, Sendable {
     package var isUnchanged: Bool { if case .unchanged = self { true } else { false } }
 }
 
-/// What the next batch of an import will probably be like.
+/// Traits of a written batch, which the next batch of an import probably has too.
 package struct BatchTraits {
-    /// Whether the store has most records already, in the order of their objects: then sorting keys beforehand is in vain.
+    /// Whether the store had most records already, in the order of their objects: sorting keys beforehand is useless
+    /// then.
     package var areMostUnchanged = false
-    /// Whether new keys go to many pages, few to each.
+    /// Whether new keys went to many pages, and few to each.
     package var areKeysScattered = false
 }
