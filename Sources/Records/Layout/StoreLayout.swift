@@ -55,8 +55,8 @@ package import FetchIndexLMDB
 ///                                 node | [padding] | checksum 4 (XOR the key's)      -> CountedTree/Node/NodeLayout.swift
 ///
 /// Invariants
-/// - A commit number names one state of the records. It grows by one with each transaction that changes them, and
-///   by nothing else.
+/// - A commit number names one state of the records. It grows by one with each commit: a group of changes of records, or
+///   the passes of a migration. One transaction may have several commits. Only a repair of the state skips numbers.
 /// - The log holds every change after the commit `log start`. An object that was inserted and changed within one commit
 ///   appears as inserted only; another object appears once per commit, with its first change. Object numbers are
 ///   allocated once, in ascending order: numbers from an inserted range's first on did not exist before its commit.

@@ -7,7 +7,7 @@ internal import FetchIndexValues
 ///     all links to an object     32,768 + entity 2 BE | slot 2 BE | target 8 BE                  count 8 | checksum 4
 ///     a link                     ... | position as OrderKey | [other side as OrderKey] | holder 8 BE    checksum 4
 ///
-/// Entity and slot are the topmost ones that have the relationship. Every checksum covers its key.
+/// Entity and slot are those of the topmost superentity that has the relationship. Every checksum covers its key.
 struct LinkKey {
     static let firstByte: UInt8 = 0x80
     static let targetLength = 12

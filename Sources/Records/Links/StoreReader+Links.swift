@@ -12,8 +12,8 @@ extension StoreReader {
     }
 
     /// Calls the body with the holders of links to an object in their order, until it returns false. With `last`,
-    /// begins after that sort key: the part of a link's key after the target. Throws `corrupted` for a damaged link,
-    /// and after all links if their number differs from the stored count. O(log n + holders).
+    /// begins after that sort key: the part of a link's key after the target. Throws `corrupted` for a damaged link;
+    /// without `last`, also after all links if their number differs from the stored count. O(log n + holders).
     package func forEachLink(
         _ name: EntityLinks.Name, to target: RecordKey, after last: [UInt8]? = nil,
         _ body: (RecordKey, _ sortKey: RawSpan) throws -> Bool

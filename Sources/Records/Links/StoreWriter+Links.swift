@@ -10,9 +10,10 @@ extension StoreWriter {
 
     func references(of entity: Int) -> [EntityLinks.Reference] { links(of: entity)?.references ?? [] }
 
-    /// Throws `invalidValue` for a required reference that is null and for a target that is missing or of a wrong
-    /// entity, and `notUnique` if the target of a one-to-one relationship is linked already. A target that the old
-    /// record has too isn't checked. O(log n) for each reference.
+    /// Throws `invalidValue` for a required reference that is null (unless `acceptsMissingReferences`), for a target
+    /// that is missing or of a wrong entity, and for a position that is too long; and `notUnique` if the target of a
+    /// one-to-one relationship is linked already. A reference with the same target in the old record isn't checked.
+    /// O(log n) for each reference.
     func checkLinks(of entity: Int, _ record: RawSpan, replacing old: RawSpan? = nil) throws {
         let references = references(of: entity)
         if references.isEmpty { return }

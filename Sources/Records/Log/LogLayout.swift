@@ -56,7 +56,7 @@ package struct EntityChanges: Equatable, Sendable {
 /// The header of a commit in the log.
 package struct CommitHeader: Equatable, Sendable {
     package let commit: UInt64
-    /// Seconds since 1970.
+    /// The time of the commit, in seconds since 1970.
     package let time: Double
     /// The LMDB transaction that made the commit. A compact copy counts its transactions from 1 again.
     package let transaction: Int

@@ -5,7 +5,7 @@ package import FetchIndexValues
 /// The options of a migration.
 package struct Migration {
     /// Returns new values of an object by the attribute names of the new model, from its old values by the names of the
-    /// old model. An attribute that the result lacks gets its value as if there were no closure.
+    /// old model. An attribute that the result lacks is migrated as without a closure.
     package typealias Convert = (_ entity: String, _ old: [String: Value]) throws -> [String: Value]
 
     /// Whether the model becomes the store's even if the store followed it before and has followed a newer one since.

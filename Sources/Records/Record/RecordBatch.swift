@@ -84,7 +84,7 @@ package struct RecordBatch {
     package enum KeyHash: Sendable {
         /// A value is null.
         case noKey
-        /// The key is longer than LMDB's may be.
+        /// The key exceeds LMDB's maximum length.
         case tooLong
         case hash(UInt64)
     }

@@ -51,7 +51,7 @@ package struct RecordBuilder {
 
     package mutating func appendBoolean(_ value: Bool) { append(value ? 1 : 0, length: 1) }
 
-    /// The bytes of a string, URL, data, UUID or decimal text.
+    /// Appends the bytes of a string, URL, data, UUID or decimal text.
     package mutating func appendBytes(_ bytes: RawSpan) { bytes.withUnsafeBytes { append($0) } }
 
     /// Appends the lowest bytes of a number, in little-endian order.
@@ -189,7 +189,7 @@ extension RecordBuilder {
     package mutating func assemble(_ values: [Value], of entity: Entity) throws {
         begin()
         for (index, rule) in entity.valueRules.enumerated() {
-            // Slots of removed attributes.
+            // Slots of removed attributes and of relationships are null.
             while slotCount < rule.slot { appendNull() }
             if index < values.count, rule.allows(values[index]) {
                 append(values[index])

@@ -10,7 +10,7 @@ package struct NumberRanges: Sendable {
 
     /// The first number to read. If it isn't 0, no object from it on was deleted, so their count follows from numbers.
     let start: UInt64
-    /// Ascending.
+    /// The skipped ranges, ascending.
     private let skipped: [Skipped]
 
     package static let all = NumberRanges()

@@ -15,7 +15,7 @@ package final class Scan {
     private static let partsOfThread: UInt64 = 8
 
     private let selection: RecordSelection
-    /// One for each thread; the first is the caller's.
+    /// The readers, one for each thread; the first is the caller's.
     private let readers: [StoreReader]
 
     /// Opens a reader for each of the store's threads, or fewer for few objects. Candidates and a writer, whose

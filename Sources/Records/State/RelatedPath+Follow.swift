@@ -122,7 +122,7 @@ extension RelatedPath {
                         try addStarts(of: number, previous, in: state, &starts)
                     }
                 }
-                // A link of a many-to-many relationship.
+                // The changed object is a link of a many-to-many relationship.
                 if case .links = step.kind, step.name.entity == object.entity,
                     let near = try step.target(of: object, record.span.bytes)
                 {

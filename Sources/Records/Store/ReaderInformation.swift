@@ -11,7 +11,7 @@ package struct ReaderInformation: Sendable {
     package let seconds: Double?
     /// Whether commits that it does not see may be missing in the log, so that it may be older than `seconds`.
     package let isOlder: Bool
-    /// Free pages whose reuse this reader prevents.
+    /// The number of free pages whose reuse this reader prevents.
     package let pinnedPages: Int
     package let pinnedBytes: Int
 

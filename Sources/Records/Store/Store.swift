@@ -5,8 +5,8 @@ internal import Synchronization
 
 /// A store: a folder with an LMDB environment that holds a model, records, their change log, and caches.
 ///
-/// It is for the processes of one machine, on a local file system. Any number of snapshots may be open while one writer
-/// at a time works.
+/// It is for the processes of one machine, on a local file system. Many snapshots may be open while one writer at a
+/// time works.
 package final class Store: Sendable {
     package struct Options: Sendable {
         package var isReadOnly = false
@@ -85,7 +85,8 @@ package final class Store: Sendable {
         return ObjectOrigin(store: identifier, shared, entityName: name)
     }
 
-    /// True also if the process has the environment open for writing elsewhere.
+    /// Whether this store only reads. It may be true although the process has the environment open for writing
+    /// elsewhere.
     package let isReadOnly: Bool
     package let keptLogBytes: UInt64
     package let threads: Int

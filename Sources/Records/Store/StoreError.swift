@@ -30,7 +30,7 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     case notUnique(entity: String, attribute: String, value: String)
     /// An object can't be deleted while others are linked to it: its relationship has the rule ``DeleteRule/deny``.
     case deletionDenied(object: String, relationship: String, by: String)
-    /// A unique value is stored as a key of LMDB, which has at most 511 bytes.
+    /// A unique value is too long: it is stored as a key of LMDB, which has at most 511 bytes.
     case uniqueValueTooLong(entity: String, attribute: String)
     case unknownObject(String)
     /// The change log was trimmed and no longer holds the changes after this commit.
@@ -121,7 +121,7 @@ extension StoreError: DamageReporting {
 }
 
 extension ByteReader {
-    /// Reads bytes; throws `StoreError.corrupted` if they aren't what they must be. `subject` names what is read.
+    /// Reads bytes; throws `StoreError.corrupted` if their format is wrong. `subject` names them in the error.
     @_lifetime(copy bytes)
     package init(_ bytes: RawSpan, _ subject: @escaping @autoclosure () -> String) {
         self.init(bytes, subject: subject) { StoreError.corrupted($0) }

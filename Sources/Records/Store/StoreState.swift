@@ -11,7 +11,7 @@ package struct StoreState: Equatable, Sendable {
     package var logBytes: UInt64 = 0
     /// The log is trimmed from its start if it grows past this number of bytes.
     package var logLimit: UInt64 = 256 << 20
-    /// Grows by one whenever the stored model changes.
+    /// Grows by one whenever the stored model changes. A repair of the state sets it to a new number.
     var modelVersion: UInt32 = 0
 
     /// Objects that may lack their unique keys: those of a first import that is running, was killed, or met damage.

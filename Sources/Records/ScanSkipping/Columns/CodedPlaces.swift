@@ -27,7 +27,7 @@ struct CodedPlaces: Equatable {
         let index = changed.indices.firstNumber { changed[$0] >= place }
         if index < changed.count, changed[index] == place { return }
         changed.insert(UInt16(truncatingIfNeeded: place), at: index)
-        // Without valid codes until the columns are rebuilt.
+        // No code is valid until the columns are rebuilt.
         if changed.count > Self.mostChanges { self = CodedPlaces() }
     }
 
