@@ -40,7 +40,9 @@ package final class ScriptPerformer {
             var options = PersistentContainer.OrderOptions(cacheName: cache.rawValue)
             options.memoryBudget = 1
             let request = try container.compile(try cache.definition(), options)
-            _ = try container.cacheEngine.rebuild(CacheRequest(name: cache.rawValue, order: request), .requested)
+            _ = try withPublicErrors {
+                try container.cacheEngine.rebuild(CacheRequest(name: cache.rawValue, order: request), .requested)
+            }
         case .migrate(let factor): try container.migrate(to: ItemRow.model(factor: factor))
         case .deleteCaches(let cache): try container.deleteCache(named: cache?.rawValue)
         case .trim(let kept):

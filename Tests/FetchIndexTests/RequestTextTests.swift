@@ -113,7 +113,7 @@ import Testing
             _ = try definition.compile(in: model)
         }
         #expect(throws: ModelError.unknownEntity("Shop")) { try compile { $0.entity = "Shop" } }
-        #expect(throws: StoreError.self) { try compile { $0.sortKeys = [SortKey("pages")] } }
+        #expect(throws: ModelError.self) { try compile { $0.sortKeys = [SortKey("pages")] } }
         #expect(throws: RequestError.self) {
             try compile { $0.sortKeys = [SortKey("price", .ascending, .localized("ja"))] }
         }

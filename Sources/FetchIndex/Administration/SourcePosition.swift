@@ -3,8 +3,7 @@ internal import FetchIndexPlatform
 internal import FetchIndexRecords
 
 /// Up to where a store has followed its source: what came before is in it, in the same transaction.
-///
-///     time 8 (the bits of a double) | text
+/// Its bytes: time 8 (the bits of a double) | text
 package struct SourcePosition: Equatable, Sendable {
     /// As the source writes its positions.
     package var text: String

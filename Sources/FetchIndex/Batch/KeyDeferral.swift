@@ -1,19 +1,19 @@
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
+//     undecided -> deferring    the entity has no objects, and the first batch is not in the order of its keys
+//               -> inOrder      the entity has no objects, and the first batch is in the order of its keys
+//     inOrder <-> scattered     new keys of a batch went to many pages, few to each
+//     scattered -> deferring    with the next batch
+//     deferring -> inOrder      the keys, and then the repeated records, are written: at a commit, or because they are many
+//     any state -> never        the keys cannot be deferred, or another writer came between two batches
+
 /// Whether a writer of batches defers unique keys: leaves them out, and writes them at the end of a first import, in their
 /// order.
 ///
 /// Keys that come in their order are written with their records. They fill their pages one after the other anyway, and
 /// deferring them costs more: hashes that tell repeated keys, and a scan for the keys at the end. An import of a million
 /// rows in order took 1.0 s of processor time, and 1.3 s with deferred keys.
-///
-///     undecided -> deferring    the entity has no objects, and the first batch is not in the order of its keys
-///               -> inOrder      the entity has no objects, and the first batch is in the order of its keys
-///     inOrder <-> scattered     new keys of a batch went to many pages, few to each
-///     scattered -> deferring    with the next batch
-///     deferring -> inOrder      the keys, and then the repeated records, are written: at a commit, or because they are many
-///     any state -> never        the keys cannot be deferred, or another writer came between two batches
 enum KeyDeferral {
     case never
     case undecided
