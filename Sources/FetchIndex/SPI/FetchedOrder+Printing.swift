@@ -1,0 +1,84 @@
+internal import FetchIndexModels
+internal import FetchIndexOrderCaches
+internal import FetchIndexRecords
+
+// For printers, which name columns, must meet damage before anything is printed, and say how many rows they leave out; and for the search of
+// the live page. Users read sections and rows.
+extension FetchedOrder {
+    private static let rowsLookedUp = 100
+
+    /// An attribute of the entity that was asked for, or a key path through to-one relationships to an attribute or an object.
+    /// O(entities x names). Throws `StoreError.unknownAttribute`, and `RequestError` for a path that leads to many objects.
+    package func column(_ name: String) throws -> FetchedColumn {
+        let entities = [entityNumber] + others.keys
+        return try withPublicErrors { try FetchedColumn(name, of: entities, in: snapshot.model) }
+    }
+
+    /// All attributes of the entity that was asked for.
+    package var attributeColumns: [FetchedColumn] {
+        entity.attributes.indices.map { FetchedColumn(attribute: $0, of: entity) }
+    }
+
+    /// Whether rows may be objects of several entities.
+    package var hasSubentities: Bool { opened.order.entity == nil }
+
+    /// Rows that match: more than `rowCount` where `OrderOptions.mostRows` left some out and counted them; without counting, as
+    /// many. O(1).
+    package var memberCount: Int { opened.memberCount }
+
+    /// Reads everything that some sections and rows, and the aggregates of all rows, need, except records, so that a printer
+    /// meets damage before it prints anything. O(log n + sections + rows).
+    package func prove(sections: Range<Int>, rows: Range<Int>) throws {
+        var left = sections.count
+        if left > 0 {
+            try opened.order.walkSections(from: sections.lowerBound) { section in
+                try opened.order.shape.aggregates.prove(section.summary)
+                left -= 1
+                return left > 0
+            }
+        }
+        try opened.order.shape.aggregates.prove(opened.order.summary(ofRows: 0..<rowCount))
+        left = rows.count
+        if left > 0 {
+            var looked = 0
+            try opened.order.walkRows(from: rows.lowerBound) { object, _ in
+                looked += 1
+                // An order of other records shows in the first rows.
+                if looked <= Self.rowsLookedUp, try !snapshot.record(object, { _ in }) {
+                    throw stale(object)
+                }
+                left -= 1
+                return left > 0
+            }
+        }
+    }
+
+    /// Reads rows from one on, until the end or until `isOver` is true for the number of the next row; calls the body with those
+    /// that match a predicate. The result is the number of the next row. O(log n), and one record a row. Throws as
+    /// `forEachRow`, and `FetchPredicateError` or `RequestError` when the predicate does not fit the entity.
+    package func search(
+        _ predicate: FetchPredicate, from row: Int, until isOver: (_ row: Int) -> Bool,
+        _ body: (_ row: Int, FetchedRow) throws -> Void
+    ) throws -> Int {
+        try noting {
+            let builder = try OrderDefinition(entity: entity.name, predicate: predicate).compile(in: snapshot.model)
+                .builder
+            var placement = RowPlacement()
+            var next = row
+            if next >= rowCount { return next }
+            try opened.order.walkRows(from: row) { object, path in
+                let isFound = try snapshot.record(object) { record in
+                    placement.begin()
+                    guard let placer = try builder.placer(of: object.entity),
+                        try placer.place(object, record, in: snapshot, &placement)
+                    else { return }
+                    try withRow(object, path) { try body(next, $0) }
+                }
+                if !isFound { throw stale(object) }
+                next += 1
+                return !isOver(next)
+            }
+            return next
+        }
+    }
+}
