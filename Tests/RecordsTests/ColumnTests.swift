@@ -105,7 +105,9 @@ import FetchIndexValues
 
     /// Batches, single inserts (also with numbers of one's own), changes and deletions, in transactions of all sizes, some of which are
     /// dropped. After each, the check finds nothing, and scans read what they have to.
-    @Test(arguments: 1...(TestSettings.isLong ? 8 : 2) as ClosedRange<UInt64>) func columnsHoldWhateverIsWritten(seed: UInt64) throws {
+    @Test(arguments: 1...(TestSettings.isLong ? 8 : 2) as ClosedRange<UInt64>) func columnsHoldWhateverIsWritten(
+        seed: UInt64
+    ) throws {
         var generator = SeededGenerator(seed: seed)
         var last = 0
         var left = 0
