@@ -1,11 +1,11 @@
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
+//     open -> committed                 what the rows say is in the store
+//     open -> rolled back -> open       several rows have one key: the last of each is put again, and compared with what is stored
+//     open -> rolled back -> waiting    few objects changed, and later rows may change them back: the next transaction puts them again
+
 /// The rows that an import puts into the store, and how its transactions end.
-///
-///     open -> committed                 what the rows say is in the store
-///     open -> rolled back -> open       several rows have one key: the last of each is put again, and compared with what is stored
-///     open -> rolled back -> waiting    few objects changed, and later rows may change them back: the next transaction puts them again
 ///
 /// So a file that is imported again makes no commit, wherever it has several rows with one key. Rows that change something are kept until
 /// then; a file without such rows costs no more than a copy of these.
