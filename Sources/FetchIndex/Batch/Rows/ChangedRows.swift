@@ -2,7 +2,9 @@ internal import FetchIndexModels
 internal import FetchIndexRecords
 
 /// The rows of an import's transaction that changed the store, and later ones of the same objects.
-struct ChangedRows {
+///
+/// A class, because asking a struct that contains a batch copies the batch, for each row of an import.
+final class ChangedRows {
     private static let mostRows = 1 << 16
     private static let mostBytes = 64 << 20
 
@@ -26,7 +28,7 @@ struct ChangedRows {
         return objects.contains(number)
     }
 
-    mutating func append(_ index: Int, of batch: RowBatch, _ outcome: WriteOutcome) {
+    func append(_ index: Int, of batch: RowBatch, _ outcome: WriteOutcome) {
         counts.add(outcome)
         guard isComplete else { return }
         if numbers.count >= Self.mostRows || rows.records.byteCount >= Self.mostBytes {

@@ -51,9 +51,7 @@ package struct ImportTransaction {
     private mutating func write(_ batch: RowBatch, _ refused: Refusal, _ done: (UInt64) -> Void) throws {
         let lines = batch.lines
         func refuse(_ index: Int, _ error: StoreError) throws { try refused(lines[index], error) }
-        var changed = changed
-        self.changed = ChangedRows()
-        defer { self.changed = changed }
+        let changed = changed
         func note(_ index: Int, _ outcome: WriteOutcome) {
             done(outcome.object.number)
             if !outcome.isUnchanged || changed.has(outcome.object.number) { changed.append(index, of: batch, outcome) }

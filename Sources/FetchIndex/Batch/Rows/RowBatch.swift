@@ -42,11 +42,14 @@ package struct RowBatch {
     var hasNumbers: Bool { links.contains { $0.fileNumber != nil } }
 
     /// Adds the row that a builder has put together. `source` is the store whose numbers its links have; nil: this one.
+    /// Returns whether the batch is full: to ask the batch would copy it for each row.
+    @discardableResult
     package mutating func append(
         _ builder: inout RowBuilder, line: Int = 0, links own: RowLinks? = nil, from source: UUID? = nil
-    ) {
+    ) -> Bool {
         records.append(&builder.record, keeping: builder.kept)
         note(own, from: source, line: line)
+        return isFull
     }
 
     /// Adds a row of another batch of the same file.

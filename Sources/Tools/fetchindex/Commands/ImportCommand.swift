@@ -72,7 +72,7 @@ struct ImportCommand: ParsableCommand {
         var milliseconds = 0.0
 
         mutating func add(_ bad: BadInput) {
-            if badRows.count < ReadRows.mostListed { badRows.append(bad.description) }
+            if badRows.count < BadRows.mostListed { badRows.append(bad.description) }
         }
     }
 
@@ -196,8 +196,8 @@ struct ImportCommand: ParsableCommand {
             try Threads.pipe(threads.count, capacity: 2) { deliver in
                 try read(source, converter, for: writer, deliver)
             } consume: { (batch: ReadRows) in
-                for bad in batch.badRows { report.add(bad) }
-                report.badRowCount += batch.badRowCount
+                for bad in batch.bad.listed { report.add(bad) }
+                report.badRowCount += batch.bad.count
                 let refusedBefore = refused
                 try transaction.put(batch.rows, refused: refuse, done: note)
                 rows.put += batch.rows.count - (refused - refusedBefore)
@@ -263,34 +263,36 @@ struct ImportCommand: ParsableCommand {
         _ deliver: (consuming ReadRows) throws -> Void
     ) throws {
         var converter = converter
-        var batch = ReadRows()
+        var rows = RowBatch()
+        var badRows = BadRows()
         let skipsBadRows = skipBadRows
-        func deliverBatch(_ batch: inout ReadRows) throws {
-            batch.progress = source.progress
-            try writer.prepare(&batch.rows)
-            let full = batch
-            batch = ReadRows(like: full.rows)
+        func note(_ bad: BadInput) throws {
+            guard skipsBadRows else { throw bad }
+            badRows.note(bad)
+            if badRows.isFull { try deliverBatch() }
+        }
+        func deliverBatch() throws {
+            try writer.prepare(&rows)
+            let full = ReadRows(rows: rows, bad: badRows, progress: source.progress)
+            rows = RowBatch(likeOneOf: full.rows.count, byteCount: full.rows.byteCount)
+            badRows = BadRows()
             try deliver(full)
         }
         do {
             try source.forEachRow(
                 { row in
-                    do { try converter.append(row, to: &batch.rows) } catch let bad as BadInput {
-                        guard skipsBadRows else { throw bad }
-                        batch.note(bad)
+                    let isFull: Bool
+                    do { isFull = try converter.append(row, to: &rows) } catch let bad as BadInput {
+                        return try note(bad)
                     }
-                    if batch.isFull { try deliverBatch(&batch) }
-                },
-                bad: { bad in
-                    guard skipsBadRows else { throw bad }
-                    batch.note(bad)
-                })
+                    if isFull { try deliverBatch() }
+                }, bad: note)
         } catch let error where error is BadInput || error is UnreadableFile {
             // The rows before it.
-            try deliverBatch(&batch)
+            try deliverBatch()
             throw error
         }
-        try deliverBatch(&batch)
+        try deliverBatch()
     }
 
     private func printReport(_ report: Report) throws {

@@ -3,25 +3,26 @@ internal import FetchIndexCatalogues
 
 /// Rows of a file that were read and converted, and what was bad between them.
 struct ReadRows {
-    /// Bad rows that are listed.
+    let rows: RowBatch
+    let bad: BadRows
+    /// Bytes of the file that were read, and in all.
+    let progress: (done: Int, total: Int)
+
+    var rowCount: Int { rows.count + bad.count }
+}
+
+/// Bad rows that were left out: their number, and the first ones.
+struct BadRows {
     static let mostListed = 20
 
-    var rows = RowBatch()
-    private(set) var badRowCount = 0
-    private(set) var badRows: [BadInput] = []
-    /// Bytes of the file that were read, and in all.
-    var progress = (done: 0, total: 0)
+    private(set) var count = 0
+    private(set) var listed: [BadInput] = []
 
-    init() {}
-
-    /// With room for as many rows as a batch has.
-    init(like batch: borrowing RowBatch) { rows = RowBatch(likeOneOf: batch.count, byteCount: batch.byteCount) }
-
-    var isFull: Bool { rows.isFull || badRowCount >= RowBatch.mostRows }
-    var rowCount: Int { rows.count + badRowCount }
+    /// Whether so many rows were bad that a batch ends without rows.
+    var isFull: Bool { count >= RowBatch.mostRows }
 
     mutating func note(_ bad: BadInput) {
-        badRowCount += 1
-        if badRows.count < Self.mostListed { badRows.append(bad) }
+        count += 1
+        if listed.count < Self.mostListed { listed.append(bad) }
     }
 }

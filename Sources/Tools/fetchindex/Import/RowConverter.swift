@@ -45,8 +45,8 @@ struct RowConverter {
     }
 
     /// Adds a row to a batch, with its number and the objects that it is related to, where it has such fields. Throws `BadInput` with line,
-    /// column and reason.
-    mutating func append(_ row: FieldRow, to batch: inout RowBatch) throws {
+    /// column and reason. Returns whether the batch is full.
+    mutating func append(_ row: FieldRow, to batch: inout RowBatch) throws -> Bool {
         guard row.count == columns.count else {
             throw BadInput(
                 file: file, line: row.line, reason: "it has \(counted(row.count, "field")), not \(columns.count)")
@@ -74,7 +74,7 @@ struct RowConverter {
         do throws(UnreadableField) { links = try related.links(in: row) } catch {
             throw bad(row, error.place, error.reason)
         }
-        batch.append(&builder, line: row.line, links: links, from: related.source)
+        return batch.append(&builder, line: row.line, links: links, from: related.source)
     }
 
     /// Whether a field has no value: an empty text and empty data are values.
