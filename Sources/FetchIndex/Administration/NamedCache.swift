@@ -25,7 +25,7 @@ public struct NamedCache: Equatable, Sendable {
         public let predicate: String
         public let sortKeys: String
         public let sectionKey: String
-        /// Nil without a section key.
+        /// The order of sections; nil without a section key.
         public let sectionOrder: String?
         public let aggregates: String
         /// The versions of the rules of text order, "" if no text is compared by such rules.
@@ -44,7 +44,7 @@ public struct NamedCache: Equatable, Sendable {
     /// The openings that found it current, and when the last one was.
     public let hits: Int
     public let lastHit: Date?
-    /// Nil when what is stored of the cache cannot be read.
+    /// The contents of the cache's header; nil if it can't be read.
     public let contents: Contents?
 
     /// What is stored of the cache beside its order.
@@ -103,7 +103,7 @@ extension NamedCache.Contents {
 }
 
 extension NamedCache.Request {
-    /// With the names that attributes have in a model.
+    /// Names attributes as a model does.
     init(_ identity: CacheIdentity, in model: Model) {
         let texts = try? OrderDefinition(identity, in: model).texts
         entity = identity.entity

@@ -22,7 +22,7 @@ extension PersistentContainer {
             }, progress: progress)
     }
 
-    /// The same, with another way to open the store.
+    /// Checks a store that the closure opens.
     package static func check(
         at path: String, opening open: () throws -> PersistentContainer,
         progress: @escaping (_ done: Int, _ total: Int) -> Void
@@ -84,7 +84,7 @@ extension PersistentContainer {
         try verifyCache(name, sharedNumbers: nil, progress: progress)
     }
 
-    /// The same. `shared` are numbers that several caches have; nil: they are looked for.
+    /// Verifies a cache. `shared` are the numbers that several caches have; if nil, they are collected first.
     func verifyCache(
         _ name: String, sharedNumbers shared: Set<UInt32>?,
         progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }

@@ -27,7 +27,7 @@ struct SourceFacts: Decodable {
 }
 
 extension StoreReader {
-    /// Nil in a store that follows no source. Throws `corrupted`.
+    /// Reads what a store follows; nil if it follows no source. Throws `corrupted`.
     func sourceFacts() throws -> SourceFacts? { try followedSource(as: SourceFacts.self) }
 
     /// What the store follows, or a part of it. Nil in a store that follows no source. Throws `corrupted`.

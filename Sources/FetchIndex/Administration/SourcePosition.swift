@@ -2,7 +2,7 @@ internal import FetchIndexModels
 internal import FetchIndexPlatform
 internal import FetchIndexRecords
 
-/// Up to where a store has followed its source: what came before is in it, in the same transaction.
+/// The position in its source that a store has reached: its rows and the position are saved in one transaction.
 /// Its bytes: time 8 (the bits of a double) | text
 package struct SourcePosition: Equatable, Sendable {
     /// As the source writes its positions.
@@ -14,7 +14,7 @@ package struct SourcePosition: Equatable, Sendable {
 }
 
 extension StoreReader {
-    /// Nil before the first copy. Throws `corrupted`.
+    /// Reads the stored position; nil before the first copy. Throws `corrupted`.
     func sourcePosition() throws -> SourcePosition? {
         guard let bytes = try attachment(.sourcePosition) else { return nil }
         var reader = ByteReader(bytes.span.bytes, "the position in the source")

@@ -38,7 +38,7 @@ package struct SourceStatus: Codable, Equatable, Sendable {
 extension Store {
     private static let mostStatusBytes = 4096
 
-    /// Nil where there is no report, or it cannot be read.
+    /// Reads the last report; nil if it is missing or can't be read.
     var sourceStatus: SourceStatus? {
         guard let file = try? OpenFile(path + "/" + StoreFiles.sourceStatus, O_RDONLY | O_NONBLOCK) else { return nil }
         var bytes = [UInt8](repeating: 0, count: Self.mostStatusBytes)

@@ -52,7 +52,7 @@ public struct StoreInformation: Sendable {
 
     /// The time zone data of this machine, on which sections of dates depend.
     public struct TimeZones: Sendable {
-        /// Nil when the data do not say.
+        /// The version of the data; nil if they don't name one.
         public let version: String?
         /// system or ICU: whichever is newer.
         public let source: String
@@ -131,7 +131,7 @@ public struct StoreInformation: Sendable {
     public let timeZones: TimeZones
     /// The names of the caches, and of the orders of indexes.
     public let caches: [String]
-    /// Nil for a store that follows nothing.
+    /// The followed source; nil if the store follows none.
     public let source: Source?
     public let readers: [Reader]
 }

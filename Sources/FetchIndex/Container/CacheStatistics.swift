@@ -45,7 +45,7 @@ extension PersistentContainer {
         return try state.cacheNames().map { try state.facts(ofCache: $0) }
     }
 
-    /// The same with the sizes of their orders. O(nodes). Throws `StoreError`.
+    /// The named caches and index orders with the sizes of their orders. O(nodes). Throws `StoreError`.
     public func cacheStatistics() throws -> [CacheStatistics] {
         let state = try pinnedState()
         return try state.cacheNames().map { try state.statistics(ofCache: $0) }

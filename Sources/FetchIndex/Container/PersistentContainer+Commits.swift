@@ -74,7 +74,7 @@ package final class CommitWatch: Sendable {
         return missed > Self.mostMissed ? .ended : .nothing
     }
 
-    /// Nil when the task is cancelled, or the store was moved.
+    /// Returns nil if the task is cancelled or the store was moved.
     func next() async -> UInt64? {
         while !Task.isCancelled {
             switch look() {

@@ -73,7 +73,7 @@ extension PersistentContainer {
         return try body(FetchedOrder(computed, of: request.builder, snapshot, in: self))
     }
 
-    /// Nil without a cache name.
+    /// Returns nil without a cache name.
     func cacheRequest(_ definition: OrderDefinition, _ options: OrderOptions) throws -> CacheRequest? {
         guard let name = options.cacheName else { return nil }
         var cache = CacheRequest(

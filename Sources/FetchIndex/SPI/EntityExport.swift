@@ -153,7 +153,7 @@ package struct EntityExport {
 }
 
 extension EntityExport.LinkSource {
-    /// Nil for the side of a relationship that is not exported.
+    /// Returns nil for the side of a relationship that isn't exported.
     fileprivate init?(_ storage: StoredRelationship.Storage, in model: Model) {
         switch storage {
         case .inverse: return nil
