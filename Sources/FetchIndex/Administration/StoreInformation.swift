@@ -29,7 +29,7 @@ public struct StoreInformation: Sendable {
 
     public struct Entity: Encodable, Sendable {
         public let name: String
-        /// Objects of the entity, without those of subentities.
+        /// The number of objects of the entity itself; objects of subentities are not counted.
         public let count: Int
         public let attributes: [Attribute]
         public let relationships: [Relationship]

@@ -25,7 +25,7 @@ package struct ImportTransaction {
     /// Rows of few objects, and few links, that wait for later ones.
     private static let mostWaiting = 1000
 
-    /// `columns` are those of related objects. `resolvesInFile`: numbers name rows of the file before they name stored objects, which
+    /// `columns` have the related objects. `resolvesInFile`: numbers name rows of the file before they name stored objects, which
     /// `owner` knows. `mayWait`: few changes may wait for the next transaction.
     package init(
         _ writer: BatchWriter, _ columns: [RelatedColumn], _ owner: NumberOwner, resolvesInFile: Bool, mayWait: Bool

@@ -31,7 +31,7 @@ package final class KeyedRowWriter {
 
     // MARK: Commits
 
-    /// Ends the changes of a commit; the next ones are those of another commit of the same transaction.
+    /// Ends a commit. The next changes belong to another commit of the same transaction.
     package func beginNextCommit(author: String) throws {
         try withPublicErrors { try writer.beginNextCommit(author: author) }
     }
@@ -145,7 +145,7 @@ package final class KeyedRowWriter {
 
     // MARK: Links
 
-    /// A record that refers to the objects that its foreign keys name, and those of them that are not there.
+    /// Returns a record with references to the objects that its foreign keys name, and the names of missing ones.
     private func linked(
         _ record: [UInt8], _ table: KeyedTable
     ) throws -> (record: [UInt8], missing: [WaitingRows.Name]) {

@@ -35,7 +35,7 @@ package struct KeyedTable {
     let constraint: UniqueConstraint
     let foreignKeys: [ForeignKey]
 
-    /// Nil when the attribute isn't unique. A reference whose relationship was removed from the model is left out. Throws `StoreError` for an
+    /// Returns nil if the attribute isn't unique. A reference whose relationship was removed from the model is left out. Throws `StoreError` for an
     /// unknown entity or attribute.
     package init?(_ name: String, key: String, references: [Reference] = [], in model: Model) throws {
         let number = try model.number(of: name)
