@@ -6,17 +6,17 @@ internal import FetchIndexRecords
 public struct BatchInsertRequest: Sendable {
     public var entityName: String
     public var onUniqueConflict = UniqueConflictPolicy.error
-    /// The rows by the attributes of the stored entity.
+    /// Makes an iterator of the rows for the stored entity. Each row has one value for each attribute.
     let rows: @Sendable (Entity) throws -> AnyIterator<[Value]>
 
-    /// Rows are values in the order of the stored entity's attributes, ``PersistentContainer/model()``: that in which they were
-    /// added to the store. A lazy sequence is asked for one at a time.
+    /// Each row has its values in the order of the stored entity's attributes (``PersistentContainer/model()``), which
+    /// is the order in which they were added to the store. The rows of a lazy sequence are made one at a time.
     public init<Rows: Sequence<[Value]> & Sendable>(entityName: String, rows: Rows) {
         self.entityName = entityName
         self.rows = { _ in AnyIterator(rows.makeIterator()) }
     }
 
-    /// Inserts dictionaries; attributes that one does not name have their default values.
+    /// Makes rows from dictionaries. Attributes that a dictionary doesn't name get their default values.
     public init(entityName: String, objects: [[String: Value]], in model: Model) throws {
         let names = Set(objects.flatMap(\.keys))
         do {
@@ -66,12 +66,12 @@ public struct BatchDeleteRequest: Sendable {
 
 extension ManagedObjectContext {
     /// Inserts rows in one transaction, then advances to its commit; controllers report the rows like any other change.
-    /// Returns the number of inserted and updated objects. O(rows log n). Takes memory for the written pages and for some
-    /// thousand rows, or for all rows when the context has objects or controllers of the entity.
+    /// Returns the number of inserted and updated objects. O(rows log n). Takes memory for the written pages and for
+    /// some thousand rows, or for all rows if the context has objects or controllers of the entity.
     ///
-    /// Throws `StoreError`, `RequestError` and `ContextError.delivering`; an error leaves the store as it was. Rows are written in
-    /// batches: some thousand may have been asked for when an error of an earlier one is found. Of several, that of the earliest row is
-    /// thrown.
+    /// Throws `StoreError`, `RequestError` and `ContextError.delivering`; an error leaves the store as it was. Rows are
+    /// written in batches, so some thousand later rows may have been asked for before the error of a row is found. If
+    /// several rows have errors, the error of the earliest row is thrown.
     @discardableResult
     public func execute(_ request: BatchInsertRequest) throws -> Int {
         try withPublicErrors {
@@ -82,7 +82,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// As a `BatchInsertRequest`, with a closure that gives one row at a time, and nil at the end.
+    /// Inserts rows like a `BatchInsertRequest`. The closure returns one row at a time, and nil at the end.
     @discardableResult
     public func insertRows(
         into entityName: String, onUniqueConflict: UniqueConflictPolicy = .error, next: () throws -> [Value]?
@@ -115,7 +115,8 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Updates the members in one transaction, as above. Returns the number of changed objects. Ignores unsaved edits.
+    /// Updates the objects that match a request in one transaction, then advances to its commit. The predicate is
+    /// evaluated on stored values; unsaved edits are ignored. Returns the number of changed objects.
     @discardableResult
     public func execute(_ request: BatchUpdateRequest) throws -> Int {
         try withPublicErrors {
@@ -147,7 +148,8 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Deletes the members in one transaction, as above. Returns the number of deleted objects. Ignores unsaved edits.
+    /// Deletes the objects that match a request in one transaction, then advances to its commit. The predicate is
+    /// evaluated on stored values; unsaved edits are ignored. Returns the number of deleted objects.
     @discardableResult
     public func execute(_ request: BatchDeleteRequest) throws -> Int {
         try withPublicErrors {
@@ -171,7 +173,7 @@ extension ManagedObjectContext {
         return count
     }
 
-    /// Collected first, because a write would disturb the cursor that reads.
+    /// Collects the matching objects before any of them is written, because a write would disturb the reading cursor.
     private func members(of definition: OrderDefinition, in writer: StoreWriter) throws -> [RecordKey] {
         var members: [RecordKey] = []
         try definition.compile(in: writer.model).builder.walkMembers(of: writer) {

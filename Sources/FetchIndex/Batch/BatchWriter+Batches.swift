@@ -17,24 +17,27 @@ extension BatchWriter {
         if preparation == .sortedKeys || preparation == .both { try batch.sortKeys(entityNumber, entity, constraint) }
     }
 
-    /// Inserts records, in their order, or updates the objects that have their keys. `done` gets what became of each record, or `refused` the
-    /// error that its values cause; what these two throw ends the batch, and the records before are written. While unique keys are left
-    /// out, `done` is not called, and errors of repeated values come with `commit`. `kept` are slots of which stored objects keep their
-    /// values, beside those that each record leaves to them. `related` are the slots of
-    /// references that the records have, also where these are null: a stored object keeps its others.
+    /// Inserts records in their order, or updates the objects that have their keys. `done` gets the outcome of each
+    /// record; `refused` gets the error that a record's values cause. An error thrown by either ends the batch; the
+    /// records before it are written. While unique keys are deferred, `done` isn't called, and the errors of repeated
+    /// keys are thrown when the keys are written, at the latest by `commit`.
+    ///
+    /// Stored objects keep their values in the slots `kept`, and in the slots that a record leaves out. `related` are
+    /// the slots of the references that the records set, even to null; stored objects keep their other references.
     package func write(
         _ batch: borrowing RecordBatch, keepingSlots kept: Set<Int> = [], relating related: Set<Int> = [],
         refused: (_ index: Int, StoreError) throws -> Void = { throw $1 },
         done: (_ index: Int, WriteOutcome) throws -> Void
     ) throws {
-        // A record that can only update an object is refused in its place.
+        // The error of a record that can only update an object must be found in the order of the records, so such a
+        // batch can't defer its keys.
         if batch.hasIncomplete { try stopDeferring() }
         try decideDeferral(batch)
         if case .deferring(let keys) = deferral {
             keys.kept = kept
             if try write(batch, deferring: keys, refused) { return }
         }
-        // The batch says which objects are related by these slots, and nothing of others.
+        // The records set the references in `related`; stored objects keep their other references.
         let isPlain = related.isEmpty && kept.isEmpty && !batch.hasKeptSlots
         let kept = kept.union(isPlain ? [] : entity.relationshipSlots).subtracting(related)
         let merge: RecordMerge = { old, new, own in
@@ -53,9 +56,9 @@ extension BatchWriter {
         }
     }
 
-    /// Lets the writer defer unique keys, where the entity has no objects yet, from the first batch on or from a later one. They are
-    /// written by `commit`, and when there are `atMost` of them, since each takes 11 to 22 bytes of memory. Batches may be committed
-    /// meanwhile.
+    /// Lets the writer defer unique keys if the entity has no objects at the first batch. Deferral begins with that
+    /// batch or a later one. `commit` writes the deferred keys; a batch that reaches `atMost` of them writes them too,
+    /// since each takes 11 to 22 bytes of memory. Batches may be committed meanwhile.
     package func deferUniqueKeys(atMost most: Int = 12_000_000) {
         deferral = .undecided
         mostDeferred = most
@@ -84,7 +87,8 @@ extension BatchWriter {
         }
     }
 
-    /// Writes a batch without unique keys; false when they cannot be deferred any more.
+    /// Writes a batch without its unique keys. Returns false if keys can't be deferred any longer; the batch isn't
+    /// written then.
     private func write(
         _ batch: borrowing RecordBatch, deferring keys: DeferredKeys, _ refused: (Int, StoreError) throws -> Void
     ) throws -> Bool {
@@ -92,7 +96,7 @@ extension BatchWriter {
         let writer = try transaction()
         guard !writer.hasUniqueKeys(of: entityNumber), try writer.entityState(entityNumber).nextObject == keys.next
         else {
-            // Another writer came between two batches, and has written the keys; it may come again.
+            // Another writer has written the deferred keys between two batches, and may do so again.
             try stopDeferring()
             return false
         }
@@ -121,30 +125,30 @@ extension BatchWriter {
         if keys.seen.isFull {
             try endDeferral()
         } else if keys.hasManyRepeated {
-            // They would end it again and again.
+            // Repeated records would end the deferral again and again.
             try stopDeferring()
         }
         return true
     }
 
-    /// Writes the unique keys, and then the records that were put aside. The transaction stays open.
+    /// Writes the deferred keys, and then the repeated records. The last transaction stays open.
     func endDeferral() throws {
         guard case .deferring(let keys) = deferral else { return }
         leaveDeferral()
         _ = try commitTransaction()
         // The memory of the hashes is needed for sorting the keys.
         keys.seen = SeenKeys(most: 0)
-        // Beginning it writes the keys.
+        // Beginning the next transaction writes the deferred keys.
         try write(keys.repeated, keepingSlots: keys.kept) { _, _ in }
     }
 
-    /// Writes the unique keys that were deferred, and defers no more.
+    /// Writes the deferred keys, and defers no more.
     func stopDeferring() throws {
         try endDeferral()
         deferral = .never
     }
 
-    /// Forgets which keys are deferred: the next writer of records writes them.
+    /// Forgets the deferred keys. The next transaction that changes records writes them.
     func leaveDeferral() {
         guard case .deferring = deferral else { return }
         deferral = .inOrder

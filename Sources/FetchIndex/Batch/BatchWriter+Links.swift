@@ -2,7 +2,7 @@ internal import FetchIndexModels
 internal import FetchIndexRecords
 internal import FetchIndexPlatform
 
-/// A link that could not be made when its row was written: its object was not there yet, or was linked to another one.
+/// A link that could not be made when its row was written, because its object was missing or linked to another one.
 struct MissingLink {
     fileprivate let holder: RecordKey
     fileprivate let link: RowLink
@@ -17,10 +17,10 @@ struct MissingLink {
     }
 }
 
-// The links of many-to-many relationships, and those that are made later.
+// Links of many-to-many relationships, and links that are made after their rows were written.
 extension BatchWriter {
-    /// Gives an object exactly some links of a many-to-many relationship; returns those to objects that are not there yet, and whether
-    /// the links are other ones than before.
+    /// Replaces an object's links of a many-to-many relationship. Returns the links to missing objects, and whether any
+    /// link changed.
     func setLinks(
         _ links: [RowLink], of object: RecordKey, _ column: RelatedColumn, in writer: StoreWriter
     ) throws -> (missing: [RowLink], isChanged: Bool) {
@@ -47,8 +47,8 @@ extension BatchWriter {
         return (missing, isChanged)
     }
 
-    /// Adds a link of a many-to-many relationship, unless it is there. Returns whether that changed anything; nil when its object is
-    /// not there.
+    /// Adds a link of a many-to-many relationship; a link that exists gets the given positions. Returns whether
+    /// anything changed; nil if the linked object is missing.
     private func add(
         _ link: RowLink, to object: RecordKey, _ column: RelatedColumn, in writer: StoreWriter
     ) throws -> Bool? {
@@ -66,7 +66,7 @@ extension BatchWriter {
             let record = try linkEntity.record(old.span.bytes, setting: positions)
             return try writer.update(known, record.span.bytes)
         }
-        // Where a side is ordered and the file does not say how, new links come last.
+        // On an ordered side, a new link without a given position comes last.
         if column.isOrderedHere, link.position == nil {
             positions[column.reference.position] = try lastPosition(column.reference, of: object, in: writer)
         }
@@ -78,7 +78,7 @@ extension BatchWriter {
         return true
     }
 
-    /// Gives an object, which a row was written to, its related objects in a column. Returns the links that cannot be made yet.
+    /// Links the object of a written row to its related objects of a column. Returns the links that can't be made yet.
     func link(
         _ number: UInt64, _ column: RelatedColumn, to related: RelatedObject, isOfUnchanged: Bool
     ) throws -> [MissingLink] {
@@ -94,8 +94,9 @@ extension BatchWriter {
         }
     }
 
-    /// Makes the links whose objects are there by now. Objects of one-to-one relationships give up their old ones first, so that rows may
-    /// exchange theirs. Returns the others, with the error of each. O(log n) for each link.
+    /// Makes the links whose objects exist by now. Objects of one-to-one relationships first release their old links,
+    /// so that rows may exchange them. Returns the index and the error of each link that still can't be made. O(log n)
+    /// for each link.
     func settle(_ missing: [MissingLink]) throws -> [(index: Int, reason: StoreError)] {
         if missing.isEmpty { return [] }
         let writer = try transaction()
@@ -118,10 +119,12 @@ extension BatchWriter {
         return left
     }
 
-    /// An object is counted once, however many of its links are made later.
+    /// Counts an object as updated because of a link that was made after its row. Several such links of an object count
+    /// once.
     private func noteLinkedLater(_ number: UInt64) { if linkedLater.insert(number).inserted { noteLinked() } }
 
-    /// An object keeps the link that it gave up for another one, unless that is taken by now.
+    /// Restores the link that an object released for another one which couldn't be made. If another object has the old
+    /// link by now, the object's reference becomes null.
     private func takeBack(_ missing: MissingLink, in writer: StoreWriter) throws {
         let reference = missing.column.reference
         guard missing.column.kind == .one, reference.isUnique, let old = try writer.copy(of: missing.holder) else {
@@ -138,7 +141,8 @@ extension BatchWriter {
         try writer.update(missing.holder, record.span.bytes)
     }
 
-    /// Throws `invalidValue` for a link whose object is not there, and `notUnique` for one that another object has.
+    /// Makes a link, and returns whether that changed the store. Throws `invalidValue` if the linked object is missing,
+    /// and `notUnique` if another object holds the only link to it.
     private func settle(_ missing: MissingLink, in writer: StoreWriter) throws -> Bool {
         if missing.column.kind == .list {
             if let isChanged = try add(missing.link, to: missing.holder, missing.column, in: writer) {

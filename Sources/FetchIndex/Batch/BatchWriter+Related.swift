@@ -4,21 +4,22 @@ internal import FetchIndexPlatform
 
 /// An object that a row of a file is related to.
 package enum RelatedObject {
-    /// The row does not say: a stored object keeps those that it has.
+    /// The row has no value for the relationship: a stored object keeps its related objects.
     case absent
     case none
-    /// By the value of a unique attribute.
+    /// The object with this value of a unique attribute.
     case named(Value)
     case object(RowLink)
     case list([RowLink])
 }
 
-/// A link of a row: an object, and positions where they are known.
+/// A link of a row: the linked object, and the link's positions if they are known.
 package struct RowLink {
     package let object: RecordKey
-    /// Among the objects of the row; of a to-one relationship, the row's among those of the object.
+    /// The linked object's position among the related objects of the row's object. In a to-one relationship: the
+    /// position of the row's object among the related objects of the linked one.
     package let position: [UInt8]?
-    /// The row's object's among those of the other object.
+    /// The position of the row's object among the related objects of the linked one.
     package let otherPosition: [UInt8]?
 
     package init(_ object: RecordKey, position: [UInt8]? = nil, otherPosition: [UInt8]? = nil) {
@@ -29,9 +30,9 @@ package struct RowLink {
 /// A row of a file with related objects.
 struct LinkedRow {
     let record: [UInt8]
-    /// Of its object; nil: the next one.
+    /// The number of the row's object; nil if the object gets the next free number.
     let number: UInt64?
-    /// In the order of the columns.
+    /// The related objects, one entry for each column.
     let related: [RelatedObject]
     let kept: KeptSlots?
 
@@ -40,10 +41,10 @@ struct LinkedRow {
     }
 }
 
-// Rows with related objects, one by one.
+// Writes rows with related objects one by one.
 extension BatchWriter {
-    /// Inserts a row's object, or updates that which has its number or unique value. Returns what became of it, and the links that
-    /// cannot be made yet. O(log n) for each link.
+    /// Inserts a row's object, or updates the object with its number or unique value. Returns the outcome, and the
+    /// links that can't be made yet. O(log n) for each link.
     func write(
         _ row: LinkedRow, _ columns: [RelatedColumn]
     ) throws -> (outcome: WriteOutcome, missing: [MissingLink]) {
@@ -72,7 +73,7 @@ extension BatchWriter {
             }
             if let taken = link, try isTaken(taken, column, old, in: writer), old != nil || column.reference.isOptional
             {
-                // The object that it is linked to may be linked to another one by a later row.
+                // A later row may link the present holder of the link to another object.
                 missing.append((taken, column))
                 if old != nil { continue }
                 link = nil
@@ -102,7 +103,7 @@ extension BatchWriter {
         )
     }
 
-    /// Whether another object has the only link that there may be to an object.
+    /// Whether another object holds the only link that the linked object may have.
     private func isTaken(
         _ link: RowLink, _ column: RelatedColumn, _ old: [UInt8]?, in writer: StoreWriter
     ) throws -> Bool {
@@ -115,8 +116,9 @@ extension BatchWriter {
         return target != Int64(bitPattern: link.object.rawValue)
     }
 
-    /// A row's record with its references, where all its columns name single objects that have no order. Inserts what is missing, where
-    /// that is wanted. Throws `invalidValue` for an object that is not there. O(log n) for each object that was not named before.
+    /// Returns a row's record with its references. All columns of the row's related objects are plain
+    /// (`RelatedColumn.isPlain`). Inserts missing objects if their column allows it, and otherwise throws
+    /// `invalidValue`. O(log n) for each object that wasn't named before.
     func record(of row: LinkedRow, _ columns: [RelatedColumn]) throws -> [UInt8] {
         if !hasOpenTransaction { for column in columns { column.forget() } }
         let writer = try transaction()
@@ -153,13 +155,14 @@ extension BatchWriter {
         return isChanged ? .updated(stored) : .unchanged(stored)
     }
 
-    /// The links of an object changed that was counted as unchanged.
+    /// Counts an object as updated instead of unchanged, because its links changed.
     func noteLinked() {
         counts.unchanged -= 1
         counts.updated += 1
     }
 
-    /// Throws `invalidValue` for an object that its relationship does not lead to: before anything of the row is written.
+    /// Throws `invalidValue` for a related object whose entity the relationship doesn't lead to. Called before anything
+    /// of the row is written.
     private func requireDestinations(
         _ row: LinkedRow, _ columns: [RelatedColumn], in writer: StoreWriter
     ) throws {
@@ -184,8 +187,8 @@ extension BatchWriter {
         return "\(entities.indices.contains(object.entity) ? entities[object.entity].name : "object") \(object.number)"
     }
 
-    /// The object that a row updates; nil: it is a new one. With a key, the key decides; throws `invalidValue` for a row whose number is
-    /// that of another object.
+    /// Finds the object that a row updates; nil if the row is a new object. With a key, the key decides. Throws
+    /// `invalidValue` if the row's number is the number of an object with another key.
     private func storedObject(of row: LinkedRow, in writer: StoreWriter) throws -> RecordKey? {
         var numbered: RecordKey?
         if let number = row.number {
@@ -203,7 +206,8 @@ extension BatchWriter {
         return keyed
     }
 
-    /// Where a row's object stands among those of the one that it refers to: where it is told, where it stood, or last.
+    /// The position of a row's object among the related objects of the object that it refers to: the given position,
+    /// its old position, or the last.
     func position(
         of link: RowLink?, _ column: RelatedColumn, _ old: [UInt8]?, in writer: StoreWriter
     ) throws -> Value {
@@ -219,7 +223,7 @@ extension BatchWriter {
         return try lastPosition(column.reference, of: link.object, in: writer)
     }
 
-    /// After all links of an object.
+    /// The position after all links of an object.
     func lastPosition(
         _ reference: EntityLinks.Reference, of target: RecordKey, in writer: StoreWriter
     ) throws -> Value {

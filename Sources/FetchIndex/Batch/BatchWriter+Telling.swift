@@ -2,15 +2,17 @@ internal import FetchIndexModels
 internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 
-// Commits whose change of an order is told to a reader, who may fail.
+// Commits that report the change of an order to a reader, which may fail.
 extension BatchWriter {
-    /// As `commit`, and calls the body with what that changed in the order of a cache, which takes the order when the body has
-    /// returned. When the body throws, or the process ends meanwhile, what was written is saved, the cache stays as it was, and the next
-    /// commit or opening has the change again: a body that writes it somewhere makes sure that it is written before it returns.
+    /// Commits, and calls the body with the change of a cache's order. The cache stores the new order after the body
+    /// has returned. If the body throws or the process ends before that, the written objects are saved but the cache
+    /// stays as it was, and the next commit or opening reports the change again. A body that writes the change
+    /// somewhere must make it durable before it returns.
     ///
-    /// The outcome is that of ``commit(bringing:cacheName:)``. A cache that every writer keeps is current before the body is called, and a
-    /// note in the store says until the end what its reader has not had. False, without a call of the body, when nothing was written.
-    /// O(k log n) for k changes; a commit of the cache alone follows. Throws as ``commit(bringing:cacheName:)``, and what the body throws.
+    /// The outcome is like that of ``commit(bringing:cacheName:)``. A maintained cache is current before the body is
+    /// called; until the body has returned, a note in the store says which changes its reader hasn't received. Returns
+    /// false, without calling the body, if nothing was written. O(k log n) for k changes; a separate commit stores the
+    /// cache. Throws like ``commit(bringing:cacheName:)``, and rethrows the body's errors.
     @discardableResult
     public func commit(
         bringing definition: OrderDefinition, cacheName: String, telling body: (FetchOutcome) throws -> Void
@@ -20,8 +22,9 @@ extension BatchWriter {
         return isWritten
     }
 
-    /// The same without that commit: the cache takes the order with the next transaction, or at `storeTold`. The body also gets the
-    /// commit since which the order changed.
+    /// Commits and calls the body like `commit(bringing:cacheName:telling:)`, but leaves it to the next transaction, or
+    /// to `storeTold`, to store the order in the cache. The body also gets the commit since which the order changed;
+    /// nil if that is unknown.
     package func commit(
         bringing definition: OrderDefinition, cacheName: String,
         deferring body: (FetchOutcome, _ start: UInt64?) throws -> Void
@@ -54,7 +57,7 @@ extension BatchWriter {
         }
     }
 
-    /// Lets the cache take what was told.
+    /// Stores the order that the reader has received in the cache.
     package func storeTold() throws {
         guard let told else { return }
         self.told = nil
@@ -63,7 +66,7 @@ extension BatchWriter {
 
     private func rebuild(_ cache: CacheRequest, _ reason: RebuildReason, readUpTo commit: UInt64) throws {
         let writer = try store.beginWrite(author: author, limit: writeTimeout, changesRecords: false)
-        // Others may have written since.
+        // Other writers may have committed since.
         try container.cacheEngine.rebuildOrDelete(cache, reason, readUpTo: commit, in: writer)
         try writer.commit()
     }

@@ -15,9 +15,9 @@ struct UpdatedRows {
 
 // Several updates of one object.
 extension BatchWriter {
-    /// Prepares the open transaction for its commit. Several updates of an object count as what they are together: one or none. A
-    /// transaction whose updates undo each other is replaced by one without changes, so that it is no commit. O(log n) for each
-    /// object with several updates.
+    /// Prepares the open transaction for its commit. Several updates of an object count as one, or as none if they undo
+    /// each other. A transaction that consists of updates which undo each other is replaced by one without changes, so
+    /// that it makes no commit. O(log n) for each object with several updates.
     func settleUpdates() throws {
         try endDeferral()
         // The lock of the old transaction must be free before the next one begins.
@@ -26,7 +26,8 @@ extension BatchWriter {
         _ = try transaction()
     }
 
-    /// Counts objects with several updates once. Returns whether that is all that the transaction did, and changed nothing.
+    /// Counts several updates of an object as one or none. Returns whether the transaction consists of updates that
+    /// undo each other.
     private func countUpdates() throws -> Bool {
         guard let writer, !updatedRows.repeated.isEmpty else { return false }
         let before = try store.snapshot()

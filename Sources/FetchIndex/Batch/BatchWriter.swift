@@ -6,9 +6,9 @@ public import FetchIndexModels
 /// Writes many objects of an entity without making managed objects: in transactions, by unique keys, logged like every
 /// change.
 ///
-/// The first change begins a transaction, which holds the store's write lock until `commit` or `rollback`. After an
-/// error, roll back. A transaction belongs to the thread that began it, so do not use a writer from an actor or a task
-/// across suspensions; another thread gets `StoreError.wrongThread`.
+/// The first change or read begins a transaction, which holds the store's write lock until `commit` or `rollback`.
+/// After an error, roll back. A transaction belongs to the thread that began it, so don't use a writer from an actor or
+/// a task across suspensions; another thread gets `StoreError.wrongThread`.
 public final class BatchWriter {
     public struct Counts: Equatable, Sendable {
         public internal(set) var inserted = 0
@@ -42,7 +42,7 @@ public final class BatchWriter {
         }
     }
 
-    /// Kept, because a temporary store is removed with its container.
+    /// The container, retained because a temporary store is removed with it.
     let container: PersistentContainer
     let store: Store
     public let entity: Entity
@@ -50,24 +50,26 @@ public final class BatchWriter {
     let constraint: UniqueConstraint?
     private let origin: ObjectOrigin
     let author: String
-    /// How long a transaction waits for a busy writer before it throws `StoreError.writerBusy`. Nil: without limit.
+    /// The maximum time that a transaction waits for another writer before it throws `StoreError.writerBusy`; nil waits
+    /// without limit.
     public var writeTimeout: Duration?
     var writer: StoreWriter?
-    /// What a cache takes with the next transaction: its reader has had it.
+    /// The order that the next transaction stores in a cache, because the cache's reader has received it.
     var told: CacheReading?
-    /// The store whose numbers the objects get; noted with each commit. Nil: this one.
+    /// The store whose numbers new objects get, which each commit notes; nil if they get this store's numbers.
     var numbersOrigin: UUID?
-    /// Whether unique keys are left out until the end of a first import, and at most how many of them.
+    /// Whether unique keys are deferred until the end of a first import, and the maximum number of deferred keys.
     var deferral = KeyDeferral.never
     var mostDeferred = 0
-    /// What the writer needs of the next batch, as the last ones were.
+    /// The preparation that the next batch needs, judged by the last ones.
     let preparation = Atomic(Preparation.sortedKeys)
     public internal(set) var counts = Counts()
-    /// What of `counts` is committed. Unique keys that were left out are written in a commit of their own before the last one.
+    /// The part of `counts` that is committed. Deferred unique keys are written in a commit of their own before the
+    /// last one.
     package internal(set) var savedCounts = Counts()
     /// The updates of the open transaction.
     var updatedRows = UpdatedRows()
-    /// Objects whose rows are counted as updated because of links that were made later.
+    /// The objects whose rows are counted as updated because of links that were made later.
     var linkedLater: Set<UInt64> = []
 
     /// `key` names the unique attribute by which rows update objects; without a key every row is a new object. Throws
@@ -91,7 +93,7 @@ public final class BatchWriter {
         } catch { throw publicError(error) }
     }
 
-    /// The open transaction; begun at the first change.
+    /// Returns the open transaction, or begins one.
     func transaction() throws -> StoreWriter {
         if let writer { return writer }
         let begun = try store.beginWrite(author: author, limit: writeTimeout, changesRecords: !isDeferring)
@@ -107,7 +109,7 @@ public final class BatchWriter {
 
     private func id(of object: RecordKey) -> ObjectID { ObjectID(object, origin) }
 
-    /// Throws for an object of another entity, which has other attributes.
+    /// Returns the record key of an object. Throws for an object of another entity, which has other attributes.
     private func key(of object: ObjectID) throws -> RecordKey {
         let key = try container.key(of: object)
         guard key.entity == entityNumber else {
@@ -116,12 +118,13 @@ public final class BatchWriter {
         return key
     }
 
-    /// The numbers of the entity's objects, in ascending order, until the body returns false. O(n).
+    /// Calls the body with the number of each object of the entity, in ascending order, until it returns false. O(n).
     package func forEachNumber(_ body: (UInt64) throws -> Bool) throws {
         try transaction().scan(entityNumber) { object, _ in try body(object.number) }
     }
 
-    /// The object with a key; nil when there is none. O(log n). Throws `StoreError`, and `RequestError` without a key.
+    /// Finds the object with a key; nil if no object has it. O(log n). Throws `StoreError`, and `RequestError` if the
+    /// writer has no key.
     public func object(key: Value) throws -> ObjectID? {
         try withPublicErrors {
             guard let constraint else { throw RequestError.malformed("\(entity.name) has no key") }
@@ -131,7 +134,7 @@ public final class BatchWriter {
         }
     }
 
-    /// An object by its number; nil when there is none. Throws `StoreError`.
+    /// Finds an object by its number; nil if it doesn't exist. Throws `StoreError`.
     public func object(number: UInt64) throws -> ObjectID? {
         try withPublicErrors {
             guard number <= RecordKey.maximumNumber else { return nil }
@@ -140,8 +143,8 @@ public final class BatchWriter {
         }
     }
 
-    /// An object's values in the order of the entity's attributes. Throws `StoreError.unknownObject` when there is no such
-    /// object.
+    /// An object's values in the order of the entity's attributes. Throws `StoreError.unknownObject` if the object
+    /// doesn't exist.
     public func values(of object: ObjectID) throws -> [Value] {
         try withPublicErrors {
             var values: [Value]?
@@ -152,7 +155,7 @@ public final class BatchWriter {
     }
 
     /// Adds an object with values in the order of the entity's attributes. O(log n).
-    /// Throws `StoreError` when a value has another type, is missing, or is not unique.
+    /// Throws `StoreError` if a value has another type, is missing, or isn't unique.
     @discardableResult
     public func insert(_ values: [Value]) throws -> ObjectID {
         try withPublicErrors {
@@ -163,9 +166,9 @@ public final class BatchWriter {
         }
     }
 
-    /// Gives an object new values; its relationships stay. Equal values change nothing. Of several updates of an object in one
-    /// transaction the last decides what is counted and committed: one update, or none. O(log n). Throws `StoreError`,
-    /// `ContextError.otherStore`, and `RequestError` for an object of another entity.
+    /// Gives an object new values; its relationships don't change. Equal values change nothing. Several updates of an
+    /// object in one transaction count as one update, or as none if they undo each other. O(log n). Throws
+    /// `StoreError`, `ContextError.otherStore`, and `RequestError` for an object of another entity.
     public func update(_ object: ObjectID, _ values: [Value]) throws {
         try withPublicErrors {
             let record = try entity.record(values)
@@ -175,15 +178,15 @@ public final class BatchWriter {
         }
     }
 
-    /// Deletes an object, if it is there, and does with related objects what the delete rules say. O(log n), and O(log n) for each of
-    /// them. Throws as `update`, and `StoreError.deletionDenied`.
+    /// Deletes an object if it exists, and applies the delete rules to its related objects. O(log n) for each deleted
+    /// or changed object. Throws like `update`, and `StoreError.deletionDenied`.
     public func delete(_ object: ObjectID) throws {
         try withPublicErrors {
             if try transaction().delete(key(of: object)) { counts.deleted += 1 }
         }
     }
 
-    /// Commits what was written. Returns the commit's number; nil when nothing was written. Throws `StoreError`.
+    /// Commits the open transaction. Returns the commit's number; nil if nothing was written. Throws `StoreError`.
     @discardableResult
     public func commit() throws -> UInt64? {
         try withPublicErrors {
@@ -203,12 +206,14 @@ public final class BatchWriter {
         return commit
     }
 
-    /// As `commit`, and catches up a cache in the same transaction; ``commit(bringing:cacheName:telling:)`` is for a reader that may fail.
-    /// Returns `.hit` when nothing of the order changed,
-    /// `.caughtUp` with the exact change since the cache was last current, or `.rebuilt` with the reason when the change is not
-    /// known: then fetch the order again. Nil when there is no open transaction: nothing was read or written since the last commit,
-    /// the cache is left as it is, and it may be behind what others wrote. O(k log n) for k changes. Throws also when the
-    /// definition does not fit the model.
+    /// Commits, and catches up a cache in the same transaction. For a reader that may fail, use
+    /// ``commit(bringing:cacheName:telling:)``. Returns `.hit` if the order didn't change, `.caughtUp` with the exact
+    /// change since the cache was last current, or `.rebuilt` with the reason if the change isn't known: then fetch the
+    /// order again.
+    ///
+    /// Returns nil without an open transaction: if nothing was read or written since the last commit, the cache is left
+    /// as it is, and may be behind other writers' commits. O(k log n) for k changes. Throws also if the definition
+    /// doesn't fit the model.
     public func commit(bringing definition: OrderDefinition, cacheName: String) throws -> FetchOutcome? {
         try withPublicErrors {
             if CacheDirectory.isIndex(cacheName) { throw StoreError.invalidCacheName(cacheName) }
@@ -230,25 +235,25 @@ public final class BatchWriter {
         }
     }
 
-    /// Whether something was written since the last commit.
+    /// Whether a transaction is open: something was written or read since the last commit.
     public var hasOpenTransaction: Bool { writer != nil }
 
-    /// Commits, and releases the mapped pages of the file: for imports of many batches.
+    /// Commits a batch of a large import, and releases the file's mapped pages.
     func commitBatch() throws {
         try withPublicErrors { _ = try commitTransaction() }
         store.releasePages()
     }
 
-    /// Drops what was written since the last commit, and what it was counted as.
+    /// Drops the changes since the last commit, and subtracts `gone` from the counts.
     func rollback(uncounting gone: Counts) {
         rollback()
         counts = counts - gone
     }
 
-    /// Counts rows that changed nothing, because a later one has their key.
+    /// Counts rows as unchanged, because later rows with the same keys replace them.
     func countUnchanged(_ count: Int) { counts.unchanged += count }
 
-    /// Drops what was written since the last commit.
+    /// Drops the changes since the last commit.
     public func rollback() {
         writer = nil
         leaveDeferral()

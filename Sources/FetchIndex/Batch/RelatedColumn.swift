@@ -1,7 +1,7 @@
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
-/// A column of a file, of which each field names objects that are related to its row's.
+/// A column of a file whose fields name the objects that the rows' objects are related to.
 package final class RelatedColumn {
     package enum Kind {
         /// One object.
@@ -12,18 +12,19 @@ package final class RelatedColumn {
 
     package let relationship: String
     package let kind: Kind
-    /// Of the attribute whose values name objects; nil where fields have their numbers.
+    /// The type of the attribute whose values name objects; nil if fields contain object numbers.
     package let keyType: ValueType?
-    /// How many objects were inserted because none had a value.
+    /// The number of related objects that were inserted because they were missing.
     package private(set) var insertedCount = 0
 
-    /// Of the rows' records, or of the links of a many-to-many relationship: those to the rows' objects.
+    /// The reference from a row's record to the related object. Of a many-to-many relationship: the reference from a
+    /// link's record to the row's object.
     let reference: EntityLinks.Reference
-    /// Of a list: the entity of the links, and the references to the other objects.
+    /// The entity of a many-to-many relationship's link records, and their reference to the related object.
     let join: (entity: Int, far: EntityLinks.Reference)?
-    /// Whether rows' objects have positions among those of a related one.
+    /// Whether a related object orders the rows' objects that it is related to.
     let isOrdered: Bool
-    /// Whether related objects have positions among those of a row's object.
+    /// Whether a row's object orders its related objects.
     let isOrderedHere: Bool
     /// The entity that the column names; objects may be of its subentities.
     package let destination: Int
@@ -33,8 +34,8 @@ package final class RelatedColumn {
     private var known: [Value: RecordKey] = [:]
     private static let mostKnown = 1 << 18
 
-    /// Nil when the entity has no relationship of the name. `key` is the unique attribute of an entity whose values name objects;
-    /// `hint` ends the sentence about one that is missing.
+    /// Returns nil if the entity has no relationship of the name. `key` is the entity, and its unique attribute, whose
+    /// values name related objects. `hint` ends the message about a missing object.
     package init?(
         _ name: String, of number: Int, by key: (entity: String, attribute: String)? = nil,
         insertsMissing: Bool = false, hint: String = "", in model: Model
@@ -84,29 +85,30 @@ package final class RelatedColumn {
         self.key = (related.attribute(at: slot).name, constraint)
     }
 
-    /// Whether each field names one object by a unique attribute, several rows may name the same object, its list has no order, and rows
-    /// don't name each other.
+    /// Whether each field names one object by a unique attribute, several rows may name the same object, the object
+    /// doesn't order them, and rows don't name each other.
     var isPlain: Bool { kind == .one && key != nil && !isOrdered && !reference.isUnique && !mayNameRows }
     private let mayNameRows: Bool
     /// The slots of the reference.
     var slots: Set<Int> { [reference.slot, reference.position] }
 
-    /// Forgets which objects have which values: others may have deleted them since.
+    /// Forgets the objects that were found, because other writers may have deleted them since.
     func forget() { known = [:] }
 
-    /// The same, and objects that were inserted since are not there any more.
+    /// Forgets the objects that were found, and restores the number of inserted ones after a rollback.
     func forget(insertedCount count: Int) {
         forget()
         insertedCount = count
     }
 
-    /// The object that a value names; nil for null, and when no object has the value. O(log n).
+    /// Finds the object that a value names; nil for null, and if no object has the value. O(log n).
     func stored(_ value: Value, in writer: StoreWriter) throws -> RecordKey? {
         guard let key, !value.isNull else { return nil }
         return try writer.object(destination, key.constraint, equalTo: [value])
     }
 
-    /// The object that a value names, inserted where it is missing and wanted; nil for null, and for an empty text that names none. Throws `invalidValue` when there is none.
+    /// Finds the object that a value names, or inserts it if the column allows that. Returns nil for null, and for an
+    /// empty text that names no object. Throws `invalidValue` if the object is missing.
     func object(named value: Value, for entity: Entity, in writer: StoreWriter) throws -> RecordKey? {
         guard let key, !value.isNull else { return nil }
         if let object = known[value] { return object }

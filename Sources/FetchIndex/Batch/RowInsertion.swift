@@ -1,8 +1,8 @@
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
-/// Inserts rows into an entity, or updates the objects that have their unique values. Rows are gathered into batches, so that their
-/// unique keys are written in order.
+/// Inserts rows into an entity, or updates the objects that have their unique values. Rows are gathered into batches,
+/// so that their unique keys are written in order.
 struct RowInsertion {
     private static let batchLength = 8192
     private static let batchBytes = 4 << 20
@@ -12,9 +12,9 @@ struct RowInsertion {
     private let entity: Entity
     private let rule: WriteRule
     private var builder = RecordBuilder()
-    /// Not written yet.
+    /// The rows that aren't written yet.
     private var batch = RecordBatch()
-    /// How many objects were inserted or updated.
+    /// The number of inserted or updated objects.
     private(set) var count = 0
 
     init(into number: Int, _ onUniqueConflict: UniqueConflictPolicy, _ writer: StoreWriter) {
@@ -24,7 +24,7 @@ struct RowInsertion {
         rule = onUniqueConflict == .update ? .update(by: entity.uniqueConstraints) : .insert
     }
 
-    /// May throw the error of an earlier row.
+    /// Adds a row. A full batch is written, which may throw the error of an earlier row.
     mutating func insert(_ row: [Value]) throws {
         try builder.assemble(row, of: entity)
         batch.append(&builder)
@@ -35,7 +35,7 @@ struct RowInsertion {
     mutating func write() throws {
         if batch.count == 0 { return }
         let written = batch
-        // The next one will be like this.
+        // The next batch will probably be as large.
         batch = RecordBatch(capacity: written.count, byteCapacity: written.byteCount)
         var count = count
         try writer.write(number, written, rule) { _, outcome in

@@ -1,20 +1,20 @@
 /// Hashes of unique keys, 64 bits each, in open-addressing tables: 11 to 22 bytes a key.
 struct SeenKeys {
-    /// A table that grows is there twice for a while; so only a part of all.
+    /// The keys are divided among several tables, because a growing table exists twice for a while.
     private static let partBits = 4
 
-    /// By the first bits of the hashes.
+    /// The tables, each for hashes with the same first bits.
     private var parts = [Part](repeating: Part(), count: 1 << partBits)
     private(set) var count = 0
-    /// With more, the tables would take more memory than an import may.
+    /// The maximum number of keys, which bounds the memory that an import takes.
     private let most: Int
 
     init(most: Int) { self.most = most }
 
     var isFull: Bool { count >= most }
 
-    /// False when the hash is there: the key was seen, or, with a probability of 1 to 250,000 in 12 million keys, another with
-    /// the same hash.
+    /// Inserts a hash. Returns false if it is present: the key was seen, or another key has the same hash. An import of
+    /// 12 million keys has two keys with one hash with a probability of 1 to 250,000.
     mutating func insert(_ hash: UInt64) -> Bool {
         guard parts[Int(hash >> (64 - UInt64(Self.partBits)))].insert(hash) else { return false }
         count += 1

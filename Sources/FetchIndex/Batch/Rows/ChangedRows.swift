@@ -1,7 +1,7 @@
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
-/// The rows of an import's transaction that changed the store, and later ones of the same objects.
+/// The rows of an import's transaction that changed the store, and later rows of the same objects.
 ///
 /// A class, because asking a struct that contains a batch copies the batch, for each row of an import.
 final class ChangedRows {
@@ -13,11 +13,11 @@ final class ChangedRows {
     private(set) var numbers: [UInt64] = []
     private var objects = ObjectNumbers()
     private var bounds: ClosedRange<UInt64>?
-    /// What the rows were counted as.
+    /// The outcomes of the rows, as the writer counted them.
     private(set) var counts = BatchWriter.Counts()
     /// Whether an object has several rows.
     private(set) var hasDoubles = false
-    /// False when there were too many to keep.
+    /// Whether all rows are here; false once there were too many.
     private(set) var isComplete = true
 
     var count: Int { numbers.count }
@@ -44,8 +44,8 @@ final class ChangedRows {
         bounds = min(bounds?.lowerBound ?? number, number)...max(bounds?.upperBound ?? number, number)
     }
 
-    /// The last row of each object, in the place of its first. Nil when a row lacks what an earlier one of the object has: then both
-    /// decide.
+    /// The last row of each object, at the position of its first one. Nil if a row lacks a value that an earlier row of
+    /// its object has, because both rows then decide the object's values.
     func lastRows() -> RowBatch? {
         var places: [UInt64: Int] = [:]
         var last: [Int] = []

@@ -1,32 +1,34 @@
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
-//     open -> committed                 what the rows say is in the store
-//     open -> rolled back -> open       several rows have one key: the last of each is put again, and compared with what is stored
-//     open -> rolled back -> waiting    few objects changed, and later rows may change them back: the next transaction puts them again
+//     open -> committed                 the changes of the rows are saved
+//     open -> rolled back -> open       several rows have the same key: the last one of each key is written again, and
+//                                       compared with the stored object
+//     open -> rolled back -> waiting    few objects changed, and later rows may undo the changes: the next transaction
+//                                       writes these rows again
 
-/// The rows that an import puts into the store, and how its transactions end.
+/// Writes the rows of an import, and decides how each of its transactions ends.
 ///
-/// So a file that is imported again makes no commit, wherever it has several rows with one key. Rows that change something are kept until
-/// then; a file without such rows costs no more than a copy of these.
+/// A second import of the same file makes no commit, even if several rows of the file have the same key. For this, rows
+/// that change an object are copied until the transaction ends; a file without repeated keys has no other cost.
 package struct ImportTransaction {
     package typealias Refusal = (_ line: Int, StoreError) throws -> Void
 
     private let writer: BatchWriter
     private var linker: RowLinker
     private let columns: [RelatedColumn]
-    /// The only transaction of `--replace` does not wait.
+    /// Whether changes may wait for the next transaction. They may not in `--replace`, which has only one.
     private let mayWait: Bool
     private var changed = ChangedRows()
     private var waiting: RowBatch?
-    /// How many related objects were inserted before.
+    /// The number of related objects that each column had inserted before the transaction.
     private var created: [Int]
 
-    /// Rows of few objects, and few links, that wait for later ones.
+    /// The maximum number of waiting rows, and of links that wait for later rows.
     private static let mostWaiting = 1000
 
-    /// `columns` have the related objects. `resolvesInFile`: numbers name rows of the file before they name stored objects, which
-    /// `owner` knows. `mayWait`: few changes may wait for the next transaction.
+    /// `columns` are the columns of related objects. If `resolvesInFile`, a number names a row of the file before it
+    /// names a stored object, which `owner` knows. If `mayWait`, a few changes may wait for the next transaction.
     package init(
         _ writer: BatchWriter, _ columns: [RelatedColumn], _ owner: NumberOwner, resolvesInFile: Bool, mayWait: Bool
     ) {
@@ -35,8 +37,8 @@ package struct ImportTransaction {
         created = columns.map(\.insertedCount)
     }
 
-    /// Puts a batch into the store. `done` gets the number of each row's object, or `refused` the line of a row and the error that its
-    /// values cause.
+    /// Writes a batch. `done` gets the number of each row's object; `refused` gets the line of a row whose values cause
+    /// an error, and the error.
     package mutating func put(_ batch: RowBatch, refused: Refusal, done: (UInt64) -> Void) throws {
         try putWaiting(refused, done)
         try write(batch, refused, done)
@@ -65,7 +67,8 @@ package struct ImportTransaction {
         }
     }
 
-    /// Makes the links that could not be made when their rows came, and ends the transaction.
+    /// Ends the transaction: commits it, or lets its few changes wait for the next one. Waiting links are made first if
+    /// there are many of them.
     package mutating func end(refused: Refusal, done: (UInt64) -> Void) throws {
         try decide(refused, done)
         if mayWait, canRollBack, changed.counts.inserted == 0, changed.count > 0, changed.count <= Self.mostWaiting,
@@ -80,7 +83,8 @@ package struct ImportTransaction {
         created = columns.map(\.insertedCount)
     }
 
-    /// The same at the end of the file, without the commit. Returns the lines of links that cannot be made, and why.
+    /// Writes the waiting rows and makes the waiting links at the end of the file; the caller commits. Returns the line
+    /// and the reason of each link that can't be made.
     package mutating func finish(
         refused: Refusal, done: (UInt64) -> Void
     ) throws -> [(line: Int, reason: StoreError)] {
@@ -98,7 +102,7 @@ package struct ImportTransaction {
         changed = ChangedRows()
     }
 
-    /// Of rows with one key the last one decides.
+    /// Lets the last one of several rows with the same key decide.
     private mutating func decide(_ refused: Refusal, _ done: (UInt64) -> Void) throws {
         guard changed.hasDoubles, canRollBack, let last = changed.lastRows() else { return }
         let all = changed.rows
@@ -107,7 +111,7 @@ package struct ImportTransaction {
             try write(last, { throw $1 }, done)
             writer.countUnchanged(all.records.count - last.records.count)
         } catch let error as StoreError where error.isOfValues {
-            // Rows depend on each other: one takes what another gave up.
+            // The rows depend on each other: one takes a value that another one gave up.
             rollBack()
             try write(all, refused, done)
         }

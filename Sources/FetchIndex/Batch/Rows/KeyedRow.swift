@@ -1,12 +1,12 @@
 package import FetchIndexValues
 
-/// A row of a keyed table, as its source has it.
+/// A row that a source sends for a keyed table.
 package struct KeyedRow {
     package let key: Value
     let record: [UInt8]
-    /// The slots that the row has no values of: a stored object keeps its own.
+    /// The slots that the row has no values for; a stored object keeps its values there.
     let kept: Set<Int>
-    /// Whether the row has values that were not sent, so that it can only change an object that has them.
+    /// Whether the source left out values that the row has, so that the row can only update an object that has them.
     let isPartial: Bool
 
     package init(key: Value, record: [UInt8], keeping kept: Set<Int>, isPartial: Bool) {

@@ -3,19 +3,21 @@ internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 package import FetchIndexValues
 
-/// Writes rows of keyed tables in one transaction. Every row is found by its key, so that rows may come twice, and objects are related by
-/// the keys that their rows have of others.
+/// Writes rows of keyed tables in one transaction. A row is found by its key, so it may arrive twice. Objects are
+/// related by foreign keys, which are the keys of other rows.
 ///
-/// For sources that name rows by keys and send changes of several tables in one transaction. Users write with ``BatchWriter``.
+/// For sources that name rows by keys and send changes of several tables in one transaction. Users write with
+/// ``BatchWriter``.
 package final class KeyedRowWriter {
     private let container: PersistentContainer
     private let writer: StoreWriter
     package private(set) var counts = BatchWriter.Counts()
-    /// Objects that name others which were not there when they were written, or are gone.
+    /// Objects that `linkLater` links again, because an object that their foreign keys name was missing, has arrived,
+    /// was deleted, or got another key.
     private var unlinked: [RecordKey] = []
     private let waiting: WaitingRows
 
-    /// Waits for other writers. Throws `StoreError`.
+    /// Begins the transaction; waits for other writers. Throws `StoreError`.
     package init(
         in container: PersistentContainer, author: String, changesRecords: Bool = true,
         waiting: WaitingRows = WaitingRows()
@@ -36,8 +38,8 @@ package final class KeyedRowWriter {
         try withPublicErrors { try writer.beginNextCommit(author: author) }
     }
 
-    /// Commits the transaction, and brings some caches and all that every writer keeps up to date with it. O(k log n) for k changes. Throws
-    /// `StoreError`.
+    /// Commits the transaction, in which it catches up the given caches and all maintained ones. O(k log n) for k
+    /// changes. Throws `StoreError`.
     package func commit(keeping caches: [String] = []) throws {
         try withPublicErrors {
             try writer.seal()
@@ -49,12 +51,12 @@ package final class KeyedRowWriter {
         }
     }
 
-    /// What is stored beside the records changes with them.
+    /// Changes what is stored beside the records, in the same transaction.
     func setBeside(_ change: (StoreWriter) throws -> Void) throws { try withPublicErrors { try change(writer) } }
 
     // MARK: One row
 
-    /// The number of the object that has a key; nil when no object has it. O(log n).
+    /// Finds the number of the object that has a key; nil if no object has it. O(log n).
     package func object(_ table: KeyedTable, key: Value) throws -> UInt64? {
         try withPublicErrors { try found(table, key)?.number }
     }
@@ -65,7 +67,7 @@ package final class KeyedRowWriter {
         return object.flatMap { $0.entity == table.entityNumber ? $0 : nil }
     }
 
-    /// Inserts a row, which is whole, or changes the one that has its key. O(log n).
+    /// Inserts a complete row, or updates the object that has its key. O(log n).
     package func insert(_ row: KeyedRow, _ table: KeyedTable) throws {
         try withPublicErrors {
             if let object = try found(table, row.key) { return try update(object, row, table) }
@@ -73,21 +75,23 @@ package final class KeyedRowWriter {
         }
     }
 
-    /// Changes a row that had another key, or the same. False for a partial row that no object has the old key of; `isCatchingUp` says that
-    /// an object with the old key may be of a later row, so that a partial row which changes its key is not written either. O(log n).
+    /// Updates the object that has a row's old key, which may be the new key. Returns false for a partial row that
+    /// isn't written, because no object has its old key, or because it changes its key while `isCatchingUp`: the object
+    /// with the old key may then belong to a later row. O(log n).
     package func update(
         _ row: KeyedRow, oldKey: Value, isCatchingUp: Bool, _ table: KeyedTable
     ) throws -> Bool {
         try withPublicErrors {
             var object = try found(table, oldKey)
-            // Zeros of two signs are one key.
+            // Both objects may be the same, because zeros of either sign are the same key.
             if oldKey != row.key, let holder = try found(table, row.key), holder != object {
-                // Only while what was copied is newer than what is streamed: in a state of the source, no row had the key.
+                // This happens only while the copied rows are newer than the streamed ones: in one state of the source,
+                // keys are unique.
                 if let object { try delete(object, table) }
                 object = holder
             }
             if isCatchingUp, oldKey != row.key, row.isPartial {
-                // What has the old key may be a later row, whose values are not this one's.
+                // The object with the old key may belong to a later row, which has other values.
                 if let object { try delete(object, table) }
                 return false
             }
@@ -126,7 +130,7 @@ package final class KeyedRowWriter {
         try withPublicErrors { if let object = try found(table, key) { try delete(object, table) } }
     }
 
-    /// Deletes the rows whose objects' numbers a condition holds for. O(n), and O(log n) for each of them.
+    /// Deletes the objects whose numbers fulfil a condition. O(n), and O(log n) for each deleted object.
     package func deleteAll(of table: KeyedTable, where isMember: (UInt64) -> Bool) throws {
         try withPublicErrors {
             var objects: [RecordKey] = []
@@ -163,12 +167,12 @@ package final class KeyedRowWriter {
         return (try table.entity.record(record.span.bytes, setting: values), missing)
     }
 
-    /// What waited for a row is linked to it at the commit's end.
+    /// Lets `linkLater` link the objects that waited for a row.
     private func hasArrived(_ key: Value, _ table: KeyedTable) {
         unlinked += waiting.take(for: WaitingRows.Name(entity: table.entityNumber, key: key))
     }
 
-    /// What refers to an object by its key is linked anew at the commit's end, or waits: another row may take the key.
+    /// Lets `linkLater` link the objects that refer to an object again, or let them wait: another row may take its key.
     /// O(k log n) for k of these.
     private func releaseHolders(of object: RecordKey, _ table: KeyedTable) throws {
         for links in table.entity.links?.incoming ?? [] {
@@ -179,8 +183,9 @@ package final class KeyedRowWriter {
         }
     }
 
-    /// Links the objects that named others which were not there yet: rows of a commit may refer to later ones. The others wait. `table`
-    /// gets an entity's number, and returns nil for one whose objects are not to be linked. O(log n) for each.
+    /// Links objects whose foreign keys named missing objects, since rows of a commit may refer to later ones. Objects
+    /// for which one is still missing wait. `table` returns the table of an entity; nil if its objects aren't linked.
+    /// O(log n) for each.
     package func linkLater(_ table: (_ entity: Int) throws -> KeyedTable?) throws {
         let objects = unlinked
         unlinked = []
@@ -197,7 +202,8 @@ package final class KeyedRowWriter {
         try writer.update(object, record.span.bytes)
     }
 
-    /// Links all objects whose foreign keys name objects that they do not refer to; the others wait. O(n).
+    /// Links all objects that have a foreign key but no reference for it; if the named object is missing, they wait.
+    /// O(n).
     package func linkAll(_ table: KeyedTable) throws {
         try withPublicErrors {
             var objects: [RecordKey] = []
@@ -217,8 +223,8 @@ package final class KeyedRowWriter {
 
     // MARK: Many rows
 
-    /// Writes many rows, whose stored objects keep the values of some slots. Objects of tables that come later are linked by `linkAll`.
-    /// `done` gets the number of each row's object. O(k log n) for k rows.
+    /// Writes many rows; stored objects keep their values in the slots `kept`. References to objects of tables that are
+    /// copied later are left to `linkAll`. `done` gets the number of each row's object. O(k log n) for k rows.
     package func put(
         _ rows: RowBatch, keeping kept: Set<Int>, _ table: KeyedTable, done: (UInt64) -> Void
     ) throws {
@@ -255,7 +261,7 @@ package final class KeyedRowWriter {
 }
 
 extension RowBatch {
-    /// Sorts the rows' keys, which the writer would do otherwise: on any thread, after the last row.
+    /// Sorts the rows' keys, so that the writer need not. Call it after the last row, on any thread.
     package mutating func sortKeys(of table: KeyedTable) throws {
         try withPublicErrors { try records.sortKeys(table.entityNumber, table.entity, table.constraint) }
     }

@@ -2,13 +2,14 @@ package import FetchIndexModels
 internal import FetchIndexRecords
 internal import FetchIndexValues
 
-/// An entity whose rows are found by a unique attribute, and may name rows of other such entities by theirs.
+/// An entity whose rows are found by a unique attribute, their key. Rows may name rows of other keyed tables by foreign
+/// keys.
 package struct KeyedTable {
-    /// An attribute that has the key of a related object.
+    /// An attribute that contains the key of a related object.
     package struct Reference {
         package let attribute: String
         package let relationship: String
-        /// The other entity, and its unique attribute.
+        /// The related entity, and its unique attribute.
         package let entity: String
         package let key: String
 
@@ -18,10 +19,10 @@ package struct KeyedTable {
     }
 
     struct ForeignKey {
-        /// The slot of the attribute that has the other object's key.
+        /// The slot of the attribute that contains the related object's key.
         let slot: Int
         let type: ValueType
-        /// The relationship that the rows' records refer to the object by.
+        /// The relationship whose reference in a record is the related object.
         let column: RelatedColumn
 
         /// The key of the object that a record refers to.
@@ -35,8 +36,8 @@ package struct KeyedTable {
     let constraint: UniqueConstraint
     let foreignKeys: [ForeignKey]
 
-    /// Returns nil if the attribute isn't unique. A reference whose relationship was removed from the model is left out. Throws `StoreError` for an
-    /// unknown entity or attribute.
+    /// Returns nil if the attribute isn't unique. A reference whose relationship was removed from the model is left
+    /// out. Throws `StoreError` for an unknown entity or attribute.
     package init?(_ name: String, key: String, references: [Reference] = [], in model: Model) throws {
         let number = try model.number(of: name)
         let entity = model.entities[number]
@@ -52,6 +53,6 @@ package struct KeyedTable {
         }
     }
 
-    /// Whether a name is that of the unique attribute, or one that it had.
+    /// Whether a name is the name, or a former name, of the unique attribute.
     package func isKey(_ name: String) -> Bool { entity.slot(of: name) == constraint.slots.first }
 }

@@ -6,17 +6,17 @@ internal import FetchIndexRecords
     package import Foundation
 #endif
 
-/// Which store gave the numbers of a row. Numbers without a store's name are this store's.
+/// The store that gave the object numbers of a row. Numbers without a store's identifier are this store's.
 package enum NumberGiver: Hashable {
     case own
     case other(UUID)
 }
 
-/// What a row of a file says of numbers and of related objects.
+/// The object numbers and the related objects of a file's row.
 package struct RowLinks {
-    /// Of the stored object; nil: the key decides, or it is a new one.
+    /// The number of the stored object; nil if the key decides or the object is new.
     package var number: UInt64?
-    /// By which other rows of the file name this one.
+    /// The number by which other rows of the file name this one.
     package var fileNumber: UInt64?
     package var giver: NumberGiver
     package var related: [RelatedObject]
@@ -24,27 +24,27 @@ package struct RowLinks {
     package init(giver: NumberGiver = .own, related: [RelatedObject]) { (self.giver, self.related) = (giver, related) }
 }
 
-/// Whose objects the numbers of a file are: this store's, those of a store with which it shares numbers, or another one's, which are
-/// never taken for these.
+/// Decides whose objects the numbers of a file name: objects of this store, or of a store with which it shares numbers.
+/// The numbers of any other store never name objects here.
 package struct NumberOwner {
     /// Whether a key decides which object a row is.
     package let isKeyed: Bool
     private let own: UUID?
     private let origin: NumbersOrigin?
     private let originals: [NumbersOrigin]
-    /// The originals whose new numbers are free here: this copy has given none of its own to any entity.
+    /// The originals whose new numbers are free here, because this copy has allocated none of its own.
     private let followed: Set<UUID>
-    /// The entities that have had no other objects than the origin's, whose new numbers are free here.
+    /// The entities that have had only objects of the origin, so that the origin's new numbers are free here.
     private let following: Set<Int>
-    /// Whether the store has had no objects, so that it takes over the numbers of the first file.
+    /// Whether the store has never had objects, so that it takes over the numbers of the first file.
     private let isNew: Bool
-    /// By entity, the number of the next object when the import began.
+    /// The number of each entity's next object when the import began.
     private let ends: [UInt64]
     private var last: (text: String, giver: NumberGiver)?
-    /// Without a key, the giver of all numbers in the file.
+    /// The giver of all numbers in the file, if the import has no key.
     private var only: NumberGiver?
 
-    /// In the newest state. O(entities). Throws `StoreError`.
+    /// Reads the newest state of the store. O(entities). Throws `StoreError`.
     package init(in container: PersistentContainer, isKeyed: Bool) throws {
         let snapshot = try withPublicErrors { try container.store.snapshot() }
         self.isKeyed = isKeyed
@@ -63,7 +63,7 @@ package struct NumberOwner {
         (self.following, self.isNew, self.ends) = (following, isNew, ends)
     }
 
-    /// The store with an identifier. Nil for a text that is none.
+    /// Returns the giver with an identifier; nil if the text isn't an identifier.
     package mutating func giver(_ text: String) -> NumberGiver? {
         if let last, last.text == text { return last.giver }
         guard let store = UUID(uuidString: text) else { return nil }
@@ -72,7 +72,7 @@ package struct NumberOwner {
         return giver
     }
 
-    /// Whether a number is that of an object here, or free for one.
+    /// Whether a giver's number names an object here, or is free for a new one.
     package func isKnown(_ number: UInt64, of entity: Int, by giver: NumberGiver) -> Bool {
         guard case .other(let store) = giver else { return true }
         if originals.contains(where: { $0.store == store && $0.shares(number, of: entity) }) { return true }
@@ -81,20 +81,20 @@ package struct NumberOwner {
         return isNew && !isKeyed
     }
 
-    /// Whether a number may be that of an object which the store had before the import. With a key, the objects that the import makes have
-    /// other numbers than the file says.
+    /// Whether a giver's number may name an object that the store had before the import. With a key, the objects that
+    /// the import inserts have other numbers than in the file.
     package func wasStored(_ number: UInt64, of entity: Int, by giver: NumberGiver) -> Bool {
         number < ends[entity] && isKnown(number, of: entity, by: giver)
     }
 
-    /// Notes whose numbers a row without a key has. False when rows before it have those of another store: new objects of both would
-    /// get the same ones.
+    /// Notes the giver of a row's numbers in an import without a key. Returns false if earlier rows have another giver,
+    /// because new objects of both would get the same numbers.
     package mutating func isOnly(_ giver: NumberGiver) -> Bool {
         if only == nil { only = giver }
         return only == giver
     }
 
-    /// The store that new objects of an entity come from, with their numbers; nil: this one.
+    /// The store whose numbers the new objects of an entity get; nil if they get this store's.
     package func source(of entity: Int) -> UUID? {
         guard !isKeyed, case .other(let store)? = only else { return nil }
         if followed.contains(store) { return store }
@@ -104,7 +104,7 @@ package struct NumberOwner {
 }
 
 extension Snapshot {
-    /// Whether all entities whose objects have numbers in files have had no other objects than those of the origin.
+    /// Whether all entities whose objects have numbers in files have had only objects of the origin.
     func followsWholly(_ origin: NumbersOrigin) throws -> Bool {
         try model.entities.indices.allSatisfy { number in
             let entity = model.entities[number]

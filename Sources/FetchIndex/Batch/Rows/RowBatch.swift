@@ -13,16 +13,17 @@ package struct RowBatch {
     var records = RecordBatch()
     /// The line of each record.
     private(set) var lines: [Int] = []
-    /// Where a row has related objects or a number: those of each row. Otherwise empty.
+    /// The links of each row; empty if no row has related objects or a number.
     private(set) var links: [RowLinks] = []
-    /// The store whose numbers the rows have; nil: this one.
+    /// The store whose numbers the rows have; nil for this store.
     private(set) var source: UUID?
-    /// Stored, because asking the records would copy the batch for each row.
+    /// Whether the batch has its maximum number of rows or bytes. Stored, because asking the records would copy the
+    /// batch for each row.
     package private(set) var isFull = false
 
     package init() {}
 
-    /// With room for as many rows and bytes as another batch has.
+    /// Makes an empty batch with memory for the rows and bytes of another one.
     package init(likeOneOf count: Int, byteCount: Int) {
         records = RecordBatch(capacity: count, byteCapacity: byteCount + byteCount / 8)
         lines.reserveCapacity(count)
@@ -41,8 +42,8 @@ package struct RowBatch {
 
     var hasNumbers: Bool { links.contains { $0.fileNumber != nil } }
 
-    /// Adds the row that a builder has put together. `source` is the store whose numbers its links have; nil: this one.
-    /// Returns whether the batch is full: to ask the batch would copy it for each row.
+    /// Adds the row that a builder has assembled. `source` is the store whose numbers its links have; nil for this
+    /// store. Returns whether the batch is full: to ask the batch would copy it for each row.
     @discardableResult
     package mutating func append(
         _ builder: inout RowBuilder, line: Int = 0, links own: RowLinks? = nil, from source: UUID? = nil
@@ -60,7 +61,7 @@ package struct RowBatch {
 
     private mutating func note(_ own: RowLinks?, from source: UUID?, line: Int) {
         if let own {
-            // The rows before it have none.
+            // The rows before it have no links.
             let none = RowLinks(related: own.related.map { _ in .absent })
             links += Array(repeating: none, count: records.count - 1 - links.count)
             links.append(own)
@@ -78,7 +79,7 @@ extension RelatedObject {
 }
 
 extension BatchWriter {
-    /// Prepares rows without links for their writing, on any thread.
+    /// Prepares rows for writing, on any thread. Rows with links are prepared when they are linked.
     package func prepare(_ rows: inout RowBatch) throws {
         if !rows.hasLinks { try withPublicErrors { try prepare(&rows.records) } }
     }

@@ -2,18 +2,18 @@ internal import FetchIndexPlatform
 internal import FetchIndexRecords
 package import FetchIndexValues
 
-/// Puts the values of a row together as a record, in the order of the entity's slots. One builder serves many rows.
+/// Assembles a record from the values of a row, in the order of the entity's slots. One builder serves many rows.
 package struct RowBuilder {
     var record = RecordBuilder()
-    /// What the row leaves to a stored object; nil: nothing.
+    /// The slots that the row leaves to a stored object; nil if it leaves none.
     var kept: KeptSlots?
 
     package init() {}
 
-    /// How many slots have a value or null so far.
+    /// The number of slots that have a value or null so far.
     package var slotCount: Int { record.slotCount }
 
-    /// Forgets the row before.
+    /// Begins a new row.
     package mutating func begin() {
         record.begin()
         kept = nil
@@ -30,6 +30,6 @@ package struct RowBuilder {
 
     package mutating func append(_ value: Value) { record.append(value) }
 
-    /// The finished record.
+    /// Returns the finished record.
     package func finish() -> [UInt8] { record.finish() }
 }

@@ -2,29 +2,30 @@ package import FetchIndexModels
 internal import FetchIndexRecords
 package import FetchIndexValues
 
-/// Where the values of an entity's records come from, where rows have some columns: a column, a default value, or nothing.
+/// The source of each slot's value in an entity's records, for rows with given columns: a column, a default value, or
+/// nothing.
 package struct RowForm {
-    /// What stands in a slot of a record. The descriptions of attributes are not in it: copying them for each row would cost more than the
-    /// rest.
+    /// The source of a slot's value. It doesn't contain the attribute's description, because copying that for each row
+    /// would cost more than the rest.
     package enum Source {
-        /// Removed attributes, references, and attributes without a column.
+        /// Null: the attribute was removed, is a reference, or has neither a column nor a default value.
         case null
-        /// One of the default values. The value itself would be retained for each row.
+        /// The index of a default value. The value itself would be retained for each row.
         case value(Int)
-        /// An attribute without a column that a new object must have a value of.
+        /// No value: a new object needs one, but the attribute has neither a column nor a default value.
         case missing
         case column(Int, ValueType, isRequired: Bool, isKey: Bool)
     }
 
-    /// By slot.
+    /// The source of each slot.
     package let sources: [Source]
     package let defaultValues: [Value]
-    /// By slot, the place of the default value, if any, also of an attribute that has a column.
+    /// The index of each slot's default value, if any. Attributes with a column have one too.
     private let defaultPlaces: [Int?]
-    /// Which rows leave which slots to stored objects; nil where each row is a new object.
+    /// The slots that rows leave to stored objects; nil if each row is a new object.
     private var omissions: RowOmissions?
 
-    /// `mayUpdate`: rows may be those of stored objects, which keep the values that rows do not have.
+    /// If `mayUpdate`, rows may update stored objects, which keep the values that rows lack.
     package init(of entity: Entity, columnOfSlot: [Int?], mayUpdate: Bool) {
         if mayUpdate { omissions = RowOmissions(columnOfSlot, of: entity) }
         var defaultValues: [Value] = []
@@ -33,7 +34,7 @@ package struct RowForm {
         sources = zip(entity.slots.indices, columnOfSlot).map { slot, column in
             let description = entity.slots[slot]
             let attribute = description.attribute
-            // References are put in when the row is linked.
+            // References are set when the row is linked.
             let isAttribute = !description.isRemoved && description.role == .attribute
             var place: Int?
             if isAttribute, !attribute.defaultValue.isNull {
@@ -54,10 +55,11 @@ package struct RowForm {
 
     package var mayUpdate: Bool { omissions != nil }
 
-    /// The default value of an attribute, whether it has a column or not; nil without one.
+    /// The default value of an attribute, with or without a column; nil if it has none.
     package func defaultValue(ofSlot slot: Int) -> Value? { defaultPlaces[slot].map { defaultValues[$0] } }
 
-    /// Notes which of its columns a row lacks, so that a stored object keeps its values there. O(1) for a row that lacks none.
+    /// Notes which of its columns a row lacks, so that a stored object keeps its values there. O(1) for a row that
+    /// lacks none.
     package mutating func noteOmissions(
         in builder: inout RowBuilder, hasAbsent: Bool, isAbsent: (_ column: Int) -> Bool
     ) {

@@ -1,21 +1,21 @@
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
-/// Puts rows with related objects into the store.
+/// Writes rows with related objects.
 struct RowLinker {
     private let columns: [RelatedColumn]
-    /// Links that could not be made when their rows came.
+    /// Links that could not be made when their rows were written.
     private var missing = WaitingLinks<MissingLink>()
-    /// With a key, numbers name rows of the file, by the store that gave them: the objects that these are by now, 16 bytes and more for
-    /// each row.
+    /// The object numbers of written rows, by the giver and the number that they have in the file. Used if
+    /// `resolvesInFile`. Takes 16 bytes and more for each row.
     private var objects: [NumberGiver: [UInt64: UInt64]] = [:]
     private let owner: NumberOwner
     private let resolvesInFile: Bool
     private let entity: Int
-    /// Related objects whose rows have not come yet.
+    /// Links to rows that haven't arrived yet.
     private var later = WaitingLinks<LaterLinks>()
 
-    /// Whether links are to be made later.
+    /// Whether links wait for later rows.
     var hasLater: Bool { laterCount > 0 }
     var laterCount: Int { missing.count + later.count }
 
@@ -31,7 +31,8 @@ struct RowLinker {
         self.resolvesInFile = resolvesInFile && !columns.isEmpty
     }
 
-    /// `done` gets what became of each row, or `refused` the error that its values cause; what they throw ends the batch.
+    /// Writes a batch. `done` gets the outcome of each row; `refused` gets the error that a row's values cause. An
+    /// error thrown by either ends the batch.
     mutating func put(
         _ batch: borrowing RowBatch, with writer: BatchWriter, refused: (Int, StoreError) throws -> Void,
         done: (Int, WriteOutcome) throws -> Void
@@ -71,7 +72,7 @@ struct RowLinker {
         }
     }
 
-    /// A later row of an object decides about the links that an earlier one had.
+    /// Forgets the waiting links of an object in those columns that a later row of it decides.
     private mutating func forget(_ number: UInt64, _ related: [RelatedObject]) {
         if !hasLater { return }
         var decided: Set<String> = []
@@ -84,7 +85,7 @@ struct RowLinker {
         later.removeAll(of: number) { decided.contains(columns[$1.column].relationship) }
     }
 
-    /// Forgets the links of rows that are put again. `numbers` are those of their objects.
+    /// Forgets the waiting links of rows that are written again. `numbers` are the numbers of their objects.
     mutating func forgetLater(of rows: RowBatch, _ numbers: [UInt64]) {
         if !hasLater || !rows.hasLinks { return }
         for (line, number) in zip(rows.lines, numbers) {
@@ -93,8 +94,8 @@ struct RowLinker {
         }
     }
 
-    /// Replaces numbers of the file by those of the objects that its rows are. Returns the columns whose rows have not all come yet;
-    /// these are left out.
+    /// Replaces file numbers by the numbers of the rows' objects. Returns the columns that name rows which haven't
+    /// arrived yet, and makes these columns absent.
     private func resolve(_ related: inout [RelatedObject], _ giver: NumberGiver) -> [Int] {
         var delayed: [Int] = []
         for (place, object) in related.enumerated() {
@@ -108,7 +109,8 @@ struct RowLinker {
         return delayed
     }
 
-    /// Nil when a row has not come; `orStored`: its number is then that of a stored object.
+    /// Replaces file numbers by object numbers; nil if a row hasn't arrived. With `orStored`, the number of a missing
+    /// row may name a stored object.
     private func resolved(
         _ object: RelatedObject, _ giver: NumberGiver, orStored: Bool = false
     ) -> RelatedObject? {
@@ -137,7 +139,8 @@ struct RowLinker {
         }
     }
 
-    /// Links rows whose related objects came later. An object that no row is may be there already, if its number is known.
+    /// Makes the links to rows that have arrived. A number that no row has may name a stored object. Returns the line
+    /// and the reason of each link that can't be made yet.
     private mutating func linkLater(
         with writer: BatchWriter, atEnd isAtEnd: Bool
     ) throws -> [(line: Int, reason: StoreError)] {
@@ -165,7 +168,8 @@ struct RowLinker {
         return reasons
     }
 
-    /// Rows between two that are refused are put at once: their unique keys are looked up and written in order.
+    /// Writes rows whose columns are plain. The rows between two refused ones are one batch, so that their unique keys
+    /// are looked up and written in order.
     private func putPlain(
         _ batch: borrowing RowBatch, _ used: [RelatedColumn], with writer: BatchWriter,
         refused: (Int, StoreError) throws -> Void,
@@ -199,7 +203,7 @@ struct RowLinker {
         try putLinked()
     }
 
-    /// The slots of the links that a row does not have.
+    /// The slots of the references that a row lacks.
     private func absentSlots(_ related: [RelatedObject]) -> Set<Int> {
         var absent: Set<Int> = []
         for (column, object) in zip(columns, related) where column.kind == .one {
@@ -208,12 +212,12 @@ struct RowLinker {
         return absent
     }
 
-    /// What a row leaves to a stored object.
+    /// The slots that a row leaves to a stored object, if any.
     private static func kept(_ own: KeptSlots?, _ absent: Set<Int>) -> KeptSlots? {
         absent.isEmpty ? own : KeptSlots(absent.union(own?.slots ?? []), requiredSlot: own?.requiredSlot)
     }
 
-    /// Makes the links that could not be made when their rows came. Returns those that still cannot, and why; these are kept.
+    /// Makes the waiting links. Returns the line and the reason of each link that still can't be made; these wait on.
     mutating func settle(
         with writer: BatchWriter, atEnd isAtEnd: Bool
     ) throws -> [(line: Int, reason: StoreError)] {

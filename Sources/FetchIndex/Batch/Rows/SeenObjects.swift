@@ -1,6 +1,7 @@
 internal import FetchIndexRecords
 
-/// The objects of an entity whose rows came: the others may be deleted when all rows are here. Some bits for each object.
+/// The objects of an entity whose rows have arrived. After the last row, the other objects may be deleted. Takes a few
+/// bits for each object.
 package struct SeenObjects: Sendable {
     private var numbers = ObjectNumbers()
 

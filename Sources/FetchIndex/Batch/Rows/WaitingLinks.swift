@@ -1,5 +1,5 @@
-/// Links that wait for later rows, by the number of the object that has them: a repeated row finds those of its object without reading
-/// all others.
+/// Links that wait for later rows, by the number of the object that has them. A repeated row finds the links of its
+/// object without reading all others.
 struct WaitingLinks<Link> {
     private struct Entry {
         /// The place among all links, in the order of their rows.
@@ -20,7 +20,7 @@ struct WaitingLinks<Link> {
         count += 1
     }
 
-    /// Removes the links of an object that a condition holds for. O(links of the object).
+    /// Removes the links of an object that fulfil a condition. O(links of the object).
     mutating func removeAll(of number: UInt64, where isRemoved: (_ line: Int, Link) -> Bool) {
         guard let all = entries[number] else { return }
         let left = all.filter { !isRemoved($0.line, $0.link) }

@@ -1,7 +1,7 @@
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// Rows whose foreign keys name rows that are not there: a source that replicates itself may have these later, or never.
+/// Objects whose foreign keys name missing rows. A source that is itself a replica may get these rows later, or never.
 package final class WaitingRows {
     /// A row by its key.
     struct Name: Hashable {
@@ -17,6 +17,6 @@ package final class WaitingRows {
 
     func add(_ object: RecordKey, for name: Name) { waiting[name, default: []].insert(object) }
 
-    /// The objects that waited for a row. O(1).
+    /// Removes and returns the objects that waited for a row. O(1).
     func take(for name: Name) -> Set<RecordKey> { waiting.isEmpty ? [] : waiting.removeValue(forKey: name) ?? [] }
 }
