@@ -1,10 +1,10 @@
 internal import FetchIndexPlatform
 
-/// Columns beside each other, each of parts that stand on one another.
+/// A chart of stacked columns, side by side.
 package struct ColumnChart {
     package struct Column {
         package let title: String
-        /// A part a style, from below.
+        /// The values of the stacked parts from the bottom up, one for each style.
         package let values: [Double]
 
         package init(title: String, values: [Double]) { (self.title, self.values) = (title, values) }
@@ -39,7 +39,7 @@ package struct ColumnChart {
     }
 }
 
-/// One bar of parts, whose widths are their shares.
+/// A horizontal bar divided into parts; the width of a part is its share of the sum.
 package struct ShareBar {
     private let parts: [(title: String, value: Double, style: String)]
 
@@ -58,7 +58,7 @@ package struct ShareBar {
     }
 }
 
-/// Events on a line of time, each as high as the logarithm of its size.
+/// A time line of events; the height of an event is the logarithm of its size.
 package struct EventChart {
     package struct Event {
         package let time: Double
@@ -92,8 +92,7 @@ package struct EventChart {
 }
 
 extension ColumnChart {
-    /// Neighbours summed up where there are more values than columns: then a column is the greatest of its values, and its title
-    /// names all of them.
+    /// Divides the values into groups of neighbours, so that there are at most `most` columns. The closure makes the column of a group.
     package static func reduced<Value>(
         _ values: [Value], to most: Int, _ column: (ArraySlice<Value>) -> Column
     ) -> [Column] {

@@ -1,7 +1,7 @@
 internal import FetchIndexPlatform
 
-/// Lines through measured points, both axes logarithmic: a cost that grows with the rows rises, and one that is the same for all is
-/// level.
+/// Lines through measured points on logarithmic axes: a cost that grows with the number of rows is a rising line, a constant cost a
+/// level one.
 package struct LineChart {
     package struct Point {
         package let x: Double
@@ -24,7 +24,7 @@ package struct LineChart {
         (pow(10, Double(decades.lowerBound)), pow(10, Double(decades.upperBound)))
     }
 
-    /// Points without a logarithm are left out. Nil when there are no others.
+    /// Leaves out points without a logarithm. Returns nil if no point is left.
     package init?(_ lines: [(points: [Point], style: String)]) {
         let drawn = lines.map { line in
             (points: line.points.filter { $0.x > 0 && $0.y > 0 && $0.x.isFinite && $0.y.isFinite }, style: line.style)

@@ -1,9 +1,9 @@
-/// A drawing as an SVG element that fills the box it is in: shapes without text, which would be stretched. Colours and lines come
-/// from the page's style sheet, by class. https://www.w3.org/TR/SVG2/
+/// A drawing as an SVG element that is stretched to fill its box. It has no text, because text would be stretched too. Colours and line
+/// widths come from the page's style sheet, by class. https://www.w3.org/TR/SVG2/
 package struct SVG {
     private let width: Double
     private let height: Double
-    /// What the drawing shows, for those who cannot see it.
+    /// A description of the drawing for screen readers (`aria-label`).
     private let title: String
     private var shapes = ""
 
@@ -20,7 +20,7 @@ package struct SVG {
         shapes += title.isEmpty ? "/>" : "><title>\(Self.escaped(title))</title></rect>"
     }
 
-    /// A vertical line whose width does not grow with the drawing.
+    /// Adds a vertical line whose width does not grow with the drawing.
     mutating func line(x: Double, from top: Double, to bottom: Double, style: String, title: String) {
         shapes +=
             "<path class=\"\(Self.escaped(style))\" vector-effect=\"non-scaling-stroke\" "
@@ -28,14 +28,14 @@ package struct SVG {
             + "<title>\(Self.escaped(title))</title></path>"
     }
 
-    /// A line through points, whose width does not grow with the drawing.
+    /// Adds a line through points. Its width does not grow with the drawing.
     mutating func polyline(_ points: [(x: Double, y: Double)], style: String) {
         guard points.count > 1 else { return }
         let places = points.map { "\(Self.number($0.x)) \(Self.number($0.y))" }.joined(separator: "L")
         shapes += "<path class=\"\(Self.escaped(style))\" vector-effect=\"non-scaling-stroke\" d=\"M\(places)\"/>"
     }
 
-    /// A round point, which stays round: a line without length.
+    /// Adds a dot. It is a line of length zero with round ends, so it stays round when the drawing is stretched.
     mutating func dot(x: Double, y: Double, style: String, title: String) {
         shapes +=
             "<path class=\"\(Self.escaped(style)) dot\" vector-effect=\"non-scaling-stroke\" "
@@ -47,7 +47,7 @@ package struct SVG {
             + "aria-label=\"\(Self.escaped(title))\">\(shapes)</svg>"
     }
 
-    /// With two places at most.
+    /// Formats a number with at most two decimal places.
     private static func number(_ number: Double) -> String {
         let hundredths = (number * 100).rounded()
         guard abs(hundredths) < 1e15 else { return "0" }
@@ -57,7 +57,7 @@ package struct SVG {
         return (whole < 0 ? "-" : "") + "\(abs(whole) / 100).\(digits)"
     }
 
-    /// For text and attributes of SVG and HTML.
+    /// Escapes a text for the content and the attributes of SVG and HTML elements.
     package static func escaped(_ text: String) -> String {
         // Most texts have nothing to escape: "&" and "'", "<" and ">", quotation marks, controls, U+FFFE and U+FFFF (EF BF …).
         let isPlain = text.utf8.allSatisfy { byte in
@@ -75,7 +75,7 @@ package struct SVG {
             case ">": escaped += "&gt;"
             case "\"": escaped += "&quot;"
             case "'": escaped += "&#39;"
-            // No XML may have the others.
+            // XML forbids these characters, even when they are escaped.
             case "\u{0}"..<"\u{9}", "\u{b}", "\u{c}", "\u{e}"..<"\u{20}", "\u{fffe}", "\u{ffff}": escaped += "\u{fffd}"
             default: escaped.unicodeScalars.append(character)
             }

@@ -1,10 +1,10 @@
 internal import FetchIndex
 internal import FetchIndexPlatform
 
-/// What the report tells of one cache.
+/// Makes the part of the report about one cache.
 struct CacheCard {
     private static let mostOpenings = 12
-    /// Leaves that are read to see how full they are.
+    /// The maximum number of leaves that are read to estimate how full leaves are.
     private static let sampledLeaves = 200
 
     private let name: String
@@ -62,7 +62,7 @@ struct CacheCard {
         return facts
     }
 
-    /// Size against what it holds, depth and fill of the tree of rows.
+    /// The size of the cache, and the depth and fill of its rows tree.
     private func treeFacts() throws -> [Fact] {
         guard let order = try? pinned.storedOrder(ofCache: name),
             let size = try? order.size(sampledLeaves: Self.sampledLeaves)
@@ -90,7 +90,8 @@ struct CacheCard {
             style: defects.isEmpty ? "good" : "bad", defects: defects.map(\.visible))
     }
 
-    /// Not when the cache is unusable, when ICU has changed since it was built, nor when only its program knows its section key.
+    /// Whether the cache can be compared with the records. It can't if it is unusable, if the model or the rules of text order have
+    /// changed since it was built, or if only the program that built it knows its section key.
     private func isComparable(_ cache: NamedCache) -> Bool {
         if case .unusable = cache.state { return false }
         guard case .readable(let request)? = try? pinned.request(ofCache: name) else { return false }

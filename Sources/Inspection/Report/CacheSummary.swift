@@ -1,7 +1,7 @@
 package import FetchIndex
 internal import FetchIndexPlatform
 
-/// A cache in a few words.
+/// One line about a cache, as lists show it.
 package struct CacheSummary: Hashable, Sendable {
     package let name: String
     /// The name without control characters.
@@ -10,10 +10,10 @@ package struct CacheSummary: Hashable, Sendable {
     package let state: String
     /// good, behind or bad
     package let style: String
-    /// Another text when the cache's card would be another one.
+    /// A text that changes whenever the cache's card would change.
     package let version: String
 
-    /// The summaries of all caches, by name. O(caches x log n). Throws `StoreError`.
+    /// Returns the summaries of all caches, sorted by name. O(caches x log n). Throws `StoreError`.
     package static func all(of container: PersistentContainer) throws -> [CacheSummary] {
         let state = try container.pinnedState()
         return try state.cacheNames().map { name in

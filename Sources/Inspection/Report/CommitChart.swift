@@ -1,6 +1,6 @@
 internal import FetchIndex
 
-/// The commits of the log by hour, with what they inserted, updated and deleted.
+/// A chart of the objects that the commits of the log inserted, updated and deleted, by hour.
 struct CommitChart {
     private static let mostColumns = 240
     private static let leastHours = 24.0
@@ -17,13 +17,13 @@ struct CommitChart {
         commits = try state.commits().filter { $0.time.isFinite && abs($0.time) < 1e12 }
     }
 
-    /// Nil without commits.
+    /// Returns nil if the log has no commits.
     func figure() -> Figure? {
         let times = commits.map { ($0.time / 3600).rounded(.down) }
         guard let last = times.max(), let first = times.min().map({ min($0, last - Self.leastHours + 1) }),
             last - first < 1e7
         else { return nil }
-        // So many hours a column.
+        // Hours per column.
         let width = max(1, (Int(last - first) + Self.mostColumns) / Self.mostColumns)
         var hours = [Hours](repeating: Hours(), count: Int(last - first) / width + 1)
         for (time, commit) in zip(times, commits) {

@@ -1,7 +1,7 @@
 internal import FetchIndex
 internal import FetchIndexPlatform
 
-/// The history of a cache as charts and rows.
+/// Makes charts and table rows of a cache's history.
 enum HistoryCharts {
     private static let hour = 3600.0
     private static let leastHours = 24
@@ -23,7 +23,7 @@ enum HistoryCharts {
         }
     }
 
-    /// Nil without openings.
+    /// Returns nil if the history has no openings.
     static func openings(_ history: CacheHistory) -> Figure? {
         guard let first = history.openings.first, let last = history.openings.last,
             let longest = history.openings.map(\.milliseconds).max()
@@ -43,7 +43,7 @@ enum HistoryCharts {
             right: Clock.iso8601(last.date.timeIntervalSince1970), note: "as high as the logarithm of its time")
     }
 
-    /// Nil without hits.
+    /// Returns nil if the history has no hits.
     static func hits(_ history: CacheHistory) -> Figure? {
         let hours = history.hitsByHour.map { (Int(($0.hour.timeIntervalSince1970 / hour).rounded(.down)), $0.count) }
         guard let last = hours.last?.0, let first = hours.first.map({ min($0.0, last - leastHours + 1) }) else {

@@ -1,10 +1,10 @@
 package import FetchIndex
 internal import FetchIndexPlatform
 
-/// The inspection report of a store: one page of HTML that asks for nothing else.
+/// The inspection report of a store: one HTML page that loads no other files.
 package struct InspectionReport {
     package struct Options {
-        /// Whether each cache is compared with an order that is computed anew. O(n log n) a cache.
+        /// Whether each cache is compared with a newly computed order. O(n log n) for each cache.
         package var verifies = false
         package var progress: (_ cache: String, _ done: Int, _ total: Int) -> Void = { _, _, _ in }
 
@@ -20,13 +20,13 @@ package struct InspectionReport {
     package init(of container: PersistentContainer, _ options: Options = Options()) throws {
         self.container = container
         self.options = options
-        // Before the pinned state, which is a reader too.
+        // Read before the state is pinned, because the pinned state would be listed as a reader.
         information = try container.information()
         state = try container.pinnedState()
     }
 
-    /// The page, and whether all caches that were verified are right. O(branches and sections of the caches + commits of the log).
-    /// Throws `StoreError`.
+    /// Returns the page, and whether no verified cache has defects. O(branches and sections of the caches + commits of the log). Throws
+    /// `StoreError`.
     package func html() throws -> (page: String, isSound: Bool) {
         let names = try state.cacheNames()
         let cards = try names.enumerated().map { try card($1, $0) }
@@ -34,8 +34,8 @@ package struct InspectionReport {
         return (try Templates.render(page, .report), cards.allSatisfy { $0.verified?.defects.isEmpty ?? true })
     }
 
-    /// The frame of the live page: the store at a glance, and places for what the page's program asks for. O(commits of the log).
-    /// Throws `StoreError`.
+    /// Returns the frame of the live page: the overview of the store, and empty elements that the page's scripts fill. O(commits of the
+    /// log). Throws `StoreError`.
     package func livePage() throws -> String {
         let store = storePart
         return try Templates.render(LivePage(title: store.title, store: store, style: Templates.style), .live)
@@ -45,10 +45,10 @@ package struct InspectionReport {
         try Templates.render(LivePage(title: "no store", store: nil, style: Templates.style), .live)
     }
 
-    /// The store at a glance, as a piece of HTML. O(commits of the log). Throws `StoreError`.
+    /// Returns the overview of the store as an HTML fragment. O(commits of the log). Throws `StoreError`.
     package func storeHTML() throws -> String { try Templates.render(storePart, .store) }
 
-    /// The card of a cache, as a piece of HTML. O(branches and sections). Throws `StoreError`.
+    /// Returns the card of a cache as an HTML fragment. O(branches and sections). Throws `StoreError`.
     package func cardHTML(ofCache name: String) throws -> String { try Templates.render(try card(name, 0), .card) }
 
     private func card(_ name: String, _ number: Int) throws -> Card {
@@ -59,7 +59,7 @@ package struct InspectionReport {
 
     private var storePart: StorePart {
         let folder = String(information.path.split(separator: "/").last ?? "store")
-        // A log that cannot be read is told by `check`.
+        // The report leaves out an unreadable log; `check` reports it.
         let commits = (try? CommitChart(state).figure()) ?? nil
         return StorePart(
             title: folder.visible, facts: Self.facts(information), entities: information.entities.map(Self.row),
@@ -94,7 +94,7 @@ package struct InspectionReport {
             }.joined(separator: "; "))
     }
 
-    /// The tables, the greatest first, and what is free; pages of LMDB's own are left out.
+    /// Returns the sizes of the tables, the largest first, then the free space. Pages that LMDB uses for itself are left out.
     private static func shares(_ information: StoreInformation) -> [(name: String, bytes: Int)] {
         let tables = information.tables.filter { $0.bytes > 0 }.map { (name: $0.name, bytes: $0.bytes) }
         return tables.sorted { ($1.bytes, $0.name) < ($0.bytes, $1.name) } + [("free", information.freeBytes)]

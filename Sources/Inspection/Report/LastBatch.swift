@@ -1,11 +1,11 @@
 internal import FetchIndex
 internal import FetchIndexModels
 
-/// What changed in a cache's order since it was last caught up.
+/// Computes the changes of a cache's order since the commit at which it was last caught up or rebuilt.
 struct LastBatch {
     private static let mostRows = 24
     private static let mostNameLength = 60
-    /// Of so many changed records the batch is still computed.
+    /// The batch isn't computed if more records than this changed.
     private static let mostChanges = 5000
 
     private let name: String
@@ -16,7 +16,8 @@ struct LastBatch {
         (self.name, self.container, self.state) = (name, container, state)
     }
 
-    /// Nil where it is not known: a cache that was never caught up or is behind, a log that was cut, too many changes.
+    /// Returns nil if the batch is empty or can't be computed: the cache was never caught up or isn't current, the log no longer
+    /// reaches back that far, too many records changed, or the order depends on other objects.
     func batch(_ history: CacheHistory) throws -> Batch? {
         guard let start = history.openings.last(where: \.isStored)?.start,
             let change = try? state.change(ofCache: name, since: start, mostRecords: Self.mostChanges), !change.isEmpty

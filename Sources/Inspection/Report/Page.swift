@@ -1,6 +1,6 @@
-// What the template shows: texts, and charts that are escaped already.
+// The values that the templates show. The templates escape texts; charts are escaped already.
 
-/// A page of a store.
+/// The report of a store.
 struct Page {
     let store: StorePart
     let style: String
@@ -11,12 +11,12 @@ struct Page {
 /// The frame of the live page.
 struct LivePage {
     let title: String
-    /// Nil where the store cannot be read.
+    /// Nil if the store cannot be read.
     let store: StorePart?
     let style: String
 }
 
-/// The store at a glance.
+/// The overview of a store.
 struct StorePart {
     let title: String
     let facts: [Fact]
@@ -48,7 +48,7 @@ struct FilePart {
 /// A chart with the words around it.
 struct Figure {
     let title: String
-    /// Of the highest shape.
+    /// The value of the tallest shape.
     var top = ""
     let svg: String
     var left = ""
@@ -75,7 +75,7 @@ struct Card {
 }
 
 extension Card {
-    /// Of a cache that cannot be read.
+    /// Makes the card of a cache that cannot be read.
     init(name: String, anchor: String, defect: String) {
         self.init(
             name: name, anchor: anchor, state: "cannot be read", stateStyle: "bad", facts: [], figures: [],
@@ -93,7 +93,7 @@ struct OpeningRow {
     let who: String
 }
 
-/// The last change batch: rows and sections before and after it.
+/// The last change batch: positions of rows and sections before and after it.
 struct Batch {
     let summary: String
     let rows: [BatchRow]

@@ -1,18 +1,18 @@
 internal import FetchIndex
 
-/// The rows of a cache by section.
+/// A chart of the number of rows in each section of a cache.
 struct SectionChart {
     private static let mostColumns = 240
     private static let mostLargest = 8
     private static let mostNameLength = 60
-    /// Of an order with more sections, not all are read.
+    /// Sections aren't read one by one if an order has more than this.
     private static let mostRead = 20_000
 
     private let order: StoredOrder
-    /// All of them; empty where there are too many to read.
+    /// All sections; empty if there are too many to read.
     private let sections: [FetchedSection]
 
-    /// Nil for a cache without sections, or one that cannot be used. O(log n + sections that are read). Throws `StoreError`.
+    /// Returns nil if the cache has no sections or is unusable. O(log n + sections that are read). Throws `StoreError`.
     init?(ofCache name: String, in state: PinnedState) throws {
         guard let order = try state.storedOrder(ofCache: name), order.hasSections, order.sectionCount > 0 else {
             return nil
@@ -21,7 +21,7 @@ struct SectionChart {
         sections = order.sectionCount > Self.mostRead ? [] : try order.sections(limit: Self.mostRead)
     }
 
-    /// The greatest sections; nothing where not all were read.
+    /// The largest sections; empty if the sections were not read.
     var largest: [Fact] {
         sections.enumerated().sorted { ($1.element.count, $0.offset) < ($0.element.count, $1.offset) }
             .prefix(Self.mostLargest).map { Fact(name: Self.shownName($1), value: Numbers.grouped($1.count)) }
@@ -49,7 +49,7 @@ struct SectionChart {
         }
     }
 
-    /// By the ranks of the first sections of each column. O(columns x log n).
+    /// Computes the mean section size of each column from the ranks of the columns' first sections. O(columns x log n).
     private func means() throws -> [ColumnChart.Column] {
         let width = (order.sectionCount + Self.mostColumns - 1) / Self.mostColumns
         let starts = try stride(from: 0, to: order.sectionCount, by: width).map { ($0, try order.section(at: $0)) }

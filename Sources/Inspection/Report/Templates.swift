@@ -4,7 +4,7 @@ internal import Mustache
 package enum Templates {
     enum Name: String, CaseIterable { case report, live, store, card }
 
-    /// A template that does not parse is a mistake of its module, whose tests meet it.
+    /// A template does not parse. That is a programming mistake, which the tests find.
     struct Malformed: Error { let name: String }
 
     package static let style = String(decoding: PackageResources.report_css, as: UTF8.self)
@@ -31,10 +31,10 @@ package enum Templates {
         return try MustacheTemplate(string: String(decoding: template, as: UTF8.self)).render(values)
     }
 
-    /// The registry is global: once is enough.
+    /// Registers the content type once; Mustache's registry is global.
     private static let markup: Void = MustacheContentTypes.register(Markup(), named: "MARKUP")
 
-    /// Escapes scalar by scalar: a character may begin with a scalar that hides a "<".
+    /// Escapes by scalars, not by characters: "<" followed by a combining mark is another character than "<".
     private struct Markup: MustacheContentType {
         func escapeText(_ text: String) -> String { SVG.escaped(text) }
     }

@@ -2,15 +2,16 @@ internal import FetchIndex
 internal import FetchIndexInspection
 internal import FetchIndexPlatform
 
-/// The store that is shown: opened again when it was moved, and followed for all who listen.
+/// The store that the live page shows. It is opened again after it was moved, and its changes are sent to all listeners (open event
+/// streams).
 actor BrowsedStore {
     private static let pollInterval = Duration.seconds(1)
     private static let keepAliveInterval = Duration.seconds(10)
-    /// How long a view without listeners is kept.
+    /// The time after which a view without listeners is closed.
     private static let idleTime = Duration.seconds(2)
-    /// A listener that does not take its events is left: it connects again, and learns the whole state.
+    /// The stream of a listener with more waiting events than this is ended. The page then connects again and receives the whole state.
     private static let mostWaitingEvents = 256
-    /// A follower whose advance took longer rests this many times as long.
+    /// A follower whose advance took longer than `longAdvance` pauses for `restFactor` times that time.
     private static let (longAdvance, restFactor) = (Duration.milliseconds(20), 4)
 
     private struct Listener {
@@ -26,18 +27,18 @@ actor BrowsedStore {
 
     private let path: String
     nonisolated let reports = Reports()
-    /// So that the state of the caches does not wait for pages and cards.
+    /// Computes the summaries on a queue of its own, so that they don't wait for pages and cards.
     private let summarizer = Reports()
     private var container: PersistentContainer?
     private var problem: String?
-    /// What the listeners know of the caches; nil when they must be told of all.
+    /// The summaries that were last sent to the listeners; nil if all must be sent again.
     private var summaries: [CacheSummary]?
     private var lastCommit: UInt64?
     private var views: [String: Viewed] = [:]
     private var listeners: [Int: Listener] = [:]
     private var nextListener = 0
 
-    /// Throws `StoreError` unless there is a store that can be opened.
+    /// Throws `StoreError` if the store cannot be opened.
     init(at path: String) throws {
         self.path = path
         container = try Self.open(path)
@@ -49,7 +50,7 @@ actor BrowsedStore {
 
     // MARK: For requests
 
-    /// The store. Throws `StoreError` when it cannot be opened now.
+    /// Returns the store, opened if necessary. Throws `StoreError` if it cannot be opened.
     func current() throws -> PersistentContainer {
         if let container { return container }
         let opened = try Self.open(path)
@@ -62,14 +63,14 @@ actor BrowsedStore {
         var viewed = views[cache] ?? Viewed(view: CacheView(cache, in: container))
         viewed.lastUse = .now
         views[cache] = viewed
-        // Also without listeners: a view that stands still would pin what others delete.
+        // A view is followed even without listeners: one that doesn't advance would pin pages that other processes free.
         follow(viewed.view)
         return viewed.view
     }
 
-    /// Events of the store, and of the rows of one cache.
+    /// Returns a stream of the store's events and, if a cache is given, of the events of its rows.
     func events(ofCache cache: String?) async -> AsyncStream<ServerEvent> {
-        // Without listeners they are not kept up to date.
+        // The summaries are not kept up to date while nobody listens.
         if summaries == nil, let container { summaries = try? await summarizer.summaries(of: container) }
         let (stream, continuation) = AsyncStream.makeStream(
             of: ServerEvent.self, bufferingPolicy: .bufferingOldest(Self.mostWaitingEvents))
@@ -111,7 +112,7 @@ actor BrowsedStore {
         for listener in listeners.values { send(.keepAlive, to: listener.continuation) }
     }
 
-    /// Finds out whether the store is in its place and what its caches are, and tells the listeners.
+    /// Checks whether the store is still in its place, reads the state of its caches, and sends changes to the listeners.
     private func poll() async {
         do {
             let container = try current()
@@ -124,7 +125,7 @@ actor BrowsedStore {
                 update(try await summarizer.summaries(of: container), commit)
             }
         } catch {
-            // What is there next is another store.
+            // The path may have another store next time.
             if case StoreError.moved = error { close() }
             setProblem("\(error)".visible)
         }
@@ -144,7 +145,7 @@ actor BrowsedStore {
         summaries = new
         if isChange || commit != lastCommit { broadcast("store", StoreEvent()) }
         lastCommit = commit
-        // A cache that was built for another request, or deleted, made no commit.
+        // Rebuilding a cache for another request and deleting one make no commit, so the followers don't notice.
         for name in changed.map(\.name) + removed {
             if let view = views[name]?.view { Task { await advance(view) } }
         }
@@ -157,7 +158,7 @@ actor BrowsedStore {
         if sentence == nil { beginAnew() }
     }
 
-    /// Opens the caches that are listened to in the store that is there now.
+    /// Opens the caches that have listeners in the newly opened store.
     private func beginAnew() {
         for name in Set(listeners.values.compactMap(\.cache)) {
             _ = try? view(of: name)
@@ -174,22 +175,22 @@ actor BrowsedStore {
     private func drop(_ name: String) {
         views[name]?.follower?.cancel()
         views[name] = nil
-        // An order that was caught up in memory may have been large.
+        // An order that was caught up in memory can be large.
         Memory.giveBack()
     }
 
-    /// Advances a view with each commit, and tells those who look at it.
+    /// Starts a task that advances the view at each commit and sends its changes to the listeners.
     private func follow(_ view: CacheView) {
         guard let container, views[view.name]?.follower == nil else { return }
         views[view.name]?.follower = Task { [commits = container.commits] in
             for await _ in commits {
                 let start = ContinuousClock.now
                 await advance(view)
-                // A cache that nobody brings up to date costs more with each commit.
+                // Each commit makes advancing slower if no process saves the caught-up cache.
                 let time = ContinuousClock.now - start
                 if time > Self.longAdvance { try? await Task.sleep(for: time * Self.restFactor) }
             }
-            // The store was moved, and may be back before that is noticed.
+            // The commits ended because the store was moved. It may be back before `poll` notices.
             if !Task.isCancelled, views[view.name]?.view === view {
                 drop(view.name)
                 if problem == nil { beginAnew() }
@@ -199,7 +200,7 @@ actor BrowsedStore {
 
     private func advance(_ view: CacheView) async {
         let event: RowsEvent?
-        // Why it failed is told when the rows are asked for again.
+        // The page then asks for the rows again, and gets the reason as the answer.
         do { event = try await view.advance() } catch { event = RowsEvent(cache: view.name, isReset: true) }
         if let event, views[view.name]?.view === view { broadcast("rows", event, ofCache: view.name) }
     }

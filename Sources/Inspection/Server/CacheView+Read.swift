@@ -4,15 +4,15 @@ internal import FetchIndexPredicates
 internal import FetchIndexPlatform
 internal import FetchIndexInspection
 
-/// What the page asks of the rows.
+/// The answers to the page's requests about rows.
 extension CacheView {
-    /// Rows or sections in an answer.
+    /// The maximum number of rows or sections in an answer.
     private static let mostRows = 500
     private static let mostTextLength = 300
-    /// How long a search reads until it answers with what it has found.
+    /// The time after which a search answers with the rows found so far.
     private static let searchTime = Duration.milliseconds(12)
 
-    /// The first thing that the page asks for: as new as can be.
+    /// Returns the columns and counts, the page's first request. The order is brought up to date before.
     func view() throws -> ViewMessage {
         _ = try bringUpToDate()
         return try read { opened, order in
@@ -33,7 +33,7 @@ extension CacheView {
         }
     }
 
-    /// Rows by their numbers over all sections. O(log n + rows).
+    /// Returns rows by their numbers, counted over all sections. O(log n + rows).
     func rows(from start: Int, limit: Int) throws -> RowsMessage {
         try read { _, order in
             guard start >= 0, start < order.rowCount else { return RowsMessage(rows: []) }
@@ -54,7 +54,7 @@ extension CacheView {
         }
     }
 
-    /// O(log n + sections).
+    /// Returns sections by their indexes. O(log n + sections).
     func sections(from start: Int, limit: Int) throws -> SectionsMessage {
         try read { _, order in
             var left = min(limit, Self.mostRows)
@@ -72,12 +72,13 @@ extension CacheView {
         }
     }
 
-    /// Where an object is now. O(log n).
+    /// Returns the current row number of an object. O(log n).
     func place(of id: UInt64) throws -> PlaceMessage {
         try read { opened, _ in PlaceMessage(row: opened.controller.row(of: RecordKey(rawValue: id))) }
     }
 
-    /// Rows that match a predicate, from one on, for so long as a search may take.
+    /// Returns rows that match a predicate, beginning at row `start`. Ends early when `searchTime` is over; the page then asks again
+    /// from `next`.
     func search(_ format: String, from start: Int, limit: Int) throws -> SearchMessage {
         let predicate = try MalformedPredicate.naming(format) { try FetchPredicate(format: format, argumentArray: []) }
         return try read { opened, order in

@@ -5,12 +5,12 @@ internal import Synchronization
 internal import FetchIndexPlatform
 internal import FetchIndexInspection
 
-/// The rows of a cache as they are now, by rank. Nothing is loaded in advance, and nothing is written.
+/// A live, read-only view of a cache's rows. Rows are read by rank when the page asks for them.
 actor CacheView {
     private static let mostEvents = 1000
-    /// A cache further behind shows no rows: catching it up in memory would take too long.
+    /// The rows of a cache that is further behind are not shown: catching it up in memory would take too long.
     private static let mostBehind = 1_000_000
-    /// The number of the newest state of any view.
+    /// The number of the newest state; all views share the counter.
     private static let lastState = Mutex(0)
 
     struct Opened {
@@ -21,7 +21,7 @@ actor CacheView {
         let modelVersion: UInt32
     }
 
-    /// Collects what the controller tells until it is passed on.
+    /// Collects the controller's changes until `advance` returns them.
     final class Changes: FetchedResultsControllerDelegate {
         typealias Object = ManagedObject
 
@@ -43,7 +43,7 @@ actor CacheView {
     nonisolated private let container: PersistentContainer
     private let executor: QueueExecutor
     private var opened: Opened?
-    /// Whether those who look at the rows must be told to begin anew.
+    /// Whether the listeners must be told to read everything again.
     private var needsReset = false
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -62,7 +62,7 @@ actor CacheView {
 
     // MARK: Opening and following
 
-    /// Throws `Unshown` for a cache whose rows could only be shown by computing its order.
+    /// Returns the request of the cache. Throws `Unshown` if its rows can't be shown without computing the order anew.
     private func definition(in state: PinnedState) throws -> OrderDefinition {
         switch try state.facts(ofCache: name).state {
         case .current: break
@@ -115,7 +115,7 @@ actor CacheView {
         opened = nil
     }
 
-    /// Opens the order, or brings it to the newest commit. What that changes is kept for `advance`.
+    /// Opens the order, or advances it to the newest commit. The changes are collected for `advance`.
     func bringUpToDate() throws -> Opened {
         let current = try open()
         do {
@@ -128,14 +128,13 @@ actor CacheView {
         return current
     }
 
-    /// Advances to the newest commit. The result is what changed since it was last asked for; nil for nothing. Throws `StoreError`
-    /// and `Unshown`.
+    /// Advances to the newest commit. Returns what changed since the last call; nil if nothing did. Throws `StoreError` and `Unshown`.
     func advance() throws -> RowsEvent? {
-        // Nobody has asked for rows.
+        // No rows were asked for yet.
         if opened == nil, !needsReset { return nil }
         let current: Opened
         do { current = try bringUpToDate() } catch {
-            // What follows tells the reason to those who ask.
+            // The caller sends a reset; the page then asks for the rows and gets the reason.
             needsReset = false
             throw error
         }
@@ -174,7 +173,7 @@ actor CacheView {
         return event
     }
 
-    /// Calls the body with the order. What has been opened is advanced by its follower.
+    /// Calls the body with the order. An opened order isn't advanced here: its follower does that.
     func read<Result>(_ body: (Opened, FetchedOrder) throws -> Result) throws -> Result {
         let current = try opened ?? open()
         do {
@@ -189,7 +188,7 @@ actor CacheView {
     }
 }
 
-/// Why the rows of a cache are not shown.
+/// The rows of a cache can't be shown, with the reason.
 struct Unshown: Error, CustomStringConvertible {
     let description: String
 

@@ -1,8 +1,8 @@
 internal import Synchronization
 internal import FetchIndexPlatform
 
-/// The open connections of a server, at most so many. A new one takes the place of the oldest one that has not shown the token yet, or
-/// else of the oldest one that waits for its next request: connections that say nothing shut nobody out.
+/// The open connections of a server, and their maximum number. If the server is full, a new connection replaces the oldest one that
+/// hasn't sent the token, otherwise the oldest one that waits for its next request. So idle connections can't shut out new ones.
 ///
 ///     admitted, unknown --begin--> answering --pause--> waiting --begin--> answering
 ///          |                                               |
@@ -24,7 +24,7 @@ final class Connections: Sendable {
     private struct State {
         var open: [Int: Connection] = [:]
         var next = 0
-        /// Those that were dropped or refused, and whose descriptors are not closed yet.
+        /// The number of dropped or refused connections whose descriptors are not closed yet.
         var closing = 0
 
         func oldest(_ standing: Standing) -> Int? { open.filter { $0.value.standing == standing }.keys.min() }
@@ -35,16 +35,17 @@ final class Connections: Sendable {
 
     init(most: Int) { self.most = most }
 
-    /// Connections that still have a descriptor, and are not counted any more.
+    /// The number of dropped or refused connections that still have a descriptor.
     var closing: Int { state.withLock { $0.closing } }
 
-    /// The number of a new connection; nil when all others are being answered, so that it is one too many.
+    /// Adds a connection and returns its number. Returns nil, a refusal, if the server is full and all connections are being answered.
     func admit(_ file: CInt) -> Int? {
         state.withLock { state in
             if state.open.count >= most {
                 state.closing += 1
                 guard let dropped = state.oldest(.unknown) ?? state.oldest(.waiting) else { return nil }
-                // Its task reads the end of the connection, and closes the descriptor: until then no other file has it.
+                // The dropped connection's task reads the end of the stream and closes the descriptor, so that the number isn't reused
+                // before.
                 if let connection = state.open.removeValue(forKey: dropped) {
                     shutdown(connection.file, CInt(SHUT_RDWR))
                 }
@@ -59,7 +60,7 @@ final class Connections: Sendable {
 
     func pause(_ number: Int) { state.withLock { $0.open[number]?.standing = .waiting } }
 
-    /// Ends a connection, or one that was refused, with the call that closes its descriptor.
+    /// Ends a connection (nil: a refused one). The body closes its descriptor.
     func close(_ number: Int?, _ body: () -> Void) {
         state.withLock { state in
             body()

@@ -1,16 +1,16 @@
 internal import Foundation
 
-/// The head of a request without body. https://www.rfc-editor.org/rfc/rfc9112
+/// The head of an HTTP request without a body. https://www.rfc-editor.org/rfc/rfc9112
 struct HTTPRequest {
     let method: String
-    /// As it was sent: nothing is decoded or simplified.
+    /// The path as it was sent, neither decoded nor simplified.
     let path: String
     let query: [String: String]
     let host: String
-    /// Whether the connection ends after the answer.
+    /// Whether the client wants the connection to end after the answer.
     let isLast: Bool
 
-    /// Reads a head without its empty line. Nil for one that is malformed, has not exactly one host, or announces a body.
+    /// Parses a head without its final empty line. Returns nil if the head is malformed, has no host or several, or announces a body.
     init?(_ head: [UInt8]) {
         guard let text = String(validating: head, as: UTF8.self) else { return nil }
         var lines = text.split(separator: "\r\n", omittingEmptySubsequences: false)[...]
@@ -63,7 +63,7 @@ extension Substring {
     }
 }
 
-/// An answer: a body, or events as they come.
+/// An HTTP answer with a body of bytes or a stream of events.
 struct HTTPAnswer {
     enum Body {
         case bytes([UInt8])
@@ -79,7 +79,7 @@ struct HTTPAnswer {
     static let tooLarge = HTTPAnswer(status: "431 Request Header Fields Too Large")
     static let tooManyConnections = HTTPAnswer(status: "503 Service Unavailable")
 
-    /// The head, and the body if its length is known; else the end of the connection ends the body.
+    /// Returns the head, followed by the body if it consists of bytes. Events have no length: the end of the connection ends them.
     func bytes(isLast: Bool) -> [UInt8] {
         var head = "HTTP/1.1 \(status)\r\n"
         for (name, value) in headers { head += "\(name): \(value)\r\n" }

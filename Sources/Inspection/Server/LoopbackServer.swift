@@ -1,34 +1,34 @@
 internal import FetchIndexPlatform
 internal import FlyingSocks
 
-/// A server on 127.0.0.1 for requests without bodies, with limits for everything that a client decides: the length of a request,
-/// its time, and the number of connections. A whole answer is sent at once.
+/// An HTTP server on 127.0.0.1 for requests without bodies. It limits what a client decides: the length of a request, the time for it,
+/// and the number of connections.
 ///
-/// FlyingSocks waits for the sockets. The server that comes with it, FlyingFox, reads lines of any length, in a time that grows with
-/// the square of the length, before a handler sees the request.
+/// FlyingSocks waits for the sockets. Its companion server FlyingFox isn't used: it reads lines of any length before a handler sees the
+/// request, in quadratic time.
 struct LoopbackServer: Sendable {
     private static let mostConnections = 512
-    /// Descriptors that connections leave free: the store is opened again when it was moved, reports read files, and connections that
-    /// are dropped close theirs a moment later.
+    /// The number of descriptors that connections leave free. They are needed to open the store again after it was moved, to read files
+    /// for reports, and for dropped connections that are not closed yet.
     static let reservedDescriptors = 16
     private static let mostClosing = 4
     /// The longest search of the page takes 18 KB when each of its characters is encoded.
     private static let mostHeadBytes = 32 << 10
     private static let pieceBytes = 4096
-    /// How long a connection waits for a request or for the rest of one, and for a client that does not read.
+    /// The time limits for receiving a request, and for sending an answer to a client that reads slowly.
     private static let (readTime, writeTime) = (Duration.seconds(60), Duration.seconds(30))
-    /// How long nothing is accepted after the system refused a connection, and while many are being closed.
+    /// The pauses in accepting connections: after an error, and while many connections are being closed.
     private static let (pause, closingPause) = (Duration.milliseconds(200), Duration.milliseconds(1))
 
     private let listener: Socket
     private let pool: any AsyncSocketPool = .make()
     let port: UInt16
 
-    /// Listens on a port; 0: a free one. Throws `SocketError`.
+    /// Listens on a port; 0 selects a free one. Throws `SocketError`.
     init(port wanted: UInt16) throws {
         listener = try Socket(domain: AF_INET)
         do {
-            // A port whose last server has just ended is free.
+            // Allows a port whose previous server has just ended.
             try listener.setValue(true, for: .localAddressReuse)
             try listener.bind(to: .inet(ip4: "127.0.0.1", port: wanted))
             try listener.setFlags(.nonBlocking)
@@ -41,7 +41,7 @@ struct LoopbackServer: Sendable {
         }
     }
 
-    /// Answers requests until the task is cancelled. A connection whose request is not trusted gets its answer, and ends.
+    /// Answers requests until the task is cancelled. A connection ends after the answer to a request that isn't trusted.
     func run(
         trusting isTrusted: @escaping @Sendable (HTTPRequest) -> Bool,
         _ answer: @escaping @Sendable (HTTPRequest) async -> HTTPAnswer
@@ -62,7 +62,7 @@ struct LoopbackServer: Sendable {
                 try await group.next()
             }
         } catch {
-            // A pool that is cancelled while it waits says that it is disconnected.
+            // A pool throws `disconnected` if it is cancelled while it waits.
             try Task.checkCancellation()
             throw error
         }
@@ -89,14 +89,14 @@ struct LoopbackServer: Sendable {
                         connections.close(number) { try? socket.close() }
                     }
                 } catch {
-                    // The process has as many files as it may have, or the client has gone.
+                    // The process has reached its limit of descriptors, or the client has gone.
                     try? await Task.sleep(for: Self.pause)
                 }
             }
         }
     }
 
-    /// Without a number it is one too many.
+    /// Answers the requests of a connection. A connection without a number is refused.
     private func serve(
         _ socket: Socket, as number: Int?, of connections: Connections, _ isTrusted: (HTTPRequest) -> Bool,
         _ answer: (HTTPRequest) async -> HTTPAnswer
@@ -121,7 +121,7 @@ struct LoopbackServer: Sendable {
         }
     }
 
-    /// The head of the next request; nil at the end of the connection, and for a head that is too long.
+    /// Returns the head of the next request; nil at the end of the connection, and after it has refused a head that is too long.
     private func head(_ received: inout [UInt8], from socket: Socket) async throws -> [UInt8]? {
         let end = ContinuousClock.now + Self.readTime
         var searched = 0
@@ -146,7 +146,7 @@ struct LoopbackServer: Sendable {
         }
     }
 
-    /// Where a line end is followed by an empty line.
+    /// Returns the offset of the empty line that ends a head (CR LF CR LF).
     private static func emptyLine(in bytes: [UInt8], from start: Int) -> Int? {
         let last = bytes.count - 4
         return start > last

@@ -1,6 +1,6 @@
-// What the page's program reads as JSON.
+// The messages to the page's scripts, sent as JSON.
 
-/// What a cache's rows look like.
+/// The columns and counts of a cache's rows.
 struct ViewMessage: Encodable {
     struct Column: Encodable {
         let name: String
@@ -8,7 +8,7 @@ struct ViewMessage: Encodable {
         let kind: String
     }
 
-    /// A number that grows with each change of what the view shows.
+    /// The number of the state of the rows; it grows with each change.
     let state: Int
     let columns: [Column]
     let hasSections: Bool
@@ -19,7 +19,7 @@ struct ViewMessage: Encodable {
 struct RowsMessage: Encodable {
     struct Row: Encodable {
         let id: String
-        /// The index of its section, the row's number there, and the section's name; nil for the rows without value.
+        /// The index of the row's section, the row's index in it, and the section's name; nil for the section of null.
         let section: Int
         let sectionRow: Int
         let sectionName: String?
@@ -31,7 +31,7 @@ struct RowsMessage: Encodable {
 
 struct SectionsMessage: Encodable {
     struct Section: Encodable {
-        /// Nil for the rows without value.
+        /// The section's name; nil for the section of null.
         let name: String?
         let count: Int
         let rowsBefore: Int
@@ -43,7 +43,7 @@ struct SectionsMessage: Encodable {
 struct PlaceMessage: Encodable {
     private enum Keys: CodingKey { case row }
 
-    /// Null where the object is in no row.
+    /// The row of the object; JSON's null if the object has no row.
     let row: Int?
 
     func encode(to encoder: any Encoder) throws {
@@ -60,7 +60,7 @@ struct SearchMessage: Encodable {
     }
 
     let matches: [Match]
-    /// The number of the row where the search goes on.
+    /// The row at which the next request continues the search.
     let next: Int
     let count: Int
     let state: Int
@@ -70,22 +70,22 @@ struct ErrorMessage: Encodable {
     let error: String
 }
 
-/// How the rows of a cache changed.
+/// An event: how the rows of a cache changed.
 struct RowsEvent: Encodable, Sendable {
     let cache: String
-    /// Whether everything must be read again.
+    /// Whether the page must read everything again.
     var isReset = false
     var state = 0
     var count = 0
     var sectionCount = 0
-    /// inserted, updated, moved or deleted, by the row's id; of the first ones.
+    /// Pairs of a row's id and "inserted", "updated", "moved" or "deleted", for a limited number of rows.
     var rows: [[String]] = []
-    /// Whether rows came, went or moved.
+    /// Whether the positions of rows may have changed.
     var shifts = false
     var sentence = ""
 }
 
-/// The caches that changed.
+/// An event: the caches that changed or were removed.
 struct CachesEvent: Encodable, Sendable {
     struct Cache: Encodable, Sendable {
         let name: String
@@ -96,12 +96,12 @@ struct CachesEvent: Encodable, Sendable {
 
     let caches: [Cache]
     var removed: [String] = []
-    /// Whether there are no others.
+    /// Whether `caches` are all caches of the store.
     var isWhole = false
 }
 
 struct ProblemEvent: Encodable, Sendable {
-    /// Nil when there is none any more.
+    /// The description of the problem; nil if it is over.
     let sentence: String?
 }
 

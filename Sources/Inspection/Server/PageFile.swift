@@ -1,4 +1,4 @@
-/// The files that the page consists of beside its HTML.
+/// The script and style files of the live page.
 enum PageFile: String {
     case basics = "basics.js"
     case list = "list.js"

@@ -1,5 +1,5 @@
-/// Lets in only requests for this server's own address, with its token: neither other users of the machine nor pages of other sites
-/// know it.
+/// Accepts only requests that name this server's own address and have its token in the path. Other users of the machine and pages of
+/// other sites don't know the token.
 struct PageGate: Sendable {
     private static let tokenBytes = 16
 
@@ -16,7 +16,7 @@ struct PageGate: Sendable {
         hosts = ["127.0.0.1:\(port)", "localhost:\(port)"]
     }
 
-    /// What is asked for behind the token; nil for a request that gets nothing.
+    /// Returns the part of the path after the token; nil if the request isn't accepted.
     func path(of request: HTTPRequest) -> String? {
         guard request.method == "GET", hosts.contains(request.host) else { return nil }
         let parts = request.path.split(separator: "/", omittingEmptySubsequences: false)
@@ -24,7 +24,7 @@ struct PageGate: Sendable {
         return String(parts[2])
     }
 
-    /// In the same time for each text of the token's length.
+    /// Compares in constant time for texts of the token's length, so that timing doesn't reveal the token.
     private func isToken(_ text: Substring) -> Bool {
         guard text.utf8.count == token.utf8.count else { return false }
         return zip(text.utf8, token.utf8).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0

@@ -2,7 +2,7 @@ internal import FetchIndex
 internal import FetchIndexPlatform
 internal import FetchIndexInspection
 
-/// Answers the requests that the gate lets in.
+/// Answers the requests that the gate accepts.
 struct PageHandler: Sendable {
     private static let headers = [
         (name: "Cache-Control", value: "no-store"),
@@ -22,7 +22,7 @@ struct PageHandler: Sendable {
     func answer(_ request: HTTPRequest) async -> HTTPAnswer {
         guard let path = gate.path(of: request) else { return .notFound }
         do { return try await answer(path, PageQuery(values: request.query)) } catch {
-            // Errors of a valid request are answers; a malformed request is none.
+            // An error of a valid request is sent with status 200, that of a malformed request with 400.
             let status = error is MissingValue ? HTTPAnswer.badRequest.status : HTTPAnswer().status
             return (try? Self.json(ErrorMessage(error: "\(error)".withoutControls), status)) ?? .badRequest
         }
@@ -68,12 +68,12 @@ struct PageHandler: Sendable {
     }
 }
 
-/// A request of the page that lacks something.
+/// A request lacks a value or has a malformed one.
 struct MissingValue: Error, CustomStringConvertible {
     let description: String
 }
 
-/// The values of a request.
+/// The query values of a request.
 struct PageQuery {
     let values: [String: String]
 

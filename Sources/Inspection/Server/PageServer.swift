@@ -1,18 +1,18 @@
 internal import FetchIndexPlatform
 internal import FlyingSocks
 
-/// Serves the live page of a store on this machine's loopback, to those who know its address.
+/// Serves the live page of a store on the loopback interface to clients that know its address.
 package enum PageServer {
-    /// The port is in use, or may not be used.
+    /// The port is in use, or using it isn't permitted.
     package struct CannotListen: Error, CustomStringConvertible {
         package let description: String
     }
 
-    /// Descriptors that must be free for a server: those of the store, the socket and its pool, the reserve, and a few connections.
+    /// The number of free descriptors that a server needs: for the store, the socket and its pool, the reserve, and a few connections.
     package static let leastDescriptors = 8 + LoopbackServer.reservedDescriptors + 4
 
-    /// Serves a store until the task is cancelled. Port 0 takes a free one. Throws `StoreError`, `CannotListen`, and what the
-    /// closure throws.
+    /// Serves a store until the task is cancelled. Port 0 selects a free one. Throws `StoreError`, `CannotListen`, and the closure's
+    /// errors.
     package static func run(
         storeAt path: String, port: UInt16, whenListening: (_ address: String) throws -> Void
     ) async throws {
@@ -21,7 +21,7 @@ package enum PageServer {
         do { server = try LoopbackServer(port: port) } catch { throw cannotListen(on: port, error) }
         let gate = PageGate(port: server.port)
         let handler = PageHandler(store: store, gate: gate)
-        // From here on requests wait until they are accepted.
+        // The socket listens already: requests wait until they are accepted.
         try whenListening("http://127.0.0.1:\(server.port)/\(gate.token)/")
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await store.run() }

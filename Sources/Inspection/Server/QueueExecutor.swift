@@ -1,7 +1,7 @@
 internal import Dispatch
 
-/// Runs an actor's jobs on a queue of its own, so that long reads do not take the threads that answer other requests. `Threads` doesn't
-/// fit here: it waits for the work, and an executor must not.
+/// Runs an actor's jobs on a queue of its own, so that long reads do not occupy the threads that answer other requests. `Threads` can't
+/// be used here: it waits for the work, and an executor must not.
 final class QueueExecutor: SerialExecutor {
     private let queue: DispatchQueue
 

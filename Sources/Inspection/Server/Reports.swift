@@ -1,13 +1,13 @@
 internal import FetchIndex
 internal import FetchIndexInspection
 
-/// Makes the pieces of HTML, one after the other.
+/// Renders HTML pages and fragments, one at a time.
 actor Reports {
     private let executor = QueueExecutor("reports")
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// Also where there is no store: then the page's program says so.
+    /// Returns the live page. Without a store it is an empty frame; the problem arrives as an event.
     func page(of container: PersistentContainer?) throws -> String {
         let report = container.flatMap { try? InspectionReport(of: $0) }
         return try report?.livePage() ?? InspectionReport.livePageWithoutStore()

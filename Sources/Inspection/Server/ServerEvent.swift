@@ -4,13 +4,13 @@ internal import FetchIndexPlatform
 struct ServerEvent: Sendable {
     let bytes: [UInt8]
 
-    /// Keeps an idle connection open, and finds a closed one.
+    /// A comment without content. It keeps an idle connection open, and sending it fails if the client has gone.
     static let keepAlive = ServerEvent(bytes: Array(":\n\n".utf8))
 
     private init(bytes: [UInt8]) { self.bytes = bytes }
 
     init(_ name: String, _ message: some Encodable) throws {
-        // JSON has no line ends unless it is asked for them.
+        // The encoder writes no line ends, which would end the event.
         bytes = Array("event: \(name)\ndata: ".utf8) + (try JSONEncoder().encode(message)) + Array("\n\n".utf8)
     }
 }

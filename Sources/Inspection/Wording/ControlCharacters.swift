@@ -1,23 +1,23 @@
-// Texts of stores, files and arguments may hold control characters, which must not reach a terminal, and characters that nobody sees,
-// which make a text look like another one.
+// Texts from stores, files and arguments may contain control characters, which must not reach a terminal, and invisible characters,
+// which make different texts look the same.
 
 extension String {
-    /// On one line, with pictures in the place of control characters: ␛ for an escape, ␊ for a line end. Hidden characters are �.
+    /// The text on one line. Pictures replace control characters (␛ an escape, ␊ a line end), and � replaces hidden characters.
     package var visible: String { replacingControls(\.picture) }
 
-    /// The same, but for line ends.
+    /// Like `visible`, but line ends are kept.
     package var withoutControls: String { replacingControls(except: "\n", \.picture) }
 
-    /// On one line, with spaces in the place of control characters, and � in that of hidden ones.
+    /// The text on one line. Spaces replace control characters, and � replaces hidden characters.
     package var withBlankControls: String { replacingControls { $0.isControl ? " " : $0.picture } }
 
-    /// JSON whose texts have neither control characters left, since the encoder leaves DEL and those above it, nor hidden ones.
+    /// JSON with escapes for the control characters that the encoder leaves (DEL and those above it) and for hidden characters.
     package var withControlsEscaped: String { replacingControls(except: "\n", \.escapedForJSON) }
 
     private func replacingControls(
         except kept: Unicode.Scalar? = nil, _ replacement: (Unicode.Scalar) -> String
     ) -> String {
-        // Most texts have none, as their bytes show.
+        // Most texts have no such characters, which a check of their bytes shows.
         var copy = self
         guard copy.withUTF8({ HiddenCharacters.mayBeIn(UnsafeRawBufferPointer($0)) }) else { return self }
         var text = ""
@@ -40,9 +40,9 @@ extension Unicode.Scalar {
         [.control, .lineSeparator, .paragraphSeparator].contains(properties.generalCategory)
     }
 
-    /// Whether nobody sees the character, though it changes what a text is or the order in which it is read: controls of direction, blanks
-    /// without width, soft hyphens, fillers. Joiners are no such characters where they shape the letters of a script or an emoji,
-    /// nor are variants and tags of emoji.
+    /// Whether the character is invisible but changes the text or its reading order: direction controls, zero-width spaces, soft
+    /// hyphens, fillers. Joiners aren't hidden if they shape letters or an emoji. Variation selectors and tags of emoji aren't hidden
+    /// either.
     package func isHidden(after previous: Unicode.Scalar?) -> Bool {
         switch value {
         case 0x200C, 0x200D: previous.map { !$0.takesJoiners } ?? true
@@ -52,7 +52,8 @@ extension Unicode.Scalar {
         }
     }
 
-    /// Letters and marks of the scripts from Arabic to Mongolian and others of India, and emoji with their variants.
+    /// Whether a joiner may follow: after letters and marks of Arabic to Mongolian and other Indian scripts, and after emoji and their
+    /// variants.
     private var takesJoiners: Bool {
         switch value {
         case 0x600...0x1CFF, 0xA840...0xABFF, 0x10A00...0x11FFF:
@@ -62,7 +63,7 @@ extension Unicode.Scalar {
         }
     }
 
-    /// As JSON writes it, in one or two units of UTF-16.
+    /// The scalar as JSON escapes: one or two UTF-16 units.
     package var escapedForJSON: String {
         String(self).utf16.map { unit in
             let digits = String(unit, radix: 16)
@@ -70,16 +71,16 @@ extension Unicode.Scalar {
         }.joined()
     }
 
-    /// Unicode's picture of a control character; those above ASCII have none.
+    /// Unicode's picture of an ASCII control character, or � for others.
     fileprivate var picture: String {
         let picture = value < 0x20 ? Unicode.Scalar(0x2400 + value) : value == 0x7F ? "\u{2421}" : nil
         return String(picture ?? "\u{FFFD}")
     }
 }
 
-/// A look at bytes, so that texts without such characters need not be taken apart.
+/// Finds texts that may have control or hidden characters by their bytes, without decoding them.
 package enum HiddenCharacters {
-    /// Whether a text in UTF-8 has bytes with which control and hidden characters begin. O(bytes).
+    /// Whether the UTF-8 bytes of a text contain the beginning of a control or hidden character. O(bytes).
     package static func mayBeIn(_ text: UnsafeRawBufferPointer) -> Bool {
         var index = 0
         while index < text.count {
@@ -94,7 +95,7 @@ package enum HiddenCharacters {
                 case 0xCD: second == 0x8F
                 case 0xD8: second == 0x9C
                 case 0xE1: second == 0x85 || second == 0x9E || second == 0xA0
-                // Punctuation like “ is between the blanks and the controls of U+2000 to U+206F.
+                // U+2000 to U+206F contains visible punctuation, such as “, between spaces and controls.
                 case 0xE2: second == 0x80 ? isControlOfText(text, index + 1) : second == 0x81
                 case 0xE3: second == 0x85
                 case 0xEF: second >= 0xBB
@@ -107,7 +108,7 @@ package enum HiddenCharacters {
         return false
     }
 
-    /// Whether the last byte of E2 80 xx is that of a blank without width, or of a control of direction or lines.
+    /// Whether E2 80 xx is a zero-width space, a direction control or a line separator, by its last byte.
     private static func isControlOfText(_ text: UnsafeRawBufferPointer, _ index: Int) -> Bool {
         index >= text.count || (0x8B...0x8F).contains(text[index]) || (0xA8...0xAE).contains(text[index])
     }

@@ -1,8 +1,8 @@
 extension String {
-    /// The columns that the text takes in a terminal: East Asian wide characters and emoji take two, marks none.
+    /// The number of terminal columns that the text takes: two for East Asian wide characters and emoji, zero for marks.
     package var displayWidth: Int { reduce(0) { $0 + $1.displayWidth } }
 
-    /// The text in so many columns at most, cut with "…" and made visible.
+    /// Returns the visible form of the text, cut with "…" if it takes more than `width` columns.
     package func fitted(to width: Int) -> String {
         let plain = visible
         if plain.displayWidth <= width { return plain }
@@ -22,7 +22,7 @@ extension String {
     }
 }
 
-/// The UTF-8 bytes of a text in so many columns at most, as `fitted(to:)` cuts it.
+/// The UTF-8 bytes of a text, cut like `fitted(to:)` does. Plain texts are cut without decoding them to a `String`.
 package struct FittedText {
     package let bytes: [UInt8]
     package let width: Int
@@ -38,10 +38,11 @@ package struct FittedText {
         self.width = fitted.displayWidth
     }
 
-    /// Where a text is cut, and the columns that it then takes; nil when it has other characters than those of `width(of:)`.
+    /// Returns the offset at which a text is cut, and the columns that it then takes; nil if `width(of:)` doesn't know one of its
+    /// characters.
     private static func cut(_ text: UnsafeRawBufferPointer, width: Int) -> (end: Int, used: Int)? {
         var used = 0
-        // Before the first character that leaves no room for "…".
+        // The place before the first character that leaves no room for "…".
         var cut: (end: Int, used: Int)?
         var offset = 0
         while offset < text.count {
@@ -55,7 +56,7 @@ package struct FittedText {
         return used <= width ? (text.count, used) : cut
     }
 
-    /// Of characters that never join with their neighbours: printable Latin, kana, CJK ideographs; nil for all others.
+    /// The width of a character that never combines with its neighbours (printable Latin, kana, CJK ideographs); nil for all others.
     private static func width(of scalar: UInt32) -> Int? {
         switch scalar {
         case 0x20...0x7E, 0xA1...0xAC, 0xAE...0x2FF, 0x2026: 1
@@ -64,7 +65,7 @@ package struct FittedText {
         }
     }
 
-    /// A scalar of one to three bytes; nil for longer ones and for bytes that are not UTF-8.
+    /// Decodes a scalar of one to three bytes. Returns nil for longer ones and for bytes that aren't UTF-8.
     private static func scalar(in text: UnsafeRawBufferPointer, at offset: Int) -> (scalar: UInt32, length: Int)? {
         let first = text[offset]
         if first < 0x80 { return (UInt32(first), 1) }

@@ -1,6 +1,6 @@
 package import FetchIndexPredicates
 
-/// A predicate that cannot be read, with the place in it.
+/// A predicate that can't be parsed. Its description shows the predicate and marks the position of the error.
 ///
 ///     the predicate has the end at position 8, where an attribute or a value was expected
 ///         price <
@@ -25,7 +25,7 @@ package struct MalformedPredicate: Error, CustomStringConvertible {
         return "\(error)\n\(Self.indent)\(before)\(after)\n\(Self.indent)\(blanks)^"
     }
 
-    /// On one line, with nothing that a terminal would obey.
+    /// Returns the scalars as one line, with spaces instead of control characters.
     private static func text(_ scalars: ArraySlice<Unicode.Scalar>) -> String {
         var text = ""
         for scalar in scalars {
@@ -34,7 +34,7 @@ package struct MalformedPredicate: Error, CustomStringConvertible {
         return text
     }
 
-    /// Runs a body that parses a format.
+    /// Runs a body that parses a format. Throws `MalformedPredicate` for the body's parse errors.
     package static func naming<Result>(_ format: String, _ body: () throws -> Result) throws -> Result {
         do { return try body() } catch let error as FetchPredicateError {
             throw MalformedPredicate(error: error, format: format)

@@ -1,7 +1,7 @@
 package import FetchIndex
 
 extension NamedCache.State {
-    /// fresh; 3 changes behind; unusable: modelChanged
+    /// The state as text, such as "fresh", "3 changes behind" or "unusable: modelChanged".
     package var sentence: String {
         switch self {
         case .current: "fresh"
@@ -10,7 +10,7 @@ extension NamedCache.State {
         }
     }
 
-    /// The style of the sentence on a page: good, behind or bad.
+    /// The CSS class of the sentence: good, behind or bad.
     package var style: String {
         switch self {
         case .current: "good"

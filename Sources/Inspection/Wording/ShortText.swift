@@ -1,7 +1,7 @@
 extension String {
-    /// The text in so many characters at most, cut with "…" and made visible.
+    /// Returns the visible form of the text, cut with "…" after `length` characters.
     package func shortened(to length: Int) -> String {
-        // What is cut off is not looked at: texts may be very long.
+        // The rest isn't read: texts may be very long.
         guard let end = index(startIndex, offsetBy: length, limitedBy: endIndex), end < endIndex else { return visible }
         return String(self[..<end]).visible + "…"
     }
