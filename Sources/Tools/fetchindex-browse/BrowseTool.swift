@@ -1,5 +1,5 @@
 #if canImport(Glibc)
-    // `stdout` and `stderr` are variables to Swift, which nothing here changes.
+    // Swift imports `stdout` and `stderr` as mutable variables. Nothing here changes them.
     @preconcurrency internal import Glibc
 #else
     internal import Darwin
@@ -10,7 +10,7 @@ internal import FetchIndex
 internal import FetchIndexInspectionServer
 internal import FetchIndexInspection
 
-/// `fetchindex browse` runs this program: a program of its own, so that the tool for jobs links no server.
+/// The program behind `fetchindex browse`. It is a program of its own so that `fetchindex` itself doesn't link a server.
 struct BrowseTool: ParsableCommand {
     enum OutputFormat: String, ExpressibleByArgument, CaseIterable {
         case table
@@ -46,7 +46,7 @@ struct BrowseTool: ParsableCommand {
         interruption.wait()
         if let result = result.value { return try result.get() }
         serving.cancel()
-        // What is being answered does not keep the program: nothing of the store is changed here.
+        // Open answers may be cut off: the program never changes the store. A second signal ends it at once.
         interruption.endsAtNext()
         let end = ContinuousClock.now + Self.patience
         while result.value == nil, ContinuousClock.now < end { usleep(Self.pauseInMicroseconds) }
@@ -58,7 +58,7 @@ struct BrowseTool: ParsableCommand {
     private static func tell(_ address: String, _ output: OutputFormat) throws {
         let line =
             output == .json ? "{\"address\":\"\(address)\"}" : "the page is at \(address) until interrupted"
-        // It may be read by a program that waits for it.
+        // A program that reads the output may wait for this line.
         guard fputs(line + "\n", stdout) >= 0, fflush(stdout) == 0 else {
             throw Failure(description: "standard output cannot be written: \(SystemError.last.description)")
         }
@@ -72,7 +72,7 @@ struct Failure: Error, CustomStringConvertible {
 /// Exit codes: 0 interrupted, 1 the store or the port cannot be used, 2 wrong usage.
 @main
 enum Main {
-    // Not async: then the main thread would end, and its end takes a descriptor, without which the process is ended.
+    // `main` isn't async. In an async `main` the main thread ends, which needs a descriptor; without a free one the process is killed.
     static func main() {
         Descriptors.openMissingStandard()
         signal(SIGPIPE, SIG_IGN)
@@ -84,7 +84,7 @@ enum Main {
             status = report(error)
         }
         fflush(stdout)
-        // Other threads may still run: what exit(3) takes away at its end is theirs too.
+        // exit(3) would destroy global state that other threads may still use.
         _exit(status)
     }
 

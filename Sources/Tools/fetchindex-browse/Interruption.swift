@@ -1,11 +1,11 @@
 internal import Synchronization
 internal import FetchIndexPlatform
 
-/// Waiting for SIGINT or SIGTERM on the main thread, which needs neither descriptors nor other threads: whatever happens to these, the
-/// signals end the program. Made before any thread is, since threads inherit that the signals wait.
+/// Waits for SIGINT or SIGTERM on the main thread. Waiting needs neither descriptors nor other threads, so the signals end the program
+/// whatever happens to these. It must be created before any thread, because threads inherit the blocked signals.
 struct Interruption: Sendable {
     private static let signals = [SIGINT, SIGTERM]
-    /// Sent by the program to itself.
+    /// The signal that the program sends to itself to end the wait.
     private static let endSignal = SIGUSR1
 
     init() { pthread_sigmask(SIG_BLOCK, [Self.set(Self.signals + [Self.endSignal])], nil) }
@@ -17,26 +17,26 @@ struct Interruption: Sendable {
         return set
     }
 
-    /// Returns when a signal has come, or `end` was called.
+    /// Waits until a signal arrives or `end` is called.
     func wait() {
         var number: CInt = 0
         while sigwait([Self.set(Self.signals + [Self.endSignal])], &number) != 0 {}
     }
 
-    /// Whether a signal waits for `wait`.
+    /// Whether a signal is pending.
     var hasCome: Bool {
         var waiting = sigset_t()
         return sigpending(&waiting) == 0 && Self.signals.contains { sigismember(&waiting, $0) == 1 }
     }
 
-    /// Wakes the thread that waits, from another one.
+    /// Ends the wait, from another thread.
     func end() { kill(getpid(), Self.endSignal) }
 
-    /// From now on a signal ends the process at once.
+    /// Lets the next signal end the process at once.
     func endsAtNext() { pthread_sigmask(SIG_UNBLOCK, [Self.set(Self.signals)], nil) }
 }
 
-/// A value that another thread sets.
+/// A value that is nil until another thread sets it.
 final class Later<Value: Sendable>: Sendable {
     private let stored = Mutex<Value?>(nil)
 

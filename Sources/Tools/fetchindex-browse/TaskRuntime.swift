@@ -1,7 +1,7 @@
 internal import FetchIndexPlatform
 
-/// What tasks need of the system. The runtime opens it at first use (on Linux: epoll, eventfd, and a timer for each clock), and ends
-/// the process, or never wakes a task, if it gets none then. So it is made at the start, when nothing else takes descriptors.
+/// Starts Swift's task runtime early. The runtime opens descriptors at first use (on Linux: epoll, eventfd, and a timer for each
+/// clock). If it can't, it ends the process or never wakes a task. At the start of the program nothing else takes the descriptors.
 enum TaskRuntime {
     private static let descriptors = 4
     private static let (patience, pauseInMicroseconds): (Duration, UInt32) = (.seconds(20), 200)
@@ -10,7 +10,8 @@ enum TaskRuntime {
         let description = "the system does not start the threads of this process (ulimit -u, ulimit -v)"
     }
 
-    /// Throws `TooFewDescriptors` unless there are as many as the runtime needs, and others besides. Returns early when a signal comes.
+    /// Starts the runtime. Throws `TooFewDescriptors` if fewer descriptors are free than the runtime needs plus `others`, and
+    /// `CannotStart` if no task runs within 20 seconds. Returns early if a signal arrives.
     static func prepare(besides others: Int, until interruption: Interruption) throws {
         try Descriptors.requireFree(descriptors + others, for: "the live page")
         let isReady = Later<Bool>()

@@ -1,5 +1,5 @@
 #if canImport(Glibc)
-    // `stdout` and `stderr` are variables to Swift, which nothing here changes.
+    // Swift imports `stdout` and `stderr` as mutable variables. Nothing here changes them.
     @preconcurrency internal import Glibc
 #else
     internal import Darwin
@@ -9,7 +9,7 @@ internal import FetchIndexPostgresSource
 internal import FetchIndexPlatform
 internal import FetchIndexInspection
 
-/// Prints what a follower tells: a line each on standard output, warnings on standard error.
+/// Prints the events of a follower: a line for each on standard output; warnings go to standard error, or are JSON lines too.
 struct EventPrinter {
     let isJSON: Bool
 
@@ -40,7 +40,7 @@ struct EventPrinter {
                 "making the slot \(name.visible): the source waits for transactions that are open",
                 Line(event: "makingSlot", slot: name))
         case .copying(let table, let rows):
-            // People see the end of it.
+            // Printed for people when the copy has ended.
             if isJSON { show("", Line(event: "copying", table: table, rows: rows)) }
         case .copied(let table, let counts, let seconds):
             var line = Line(event: "copied", table: table, seconds: seconds)
@@ -58,7 +58,7 @@ struct EventPrinter {
         case .transaction(let position, let counts, let lag):
             var line = Line(event: "transaction", position: position, seconds: lag)
             line.take(counts)
-            // The source's other transactions have nothing for this store.
+            // A transaction that changed no followed row isn't printed for people.
             if counts.changed == 0 && !isJSON { return }
             show(
                 "\(position): \(Numbers.grouped(counts.inserted)) inserted, \(Numbers.grouped(counts.updated)) updated, "
@@ -79,13 +79,13 @@ struct EventPrinter {
 
     func line(_ text: String) {
         fputs(text + "\n", stdout)
-        // It may be read by a program that waits for it.
+        // A program that reads the output may wait for this line.
         fflush(stdout)
     }
 
     static func error(_ sentence: String) { fputs("fetchindex follow: \(sentence.withBlankControls)\n", stderr) }
 
-    /// Throws when output was lost.
+    /// Throws if output was lost.
     static func flush() throws {
         if fflush(stdout) != 0 || ferror(stdout) != 0 { throw LostOutput() }
     }

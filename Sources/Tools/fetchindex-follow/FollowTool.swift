@@ -3,7 +3,7 @@ internal import FetchIndexPlatform
 internal import FetchIndexPostgresSource
 internal import FetchIndexInspection
 
-/// `fetchindex follow` runs this program: a program of its own, so that the tool for jobs does not link libpq.
+/// The program behind `fetchindex follow`. It is a program of its own so that `fetchindex` itself doesn't link libpq.
 struct FollowTool: ParsableCommand {
     enum OutputFormat: String, ExpressibleByArgument, CaseIterable {
         case table
@@ -105,7 +105,7 @@ struct FollowTool: ParsableCommand {
         var choices = try table.map { try TableChoice($0) }
         func forEach(_ option: String, _ values: [String], _ set: (inout TableChoice, String) -> Void) throws {
             for text in values {
-                // What stands before a colon may belong to the value: a condition with ::text.
+                // A colon may belong to the value, as in a condition with ::text.
                 let named = choices.firstIndex { text.hasPrefix($0.entity + ":") && !text.hasPrefix($0.entity + "::") }
                 guard named != nil || choices.count == 1 else {
                     throw ValidationError("\(option) \(text) does not tell which table it is for: write ENTITY:…")
@@ -123,9 +123,9 @@ struct FollowTool: ParsableCommand {
     }
 }
 
-/// Whether the user has asked for an end.
+/// Whether the user has interrupted the program.
 enum Interruption {
-    /// Written by a signal's handler, which may do little else.
+    /// Written by the signal handler, which may do little else.
     nonisolated(unsafe) private static var count: sig_atomic_t = 0
 
     static var isAsked: Bool { count != 0 }
@@ -134,7 +134,7 @@ enum Interruption {
         for number in [SIGINT, SIGTERM] {
             signal(number) { number in
                 Interruption.count = 1
-                // A second one does not wait.
+                // A second signal ends the process at once.
                 signal(number, SIG_DFL)
             }
         }

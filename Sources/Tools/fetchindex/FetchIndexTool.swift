@@ -18,16 +18,16 @@ struct FetchIndexTool: ParsableCommand {
         ])
 }
 
-/// Exit codes: 0 done, 1 the data or a check failed, 2 wrong usage, 4 another outcome than the one that is required.
+/// Exit codes: 0 done, 1 the data or a check failed, 2 wrong usage, 4 the outcome isn't one that --require accepts.
 @main
 enum Main {
-    // Not async: the runtime of tasks takes descriptors of its own, and ends the process when there are none.
+    // `main` isn't async: the task runtime opens descriptors, and ends the process if none is free.
     static func main() {
         // Opens closed standard descriptors, so that no other file gets them and output to them fails.
         Descriptors.openMissingStandard()
-        // The reader of the output may stop: that is no error.
+        // A reader that closes the pipe ends the process; that isn't reported as an error.
         signal(SIGPIPE, SIG_DFL)
-        // A file that may not grow further is an error like a full disk.
+        // A file size limit is reported as an error, like a full disk.
         signal(SIGXFSZ, SIG_IGN)
         let ending = [SIGINT, SIGTERM, SIGHUP, SIGPIPE]
         UnfinishedFiles.areRemoved(by: ending)
@@ -38,13 +38,13 @@ enum Main {
             try command.run()
             try Output.flush()
         } catch {
-            // What was read before the error is printed; the error says more than a loss of that.
+            // Output from before the error is printed. If that fails too, the first error is still the one to report.
             try? Output.flush()
             exit(report(error))
         }
     }
 
-    /// A path or a name that is no UTF-8 would be changed silently, and mean another one.
+    /// Rejects arguments that aren't UTF-8: Swift would silently repair them, and a path would name another file.
     private static func requireUTF8() throws {
         for index in 0..<Int(CommandLine.argc) {
             guard let argument = CommandLine.unsafeArgv[index] else { continue }
@@ -85,7 +85,7 @@ enum Main {
         }
     }
 
-    /// What to type then; empty if nothing helps.
+    /// Advice to append to an error message: the command that helps. Empty if there is none.
     private static func advice(on error: any Error) -> String {
         switch publicError(error) {
         case StoreError.invalidCacheName(let name) where PersistentContainer.isIndex(name):
@@ -95,7 +95,7 @@ enum Main {
         }
     }
 
-    /// Whether the usage is wrong, not the data.
+    /// Whether the usage is wrong, and not the data.
     private static func isUsageError(_ error: any Error) -> Bool {
         switch publicError(error) {
         case StoreError.unknownEntity, StoreError.unknownAttribute, StoreError.invalidCacheName,
@@ -109,7 +109,7 @@ enum Main {
     }
 }
 
-/// The data failed: one sentence, or none when what is wrong was printed already.
+/// The data or a check failed. The sentence is empty if the defects were printed already.
 struct Failure: Error {
     let sentence: String
 

@@ -45,7 +45,7 @@ struct ApplyCommand: ParsableCommand {
             writer, key: keyName, file: file, ignoresMissing: ignoreMissing, ignoresPresent: ignorePresent)
         var printer: BatchPrinter?
         if let cacheName {
-            // The order of a base entity has the rows of its subentities.
+            // The cache may be of a base entity, whose order has the rows of its subentities too.
             var known: ReadableRequest?
             if case .readable(let found)? = try? container.pinnedState().request(ofCache: cacheName) { known = found }
             let isOfBase =
@@ -81,18 +81,18 @@ struct ApplyCommand: ParsableCommand {
             try settle(writer)
         } catch let error as BadInput {
             try settle(writer)
-            // The open transaction is dropped; those before it are done.
+            // The open transaction is dropped. The transactions before it are committed.
             let done = transactions == 1 ? "1 transaction before it is" : "\(transactions) transactions before it are"
             throw Failure("\(error); \(done) applied")
         } catch {
-            // What could be printed is not told again.
+            // Lets the cache record the batches that were printed, so that they aren't printed again.
             try? settle(writer)
             throw error
         }
         try printSummary(writer.counts, transactions, ignored: applier.ignoredCount)
     }
 
-    /// Lets the cache take what is printed.
+    /// Syncs the output, then lets the cache record the printed changes.
     private func settle(_ writer: BatchWriter) throws {
         try Output.settle()
         do { try writer.storeTold() } catch StoreError.writerBusy { Output.warnOfRepetition(by: cacheName ?? "") }
@@ -116,7 +116,7 @@ struct ApplyCommand: ParsableCommand {
     }
 }
 
-/// Prints what each transaction changes in an order.
+/// Prints the changes of an order by each transaction.
 private final class BatchPrinter {
     private let container: PersistentContainer
     private let definition: OrderDefinition
@@ -137,8 +137,8 @@ private final class BatchPrinter {
         titles = (try? container.model()).map { SectionTitles(definition.sectionKey, of: definition.entity, in: $0) }
     }
 
-    /// Builds the order's cache if it is missing. A cache that is behind stays so: the first batch has what changed since it was current.
-    /// One that cannot be used any more is rebuilt, and a batch says so.
+    /// Builds the cache if it is missing. A cache that is behind isn't caught up here: the first batch has all changes since it was
+    /// current. An unusable cache is rebuilt, and a batch without lists says so.
     func establish() throws {
         let bar = ProgressBar("building")
         let start = ContinuousClock.now
@@ -160,17 +160,19 @@ private final class BatchPrinter {
         bar.finish()
     }
 
-    /// Commits a transaction, and prints what changed in the order. The cache takes that with the next transaction, or at the end.
+    /// Commits a transaction, and prints what changed in the order. The cache records the change with the next transaction, or at the
+    /// end.
     func commit(_ writer: BatchWriter) throws {
         let start = ContinuousClock.now
         _ = try writer.commit(bringing: definition, cacheName: cacheName) { outcome, since in
             let duration = ContinuousClock.now - start
             var details = ChangeDetails(entity: definition.entity)
             details.titles = titles
-            // The changes are told whether or not their objects can be read.
+            // Changes are printed even if their objects can't be read.
             details.names = { [container] in (try? container.names(of: $0, since: since)) ?? [:] }
             try print(ChangeReport(outcome, duration, details))
-            // A reader of the output sees each transaction when it is done. To wait for the disk too would cost as much as the commit.
+            // A reader of the output sees each transaction as soon as it is committed. The output isn't synced to disk here: that would
+            // cost as much as the commit.
             try Output.flush()
         }
     }

@@ -41,18 +41,18 @@ struct ChangesCommand: ParsableCommand {
                 let report = try ChangeReport(order.outcome, duration, ChangeDetails(definition, order))
                 bar.finish()
                 isKnown = try print(report)
-                // The cache takes the order when this returns.
+                // The cache records the new order after this returns.
                 try Output.settle()
                 isPrinted = true
             }
         } catch StoreError.writerBusy where isPrinted {
             Output.warnOfRepetition(by: cacheName)
         }
-        // Only now: the cache has taken what its reader was told, also where that is an error.
+        // Thrown only now, because the cache must be rebuilt and current after the error too: the next changes are known then.
         if !isKnown { throw Failure() }
     }
 
-    /// False, with a sentence on standard error, where lines of rows are wanted and what changed is not known.
+    /// Prints the report. Returns false, with a sentence on standard error, if rows alone are wanted but the changes are not known.
     private func print(_ report: ChangeReport) throws -> Bool {
         guard let format = output.catalogue else {
             try printWhole(report)
@@ -79,7 +79,7 @@ extension ChangeReport {
         "new", "fromSectionName", "toSectionName",
     ]
 
-    /// A line for each changed row.
+    /// Prints a line for each changed row.
     fileprivate static func print(_ rows: [RowEvent], as format: CatalogueFormat) throws {
         if format == .jsonl {
             for row in rows { try Output.jsonLine(row) }

@@ -45,7 +45,7 @@ struct ExportCommand: ParsableCommand {
         var request = try RequestOptions.parse([])
         (request.predicate, request.sort) = (predicate, sort)
         var definition = try request.definition(of: entity.name)
-        // Those of a subentity have other attributes.
+        // Objects of subentities are left out, because they have other attributes.
         definition.includesSubentities = false
         if try model.hierarchy(of: model.number(of: entity.name)).count > 1 {
             Output.error("objects of the subentities of \(entity.name) are not exported: export each entity")
@@ -54,7 +54,7 @@ struct ExportCommand: ParsableCommand {
         let damaged = try write(definition, entity, container, format) { bytes in
             if let file { return try file.write(bytes) }
             Output.bytes(bytes)
-            // The rest would be lost too.
+            // Throws if the write failed: the rest would be lost too.
             try Output.flush()
         }
         try file?.keep()
@@ -113,7 +113,7 @@ struct ExportCommand: ParsableCommand {
         }
     }
 
-    /// The name of a column whose value cannot be written.
+    /// Returns the name of a column for the error that its value can't be written.
     private func writtenName(ofColumn column: Int, of entity: Entity, _ container: PersistentContainer) -> String {
         let hasNumbers = (try? container.export(ofEntity: entity.name).hasNumbers) ?? false
         let names = (hasNumbers ? [RecordKey.numberName(entity.has)] : []) + entity.attributes.map(\.name)

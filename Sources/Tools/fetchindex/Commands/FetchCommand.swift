@@ -87,7 +87,7 @@ struct FetchCommand: ParsableCommand {
             let outcome = OutcomeReport(order.outcome, ContinuousClock.now - start)
             bar.finish()
             if let plan {
-                // Then the first rows are the first objects.
+                // If nothing filters, sorts or groups, the first rows are the first objects.
                 let hasAllByNumber =
                     definition.predicate == nil && definition.sortKeys.isEmpty && definition.sectionKey == nil
                     && definition.aggregates.isEmpty
@@ -98,11 +98,11 @@ struct FetchCommand: ParsableCommand {
             }
             let columns = try columns(of: order)
             let range = try range(of: order, definition)
-            // A damaged cache is rebuilt, and this body called again: damage must be met before anything is printed.
+            // A damaged cache is rebuilt, and this body is called again. So damage must be found before anything is printed.
             try order.prove(sections: range.sections, rows: range.rows)
             do {
                 try print(order, outcome, definition, range, columns)
-                // The cache takes the order when this returns.
+                // The cache records the new order after this returns.
                 if case .caughtUp = order.outcome { try Output.settle() } else { try Output.flush() }
             } catch  where error.isDamage {
                 throw Failure("\(error); the output is incomplete")
@@ -120,12 +120,12 @@ struct FetchCommand: ParsableCommand {
         }
     }
 
-    /// Rows to print; nil: all.
+    /// The number of rows to print; nil for all.
     private var rowLimit: Int? {
         sectionsOnly || explain ? 0 : limit ?? (output == .table ? Self.defaultTableLimit : nil)
     }
 
-    /// Rows up to the last one to print. At least one row, also where none is printed.
+    /// The number of rows up to the last one to print; at least one, even if no row is printed.
     private var mostRows: Int {
         rowLimit.map { rows(upTo: max(1, $0)) } ?? .max
     }

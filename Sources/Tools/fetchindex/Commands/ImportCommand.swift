@@ -20,7 +20,7 @@ struct ImportCommand: ParsableCommand {
             an empty field, clear them.
             """)
 
-    /// Rows of a transaction.
+    /// The number of rows in a transaction.
     private static let transactionLength = 50_000
 
     @OptionGroup var store: StoreArgument
@@ -62,9 +62,9 @@ struct ImportCommand: ParsableCommand {
         var inserted = 0
         var updated = 0
         var unchanged = 0
-        /// Only with `--replace`.
+        /// Nil without `--replace`.
         var deleted: Int?
-        /// Related objects that were missing; only with `--create-related`.
+        /// The number of missing related objects that were inserted; nil without `--create-related`.
         var created: Int?
         var badRows: [String] = []
         var badRowCount = 0
@@ -92,7 +92,7 @@ struct ImportCommand: ParsableCommand {
 
     func run() throws {
         let start = ContinuousClock.now
-        // A delimiter is one of CSV.
+        // Only CSV has a delimiter, so the option implies the format.
         guard let format = format ?? CatalogueFormat(path: file) ?? (delimiter == nil ? nil : .csv) else {
             throw ValidationError("The name \(file) does not tell its format; say --format csv, tsv or jsonl.")
         }
@@ -117,7 +117,7 @@ struct ImportCommand: ParsableCommand {
             container, columns: source.columns, relations, given: types,
             rows: { try opened(format, input, told) },
             inferred: { asked in
-                // Lines of JSON were read for their members, and tell the types already.
+                // Opening JSON lines has already read them all for their members, and with them the types.
                 let rows = source is JSONLinesSource ? source : try opened(format, input, told)
                 return try rows.inferTypes(of: asked, key: key)
             })
@@ -130,7 +130,7 @@ struct ImportCommand: ParsableCommand {
             source.columns, to: writer.entity, in: container.pinnedState().model, relations,
             insertsMissing: createRelated, NumberOwner(in: container, isKeyed: key != nil),
             isJSON: format == .jsonl)
-        // Rows with links end it.
+        // The writer stops deferring when a row with links arrives.
         if !replace { writer.deferUniqueKeys() }
         try importRows(of: source, related, with: writer, replacing: count, &report)
         if createRelated { report.created = related.columns.reduce(0) { $0 + $1.insertedCount } }
@@ -139,14 +139,14 @@ struct ImportCommand: ParsableCommand {
         try finish(&report, container, start)
     }
 
-    /// Imports zero rows from an empty file. The entity must be in the store, or `--types` must define it.
+    /// Imports an empty file, which has zero rows. The store must have the entity, or `--types` must define it.
     private func importNothing(_ empty: UnreadableFile, _ start: ContinuousClock.Instant) throws {
         let given = try givenTypes(nil)
         let container: PersistentContainer
         do {
             container = try PersistentContainer(storeAt: store.store, creates: !given.isEmpty)
         } catch StoreError.missing {
-            throw empty  // The empty file says more than the missing store.
+            throw empty  // The empty file is the more helpful error.
         }
         let stored = try container.model().entity(named: entity)
         if stored == nil && given.isEmpty { throw empty }
@@ -166,7 +166,7 @@ struct ImportCommand: ParsableCommand {
         try printReport(report)
     }
 
-    /// Rows are read and converted on one thread, and written on another; a third decompresses them before.
+    /// Imports the rows: one thread reads and converts them, another one writes them, and a third one decompresses the file.
     private func importRows(
         of source: any RowSource, _ related: RelatedColumns, with writer: BatchWriter, replacing count: Int,
         _ report: inout Report
@@ -178,9 +178,9 @@ struct ImportCommand: ParsableCommand {
         var transaction = ImportTransaction(
             writer, related.columns, related.owner, resolvesInFile: related.resolvesInFile, mayWait: !replace)
         let bar = ProgressBar("importing")
-        // Reading a flag costs more than a row does.
+        // Copied, because reading a flag of the parser costs more than a row.
         let (replaces, skipsBadRows) = (replace, skipBadRows)
-        // Read, put into the store, and put by earlier transactions.
+        // Numbers of rows: read from the file, put into the store, and put by ended transactions.
         var rows = (read: 0, put: 0, ended: 0)
         func note(_ number: UInt64) { if replaces { seen.insert(number) } }
         var refused = 0
@@ -202,12 +202,12 @@ struct ImportCommand: ParsableCommand {
                 try transaction.put(batch.rows, refused: refuse, done: note)
                 rows.put += batch.rows.count - (refused - refusedBefore)
                 rows.read += batch.rowCount
-                // With --replace, all of it is one transaction, which a refusal undoes.
+                // With --replace, the import is one transaction, which a refused row undoes.
                 if !replace && rows.put - rows.ended >= Self.transactionLength {
                     try transaction.end(refused: refuse, done: note)
                     rows.ended = rows.put
                 }
-                // The length of a pipe is not known.
+                // The length of a pipe is unknown.
                 let total = batch.progress.total == 0 ? .infinity : Double(batch.progress.total)
                 bar.show(rows: rows.read, fraction: Double(batch.progress.done) / total)
             }
@@ -227,7 +227,7 @@ struct ImportCommand: ParsableCommand {
                 throw Failure("\(error)\(otherType(than: error, objects: count)); --replace changed nothing")
             }
             var error = error
-            // What came before the bad row, or the end of a file that cannot be read further, is right, and stays.
+            // The rows before the bad row, or before the place where the file becomes unreadable, are valid and are saved.
             var unlinked = 0
             if error is BadInput || error is UnreadableFile {
                 do {
@@ -252,7 +252,7 @@ struct ImportCommand: ParsableCommand {
         }
     }
 
-    /// How a column gets another type, as an entity without objects gives it.
+    /// Returns the advice to import the column as texts. It is empty if the entity has objects: their type can't change then.
     private func otherType(than error: any Error, objects count: Int) -> String {
         guard count == 0, let bad = error as? BadInput, bad.isOfType, let name = bad.columnName else { return "" }
         return "; --types \(RequestText.quoted(name)):string makes the column one of texts"
@@ -288,7 +288,7 @@ struct ImportCommand: ParsableCommand {
                     if isFull { try deliverBatch() }
                 }, bad: note)
         } catch let error where error is BadInput || error is UnreadableFile {
-            // The rows before it.
+            // Delivers the rows before the bad one.
             try deliverBatch()
             throw error
         }

@@ -14,12 +14,12 @@ struct IndexArguments: ParsableArguments {
     @Option(help: "The entity; needed where the store has several.") var entity: String?
     @OptionGroup var output: OutputOption
 
-    /// Migrates the store by a change of the entity's indexes.
+    /// Migrates the store to a model with changed indexes.
     func migrate(_ change: (Entity, Index) throws -> Entity) throws {
         let container = try store.open()
         let stored = try container.model()
         let changed = try change(ModelOptions.entity(entity, of: stored), Index(parsing: keys))
-        // Relationships need the entities that they lead to.
+        // The new model has all entities, because relationships need their destinations.
         let model = Model(entities: stored.entities.map { $0.name == changed.name ? changed : $0 })
         let plan = try container.plan(for: model)
         try container.migrate(to: model)

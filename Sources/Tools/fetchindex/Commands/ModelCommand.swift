@@ -82,7 +82,7 @@ struct ModelMigrateCommand: ParsableCommand {
     }
 
     func run() throws {
-        // A file that is none makes no store.
+        // The file is read first: an unreadable one must not create a store.
         let whole = try options.to.map { try ModelFile.read($0) }
         let container =
             create

@@ -22,7 +22,7 @@ struct WatchCommand: ParsableCommand {
     func run() throws {
         let container = try store.open(forWriting: false)
         let definition = try request.definition(ofExisting: cacheName, entity: entity, in: container)
-        // Begun first, so that no commit falls between it and the fetch.
+        // Created before the fetch, so that no commit between the two is missed.
         let commits = CommitWatch(container)
         let context = container.newContext()
         var fetch = FetchRequest<ManagedObject>(entityName: definition.entity)
@@ -48,21 +48,21 @@ struct WatchCommand: ParsableCommand {
             try context.mergeChanges()
             if let error = printer.error { throw error }
             try controller.settle()
-            // A large batch leaves free memory that later ones do not need.
+            // Returns the memory that a large batch needed to the system.
             Memory.giveBack()
         }
         throw StoreError.moved(path: container.path)
     }
 }
 
-/// Prints each batch as it comes.
+/// Prints each batch when it is delivered.
 private final class WatchPrinter: FetchedResultsControllerDelegate {
     typealias Object = ManagedObject
 
     private let definition: OrderDefinition
     private let isJSON: Bool
     private(set) var error: (any Error)?
-    /// When the commit of the current batches was detected, and the commit before it.
+    /// The time at which the newest commit was detected, and the number of the commit before it.
     private var start = ContinuousClock.now
     private var commit: UInt64?
 
@@ -70,7 +70,7 @@ private final class WatchPrinter: FetchedResultsControllerDelegate {
 
     func begin(at commit: UInt64) { (start, self.commit) = (ContinuousClock.now, commit) }
 
-    /// Prints what the first fetch has changed.
+    /// Prints the changes by the first fetch.
     func print(
         _ outcome: FetchOutcome, of controller: FetchedResultsController<ManagedObject>, _ duration: Duration
     ) throws {

@@ -1,58 +1,58 @@
 internal import FetchIndex
 internal import FetchIndexInspection
 
-/// What a batch says of its rows beside their places.
+/// The details that a printed batch has beside the positions of rows and sections.
 struct ChangeDetails {
-    /// The entity that was asked for.
+    /// The entity of the request.
     let entity: String
-    /// The names of objects.
+    /// Looks up the names of objects.
     var names: ([ObjectID]) -> [ObjectID: ObjectName] = { _ in [:] }
-    /// The names of sections; nil without sections, and where rows do not have them.
+    /// Looks up the names of sections; nil if the order has no sections, or if rows are printed without them.
     var sections: (ResultsChange) -> ChangedSections? = { _ in nil }
-    /// How names of sections are printed.
+    /// The printed form of section names.
     var titles: SectionTitles?
-    /// Whether each row has its entity; else those of subentities alone.
+    /// Whether each row has its entity; otherwise only rows of subentities have it.
     var namesEntities = false
 
     init(entity: String) { self.entity = entity }
 
-    /// All that there is to say, from the order after the change; since the commit that its cache had, or another one.
+    /// Makes all details from the order after the change. The change began at `commit`; nil is the commit that the cache had.
     init(_ definition: OrderDefinition, _ order: FetchedOrder, since commit: UInt64? = nil) {
         entity = definition.entity
         namesEntities = true
         let titles = SectionTitles(definition.sectionKey, order)
         self.titles = titles
-        // The changes are told whether or not their objects can be read.
+        // Changes are printed even if their objects can't be read.
         names = { (try? order.names(of: $0, since: commit, withValues: true)) ?? [:] }
         if definition.sectionKey != nil { sections = { ChangedSections($0, order, titles) } }
     }
 }
 
-/// A change batch as JSON, as lines for people, and as lines of rows.
+/// A change batch, as JSON or as lines for people.
 struct ChangeReport: Encodable {
     struct SectionEvent: Encodable {
         let kind: String
         var from: Int?
         var to: Int?
-        /// Nil for the section of the rows without a value.
+        /// Nil for the section of null.
         @NullWhenMissing private(set) var name: String?
     }
 
     struct RowEvent: Encodable {
         let kind: String
         let id: UInt64
-        /// The object's first unique value; left out when the entity has none, and where it is not known any more.
+        /// The object's first unique value; left out if the entity has no unique attribute, or if the value is no longer known.
         var key: JSONValue?
-        /// The object's entity; of `apply`, where it is a subentity of the one that was asked for.
+        /// The object's entity. `apply` has it only if it is a subentity of the request's.
         let entity: String?
-        /// Whether that is a subentity of the one that was asked for.
+        /// Whether the entity is a subentity of the request's.
         let isOfSubentity: Bool
-        /// All values before and after the change; of `apply`, those of an object that is gone.
+        /// All values before and after the change. `apply` has only the values of deleted objects.
         var old: [String: JSONValue]?
         var new: [String: JSONValue]?
         var from: [Int]?
         var to: [Int]?
-        /// Null for the section of the rows without a value; left out without sections.
+        /// Null for the section of null; left out if the order has no sections.
         var fromSectionName: JSONValue?
         var toSectionName: JSONValue?
 
@@ -81,11 +81,11 @@ struct ChangeReport: Encodable {
     }
 
     let outcome: OutcomeReport
-    /// Without lists when the change is not known: then the order must be fetched again.
+    /// Nil, like `rows`, if the change is not known. The order must be fetched again then.
     let sections: [SectionEvent]?
     let rows: [RowEvent]?
 
-    /// What a batch of a live order says.
+    /// Makes the report of a live order's batch.
     init(_ change: ResultsChange, _ duration: Duration, _ details: ChangeDetails) throws {
         if let reason = change.rebuilt {
             try self.init(.rebuilt(reason), duration, details)
@@ -94,7 +94,7 @@ struct ChangeReport: Encodable {
         }
     }
 
-    /// What opening an order, or bringing it to a commit, changed.
+    /// Makes the report of an outcome: what opening the order, or advancing it to a commit, changed.
     init(_ outcome: FetchOutcome, _ duration: Duration, _ details: ChangeDetails) throws {
         self.outcome = OutcomeReport(outcome, duration)
         let change: ResultsChange
@@ -141,7 +141,7 @@ struct ChangeReport: Encodable {
         }
     }
 
-    /// A change batch as lines for people.
+    /// The batch as lines for people.
     var lines: [String] {
         guard let sections, let rows else { return ["\(outcome.sentence); what changed is not known: fetch again"] }
         if sections.isEmpty && rows.isEmpty { return ["no changes"] }

@@ -1,21 +1,21 @@
 internal import FetchIndex
 internal import FetchIndexInspection
 
-/// What `fetch` prints of an order.
+/// The sections and rows of an order that `fetch` prints.
 struct FetchedRange {
     let sections: Range<Int>
     let rows: Range<Int>
-    /// Where the sections and rows end that could be printed.
+    /// The ends of the ranges that could be printed without limits, to say how many more there are.
     let end: (sections: Int, rows: Int)
 
-    /// Clamped to what there is.
+    /// Makes ranges of the whole order. Offsets and limits are clamped to its size.
     init(of order: FetchedOrder, sectionOffset: Int, sectionLimit: Int?, rowOffset: Int, rowLimit: Int?) {
         sections = Self.range(sectionOffset, sectionLimit, order.sectionCount)
         rows = Self.range(rowOffset, rowLimit, order.rowCount)
         end = (order.sectionCount, order.memberCount)
     }
 
-    /// Some rows of one section.
+    /// Makes the range of one section, and some of its rows.
     init(_ index: Int, _ section: FetchedSection, rowOffset: Int, rowLimit: Int?) {
         sections = index..<index + 1
         let own = Self.range(rowOffset, rowLimit, section.count)
@@ -30,8 +30,8 @@ struct FetchedRange {
 }
 
 extension FetchedOrder {
-    /// The first section of a name, whose bytes are the same, and how many more have it, since those of related objects may; for the
-    /// empty name the section of null where no other has it. O(sections).
+    /// Returns the first section whose name has the same bytes, and the number of other sections with this name: sections by related
+    /// objects can share one. For the empty name it returns the section of null if no other has that name. O(sections).
     func section(named name: String, _ titles: SectionTitles) throws -> (
         index: Int, section: FetchedSection, others: Int
     )? {
@@ -53,11 +53,11 @@ extension FetchedOrder {
     }
 }
 
-/// Prints an order as one JSON document, section by section and row by row: nothing is held that is not printed.
+/// Prints an order as one JSON document. Sections and rows are printed one by one, without holding all in memory.
 struct FetchJSONPrinter {
     private let order: FetchedOrder
     private let titles: SectionTitles
-    /// With their names as JSON, in the order of these.
+    /// The aggregates sorted by name, each with its name as JSON.
     private let aggregates: [(Aggregate<ManagedObject>, name: [UInt8])]
     private let columns: [FetchedColumn]
 
@@ -86,7 +86,7 @@ struct FetchJSONPrinter {
         Output.line("]}")
     }
 
-    /// {"max(released)":"…","sum(price)":12}
+    /// Appends the values of the aggregates as an object: {"max(released)":"…","sum(price)":12}
     private func appendAggregates(
         to bytes: inout [UInt8], _ value: (Aggregate<ManagedObject>) throws -> Value
     ) throws {
@@ -130,8 +130,8 @@ struct FetchJSONPrinter {
         }
     }
 
-    /// A row is {"id":1,"row":0,"section":0,"values":{…}}, the values by name; with "entity" before them when the object is of a
-    /// subentity.
+    /// Prints rows as {"id":1,"row":0,"section":0,"values":{…}}, with values sorted by name. An object of a subentity has its "entity"
+    /// before "id".
     private func printRows(_ range: Range<Int>) throws {
         guard !range.isEmpty else { return }
         let columns = columns.sorted { $0.name < $1.name }
@@ -170,14 +170,14 @@ struct FetchJSONPrinter {
 }
 
 extension [Aggregate<ManagedObject>] {
-    /// Each once, where it stands first.
+    /// The aggregates without repetitions, in the order of their first occurrences.
     var unique: [Aggregate<ManagedObject>] {
         var known: Set<Aggregate<ManagedObject>> = []
         return filter { known.insert($0).inserted }
     }
 }
 
-/// Prints an order as tables, section by section and row by row.
+/// Prints an order as tables: one of sections, one of rows.
 struct FetchTablePrinter {
     let order: FetchedOrder
     let definition: OrderDefinition
@@ -223,7 +223,7 @@ struct FetchTablePrinter {
     }
 
     func printRows(_ range: Range<Int>, of end: Int, hints: Bool) throws {
-        // Attributes keep their names; what a row is beside its values has another one then.
+        // If an attribute is called "section", "row" or "entity", the tool's own column gets another title.
         func title(_ name: String, _ other: String) -> String { columns.contains { $0.name == name } ? other : name }
         var table = TextTable(
             [

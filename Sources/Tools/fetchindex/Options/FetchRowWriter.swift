@@ -3,7 +3,7 @@ internal import FetchIndexCatalogues
 internal import FetchIndex
 internal import FetchIndexInspection
 
-/// The output of `fetch`.
+/// The output formats of `fetch`.
 enum FetchFormat: String, ExpressibleByArgument, CaseIterable {
     case table
     case json
@@ -11,7 +11,7 @@ enum FetchFormat: String, ExpressibleByArgument, CaseIterable {
     case csv
     case tsv
 
-    /// Nil for formats that have sections and rows.
+    /// The format of a catalogue; nil for formats that have both sections and rows.
     var catalogue: CatalogueFormat? {
         switch self {
         case .table, .json: nil
@@ -22,7 +22,7 @@ enum FetchFormat: String, ExpressibleByArgument, CaseIterable {
     }
 }
 
-/// Writes rows of an order as a catalogue, piece by piece: nothing is held that is not written.
+/// Writes rows of an order as a catalogue, in pieces, without holding all in memory.
 struct FetchRowWriter {
     let order: FetchedOrder
     let format: CatalogueFormat
@@ -63,8 +63,8 @@ struct FetchRowWriter {
     }
 }
 
-/// Writes sections of an order as a catalogue: name, index title and number of rows of each, the number of its object where sections
-/// are of objects, and its aggregates.
+/// Writes sections of an order as a catalogue. The columns are name, index title, number of rows, the object's number if sections are
+/// by related objects, and the aggregates.
 struct FetchSectionWriter {
     let order: FetchedOrder
     let format: CatalogueFormat
@@ -105,11 +105,11 @@ struct FetchSectionWriter {
 extension CatalogueWriter {
     static let pieceLength = 1 << 18
 
-    /// Writes what there is to standard output, when it is much.
+    /// Writes the collected bytes to standard output if they fill a piece.
     mutating func writeOutPiece() throws {
         if bytes.count < Self.pieceLength { return }
         Output.bytes(bytes)
-        // The rest would be lost too.
+        // Throws if the write failed: the rest would be lost too.
         try Output.flush()
         removeWritten()
     }

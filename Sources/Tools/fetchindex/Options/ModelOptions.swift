@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import FetchIndex
 internal import FetchIndexPlatform
 
-/// What a store's model is to become: changes of one entity, or a file.
+/// The options that name a store's new model: changes of one entity, or a file with a model.
 struct ModelOptions: ParsableArguments {
     @Option(help: "The entity; needed where the store has several.") var entity: String?
     @Option(
@@ -28,7 +28,7 @@ struct ModelOptions: ParsableArguments {
         }
     }
 
-    /// The model after the changes. Throws for names that the entity does not have.
+    /// Returns the model after the changes. Throws for names that the entity does not have.
     func model(from stored: Model) throws -> Model {
         if let to { return try ModelFile.read(to) }
         let entity = try entity(of: stored)
@@ -39,14 +39,14 @@ struct ModelOptions: ParsableArguments {
         }
         var drop = self.drop
         let related = try RelationshipChanges(of: entity, in: stored, rename: &rename, drop: &drop)
-        // Its subentities have its attributes.
+        // Subentities have the entity's attributes, so they are changed too.
         let subentities = stored.entities.filter { $0.name != entity.name && stored.isSubentity($0, of: entity.name) }
         let superentity = related.isEmpty ? nil : entity.superentity
         let entities =
             [try changed(entity, superentity: superentity, rename, drop, related)]
             + (try subentities.map { try changed($0, superentity: $0.superentity, rename, drop, related) })
         if related.isEmpty { return Model(entities: entities) }
-        // The other sides belong to it.
+        // A change of relationships also changes their inverses in other entities.
         return Model(
             entities: stored.entities.map { other in
                 entities.first { $0.name == other.name }
@@ -88,7 +88,7 @@ struct ModelOptions: ParsableArguments {
         for name in drop { attributes.remove(at: try index(of: name)) }
         for text in add {
             let (name, type, value) = try Self.declaration(text, "--add", hasValue: true)
-            // A subentity may have it already.
+            // A subentity may already have an attribute of this name.
             if superentity != nil, entity.attributes.contains(where: { $0.name == name }) { continue }
             attributes.append(
                 AttributeDescription(name, type, isOptional: value.isNull, defaultValue: value))
@@ -113,7 +113,7 @@ struct ModelOptions: ParsableArguments {
 
     private func entity(of model: Model) throws -> Entity { try Self.entity(entity, of: model) }
 
-    /// The entity of a name; without one, the only entity.
+    /// Returns the entity of a name, or without a name the only entity.
     static func entity(_ name: String?, of model: Model) throws -> Entity {
         if let entity = name {
             guard let found = model.entity(named: entity) else { throw model.unknownEntity(entity) }
@@ -126,7 +126,7 @@ struct ModelOptions: ParsableArguments {
         return model.entities[0]
     }
 
-    /// NAME:TYPE or NAME:TYPE=VALUE.
+    /// Parses NAME:TYPE or NAME:TYPE=VALUE.
     private static func declaration(
         _ text: String, _ option: String, hasValue: Bool
     ) throws -> (name: String, type: ValueType, value: Value) {
@@ -164,11 +164,11 @@ struct ModelFile: Codable {
         let name: String
         var superentity: String?
         var isAbstract: Bool?
-        /// A subentity's own are enough.
+        /// The attributes. A subentity may leave out those of its superentity.
         let attributes: [StoredAttribute]
         var relationships: [RelationshipFile]?
         var unique: [[String]]?
-        /// As `model index add` takes them.
+        /// Indexes in the form of `model index add`.
         var indexes: [String]?
         var removedIndexes: [String]?
         var removed: [String]?
@@ -193,7 +193,7 @@ struct ModelFile: Codable {
         }
     }
 
-    /// Throws one sentence for a file that is no model.
+    /// Reads a model. Throws an error of one sentence if the file isn't a model.
     static func read(_ path: String) throws -> Model {
         guard let data = FileManager.default.contents(atPath: path) else { throw Failure("\(path) cannot be read") }
         let file: ModelFile
@@ -233,7 +233,7 @@ struct ModelFile: Codable {
 }
 
 extension Index {
-    /// The form of sort keys, without orders of text: publisher,price:desc
+    /// Parses the form of sort keys, without text orders: publisher,price:desc
     init(parsing text: String) throws {
         let keys = try SortKey<ManagedObject>.list(parsing: text)
         if let key = keys.first(where: { $0.textOrder != .binary }) {

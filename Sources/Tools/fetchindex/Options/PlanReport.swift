@@ -1,18 +1,18 @@
 internal import FetchIndex
 internal import FetchIndexInspection
 
-/// What `fetch --explain` tells: where the rows came from, and at what price.
+/// The report of `fetch --explain`: how the rows were found, and how many records were read for that.
 struct PlanReport: Encodable {
     struct Plan: Encodable {
-        /// scan, order, uniqueKey, related, identifiers, or cache when the fetch's own order was kept.
+        /// scan, order, uniqueKey, related, identifiers, or cache if the fetch's own cache had the order.
         let source: String
         var name: String?
         var attribute: String?
-        /// Values or ranges of the attribute that were looked up.
+        /// The number of looked-up values or ranges of the attribute.
         var lookUps: Int?
-        /// Records that were read to find the rows.
+        /// The number of records that were read to find the rows.
         let rowsRead: Int
-        /// Records of the entity.
+        /// The number of records of the entity.
         let rowCount: Int
         let rowsMatched: Int
     }
@@ -21,7 +21,8 @@ struct PlanReport: Encodable {
     let plan: Plan
     private let sentence: String
 
-    /// Takes the plan made before the order was opened. `firstRows`: so many objects were wanted, whichever they are.
+    /// Takes the plan that was made before the order was opened. `firstRows` is the number of objects wanted if the first ones by
+    /// number were enough.
     init(
         _ planned: FetchPlan, _ order: FetchedOrder, cacheName: String?, _ outcome: OutcomeReport, firstRows: Int? = nil
     ) {
@@ -39,7 +40,7 @@ struct PlanReport: Encodable {
             sentence = "the cache \"\(cacheName ?? "")\", caught up from the log"
             self.plan = plan("cache", name: cacheName, rowsRead: change.rows.count)
         case (.rebuilt, _):
-            // What is kept is built from all records.
+            // A cache is built from all records.
             sentence = "scan of all records"
             self.plan = plan("scan", rowsRead: planned.rowCount)
         case (.computed, .scan) where firstRows.map { $0 < planned.rowCount } ?? false:

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import FetchIndex
 
-/// Renames and removals of an entity's relationships, with what they mean for the other sides.
+/// Renames and removals of an entity's relationships, and the changes of their inverses that follow.
 struct RelationshipChanges {
     private let entity: Entity
     private let model: Model
@@ -9,7 +9,8 @@ struct RelationshipChanges {
     private let renamed: [String: String]
     private let dropped: Set<String>
 
-    /// Takes what names relationships of the entity out of the options. Throws for what cannot be changed so.
+    /// Removes the names of relationships from the options, so that only names of attributes are left there. Throws for changes that
+    /// aren't allowed.
     init(of entity: Entity, in model: Model, rename: inout [(old: String, new: String)], drop: inout [String]) throws {
         func isRelationship(_ name: String) -> Bool { entity.relationships.contains { $0.name == name } }
         self.entity = entity
@@ -38,7 +39,7 @@ struct RelationshipChanges {
 
     var isEmpty: Bool { renamed.isEmpty && dropped.isEmpty }
 
-    /// The names of a stored entity's relationships that go: those that are dropped, and their other sides.
+    /// Returns the names of a stored entity's relationships that are removed: dropped ones, and inverses of dropped ones.
     func removed(from other: Entity) -> [String] {
         let own = isInHierarchy(other) ? dropped : []
         let inverses = entity.relationships.filter {
@@ -60,7 +61,7 @@ struct RelationshipChanges {
         }
     }
 
-    /// The unique lists of a stored entity that stay, with new names of relationships.
+    /// Returns the remaining unique lists of a stored entity, with the new names of relationships.
     func uniqueLists(of other: Entity) -> [[String]] {
         let removed = removed(from: other)
         return other.uniqueAttributes.filter { Set($0).isDisjoint(with: removed) }.map { names in
@@ -68,7 +69,7 @@ struct RelationshipChanges {
         }
     }
 
-    /// The indexes of a stored entity that stay, with new names of relationships.
+    /// Returns the remaining indexes of a stored entity, with the new names of relationships.
     func indexes(of other: Entity) -> [Index] {
         let removed = Set(removed(from: other))
         return other.indexes.filter { !$0.keys.contains { removed.contains($0.attribute) } }.map { index in

@@ -1,6 +1,6 @@
 internal import FetchIndex
 
-/// A relationship in a model as JSON.
+/// A relationship in the JSON of a model.
 struct RelationshipFile: Codable {
     let name: String
     let destination: String
@@ -26,7 +26,7 @@ struct RelationshipFile: Codable {
         maxCount = relationship.maxCount > 0 ? relationship.maxCount : nil
     }
 
-    /// Throws one sentence for what is no relationship. `path` is the file's.
+    /// Returns the relationship. Throws an error of one sentence, which names the file at `path`, if it isn't valid.
     func relationship(of entity: String, _ path: String) throws -> RelationshipDescription {
         let rules: [String: DeleteRule] = [
             "nullify": .nullify, "cascade": .cascade, "deny": .deny, "noAction": .noAction,
@@ -51,7 +51,7 @@ struct RelationshipFile: Codable {
 }
 
 extension RelationshipDescription {
-    /// author: one of Author, required, inverse books, deletes them too
+    /// The relationship as text, such as "author: one of Author, required, inverse books, delete rule nullify".
     var sentence: String {
         var parts = ["\(name): \(isToMany ? "many" : "one") of \(destination)"]
         if !isOptional { parts.append("required") }

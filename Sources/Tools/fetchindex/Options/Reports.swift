@@ -1,7 +1,7 @@
 internal import FetchIndex
 internal import FetchIndexInspection
 
-// The JSON of the tool.
+// Values that several commands print as JSON.
 
 struct OutcomeReport: Encodable {
     let kind: String
@@ -23,14 +23,14 @@ struct OutcomeReport: Encodable {
         reason = why?.rawValue
     }
 
-    /// rebuilt (first), in 12.3 ms
+    /// The outcome as text, such as "rebuilt (first), in 12.3 ms".
     var sentence: String {
         "\(kind)\(reason.map { " (\($0))" } ?? ""), in \(Numbers.duration(milliseconds: milliseconds))"
     }
 }
 
 struct SectionReport: Encodable {
-    /// Nil for the section of the rows without a value.
+    /// Nil for the section of null.
     @NullWhenMissing private(set) var name: String?
     let indexTitle: String
     let count: Int
@@ -41,20 +41,20 @@ struct SectionReport: Encodable {
         count = section.count
     }
 
-    /// As tables show it: a section without a value, and that of an empty text, are told apart.
+    /// The name as tables show it. The section of null and that of the empty text look different.
     static func shownName(_ name: String?) -> String {
         guard let name else { return "(no value)" }
         return name.isEmpty ? "\"\"" : name
     }
 }
 
-/// A value as JSON: null, booleans, integers and doubles as such, others as texts.
+/// A value as JSON. Null, booleans, integers and doubles are JSON's own; other values are texts.
 struct JSONValue: Encodable {
     let value: Value
 
     init(_ value: Value) { self.value = value }
 
-    /// As tables show it.
+    /// The value as tables show it.
     var text: String { value.shownText }
 
     func encode(to encoder: any Encoder) throws {

@@ -3,7 +3,7 @@ internal import FetchIndexModels
 internal import FetchIndex
 internal import FetchIndexInspection
 
-/// The outcomes that `--require` names.
+/// The outcomes that `--require` accepts.
 struct RequiredOutcome: ExpressibleByArgument {
     private enum Kind: String {
         case hit
@@ -12,14 +12,14 @@ struct RequiredOutcome: ExpressibleByArgument {
 
     private let kinds: Set<Kind>
 
-    /// hit, caughtUp, or both with a comma between them.
+    /// Parses "hit", "caughtUp", or both separated by a comma.
     init?(argument: String) {
         let kinds = argument.split(separator: ",", omittingEmptySubsequences: false).map { Kind(rawValue: String($0)) }
         guard !kinds.contains(nil) else { return nil }
         self.kinds = Set(kinds.compactMap { $0 })
     }
 
-    /// Throws `OtherOutcome` for an outcome that it does not name.
+    /// Throws `OtherOutcome` if the outcome isn't accepted.
     func check(_ outcome: FetchOutcome, cacheName: String) throws {
         let found: String
         switch outcome {
@@ -33,7 +33,7 @@ struct RequiredOutcome: ExpressibleByArgument {
     }
 }
 
-/// An order would come to be in another way than it is required to: nothing is printed, and nothing changes.
+/// Opening the order would have an outcome that `--require` does not accept. Nothing is printed, and the cache doesn't change.
 struct OtherOutcome: Error, CustomStringConvertible {
     let description: String
 }

@@ -1,7 +1,7 @@
 internal import FetchIndex
 internal import FetchIndexModels
 
-/// Section names as the tool prints them: those of booleans are false and true, as booleans are everywhere else.
+/// Converts section names to their printed form: sections by a boolean are called "false" and "true" instead of "0" and "1".
 struct SectionTitles {
     private static let booleans = ["0": "false", "1": "true"]
 
@@ -21,7 +21,7 @@ struct SectionTitles {
 
     private init(_ key: SectionKey?, areBooleans: Bool) { (self.key, self.areBooleans) = (key, areBooleans) }
 
-    /// The attribute whose values are the names, if any.
+    /// The attribute whose values are the section names, if any.
     private static func attribute(of key: SectionKey?) -> String? {
         switch key {
         case .attribute, .relationship: key?.attribute
@@ -31,7 +31,7 @@ struct SectionTitles {
 
     func title(_ name: String) -> String { areBooleans ? Self.booleans[name] ?? name : name }
 
-    /// Nil for the section of the rows without a value.
+    /// Returns nil for the section of null.
     func title(of section: FetchedSection) -> String? { section.isNull ? nil : title(section.name) }
 
     func indexTitle(of section: FetchedSection) -> String {
@@ -39,20 +39,20 @@ struct SectionTitles {
     }
 }
 
-/// The names of sections by their indexes before and after a change.
+/// Finds the names of sections by their indexes before or after a change.
 final class ChangedSections {
     private let titles: SectionTitles
     private let order: FetchedOrder
-    /// Of sections that are gone, by their old index; nil for that of the rows without a value.
+    /// The names of deleted sections by their old index; the name is nil for the section of null.
     private var gone: [Int: String?] = [:]
-    /// The new index of sections that moved, by the old one.
+    /// The new indexes of moved sections by their old index.
     private var moved: [Int: Int] = [:]
-    /// Old indexes of sections that are gone or moved, new ones of those that are new or moved: in ascending order.
+    /// `left`: old indexes of deleted and moved sections. `came`: new indexes of inserted and moved sections. Both are ascending.
     private var left: [Int] = []
     private var came: [Int] = []
     private var names: [Int: String?] = [:]
 
-    /// `order` is the order after the change.
+    /// Takes a change and the order after it.
     init(_ change: ResultsChange, _ order: FetchedOrder, _ titles: SectionTitles) {
         (self.order, self.titles) = (order, titles)
         for (index, event) in change.sections.enumerated() {
@@ -72,7 +72,7 @@ final class ChangedSections {
         came.sort()
     }
 
-    /// The name of a section after the change; nil for that of the rows without a value. O(log n).
+    /// Returns the name of a section by its index after the change; nil for the section of null. O(log n).
     func name(ofNew index: Int) throws -> String? {
         if let known = names[index] { return known }
         let name = titles.title(of: try order.section(at: index))
@@ -80,11 +80,11 @@ final class ChangedSections {
         return name
     }
 
-    /// The same before it. A section of an object that was renamed has its new name.
+    /// Returns the name of a section by its index before the change. The section of an object that was renamed has the new name.
     func name(ofOld index: Int) throws -> String? {
         if let name = gone[index] { return name }
         if let new = moved[index] { return try name(ofNew: new) }
-        // The sections that stay keep their order.
+        // Other sections keep their relative order, so the new index follows from the numbers of sections that left and came before it.
         var new = index - left.count { $0 < index }
         for arrival in came where arrival <= new { new += 1 }
         return try name(ofNew: new)
@@ -92,7 +92,7 @@ final class ChangedSections {
 }
 
 extension Value {
-    /// As the tool prints it to people.
+    /// The value as the tool prints it for people.
     var shownText: String {
         if case .boolean(let value) = self { value ? "true" : "false" } else { description }
     }

@@ -38,7 +38,7 @@ struct StoreArgument: ParsableArguments {
     @Argument(help: "The store's folder.")
     var store: String
 
-    /// Opens a store that exists. Where it cannot be written, for reading only.
+    /// Opens an existing store. If it can't be written and `forWriting` is false, it is opened for reading only.
     func open(forWriting: Bool = true, threads: Int = Threads.available) throws -> PersistentContainer {
         do {
             return try PersistentContainer(storeAt: store, threads: threads)
@@ -66,7 +66,7 @@ struct TimeoutOption: ParsableArguments {
     }
 }
 
-/// What shapes an order.
+/// The options that define an order.
 struct RequestOptions: ParsableArguments {
     @Option(
         name: .customLong("where"), parsing: .unconditional,
@@ -119,8 +119,8 @@ struct RequestOptions: ParsableArguments {
         return definition
     }
 
-    /// The definition of the request options; without any, the definition of the cache.
-    /// Nil when neither is there.
+    /// Returns the definition of the request options or, if no options are given, that of the cache. Returns nil if the cache doesn't
+    /// exist and the options or the entity are missing.
     func definition(of entity: String?, cache: String, in container: PersistentContainer) throws -> OrderDefinition? {
         switch try container.pinnedState().request(ofCache: cache) {
         case nil: return try isEmpty ? nil : entity.map { try definition(of: $0) }
@@ -137,7 +137,8 @@ struct RequestOptions: ParsableArguments {
         }
     }
 
-    /// The definition of a cache that must exist and be of the request options, if any were given.
+    /// Returns the definition of an existing cache. Throws if the cache doesn't exist, or if request options are given and it is a
+    /// cache of another request.
     func definition(ofExisting cache: String, entity: String?, in container: PersistentContainer) throws
         -> OrderDefinition
     {
@@ -154,7 +155,7 @@ struct RequestOptions: ParsableArguments {
         return wanted
     }
 
-    /// The definition of a stored cache, with the options that a command without request options has.
+    /// Returns the definition of a stored cache, and default options for opening it.
     static func existing(
         _ name: String, in container: PersistentContainer, _ bar: ProgressBar, author: String
     ) throws -> (definition: OrderDefinition, options: PersistentContainer.OrderOptions) {

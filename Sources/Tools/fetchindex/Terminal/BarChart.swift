@@ -1,6 +1,6 @@
 internal import FetchIndexInspection
 
-/// Horizontal bars with their names and numbers.
+/// Horizontal bars, each with a name and a number.
 struct BarChart {
     let bars: [(name: String, value: Int)]
 

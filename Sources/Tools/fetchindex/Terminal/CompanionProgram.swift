@@ -1,12 +1,12 @@
 internal import FetchIndexPlatform
 
-/// A program of this package beside the tool: what few need, with libraries that the tool does not link.
+/// A program of this package, installed beside the tool. It offers what few users need, with libraries that the tool does not link.
 struct CompanionProgram {
     let name: String
-    /// What it is, for a sentence about its absence.
+    /// A description of the program for the error that it is missing.
     let purpose: String
 
-    /// Becomes the program. Returns only when that fails, with an error.
+    /// Replaces this process by the program. Throws if that fails.
     func run(_ arguments: [String]) throws -> Never {
         var pointers: [UnsafeMutablePointer<CChar>?] = ([name] + arguments).map { strdup($0) }
         pointers.append(nil)
@@ -19,7 +19,7 @@ struct CompanionProgram {
                 : "\(path) cannot be run: \(String(cString: strerror(errno)))")
     }
 
-    /// Beside this one.
+    /// The program's path, in the folder of this executable.
     private var path: String? {
         #if os(Linux)
             let own = "/proc/self/exe"

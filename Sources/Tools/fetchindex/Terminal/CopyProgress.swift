@@ -1,11 +1,12 @@
 internal import Synchronization
 internal import FetchIndexPlatform
 
-/// Shows how far a file has grown while work in one long call writes it.
+/// Shows progress by the size of a file while one long call writes it.
 enum CopyProgress {
     private static let (pauseInMicroseconds, pausesBetweenLooks): (UInt32, Int) = (5000, 20)
 
-    /// `isCopied` tells that the file grows no more, if the work goes on then.
+    /// Runs the work and shows progress until it ends, or until `isCopied` returns true: the file is complete then, but the work goes
+    /// on.
     static func show<Value>(
         _ title: String, _ path: String, of total: Int, until isCopied: () -> Bool = { false },
         _ work: () throws -> Value
@@ -19,7 +20,7 @@ enum CopyProgress {
             defer { isDone.store(true, ordering: .relaxed) }
             value = try work()
         }
-        // Both have ended: an error of the work was thrown.
+        // Both threads have ended. `Threads.run` throws an error of the work.
         guard let value else { preconditionFailure("the work ends with a value or an error") }
         return value
     }

@@ -2,7 +2,7 @@ internal import FetchIndex
 internal import FetchIndexPlatform
 internal import FetchIndexInspection
 
-/// The openings of a cache that its store remembers.
+/// The history of a cache, as JSON and as a table.
 struct HistoryReport: Encodable {
     struct Opening: Encodable {
         let time: String
@@ -20,7 +20,7 @@ struct HistoryReport: Encodable {
         let hits: Int
     }
 
-    /// Oldest first.
+    /// The openings, oldest first.
     let openings: [Opening]
     let hitsByHour: [Hour]
 
@@ -45,7 +45,7 @@ struct HistoryReport: Encodable {
 
     private static let mostShown = 12
 
-    /// The newest openings, newest first.
+    /// Prints the hits, and a table of the last openings, newest first.
     func printTable() {
         if let last = hitsByHour.last {
             let hours = min(24, hitsByHour.count)

@@ -2,8 +2,8 @@ internal import FetchIndex
 internal import FetchIndexPlatform
 internal import FetchIndexInspection
 
-/// Appends values as JSON to bytes. Texts have neither control nor hidden characters left, so that nothing in them commands or deceives
-/// a terminal.
+/// Appends values as JSON to bytes. Control and hidden characters of texts are escaped, so that they can't control a terminal or
+/// deceive its reader.
 enum JSONText {
     private static let quotation = UInt8(ascii: "\"")
 
@@ -23,7 +23,7 @@ enum JSONText {
         text.withUTF8 { append(UnsafeRawBufferPointer($0), to: &bytes) }
     }
 
-    /// A text in quotation marks.
+    /// Appends a text in quotation marks.
     static func append(_ text: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
         bytes.append(quotation)
         if text.allSatisfy(isPlain), !HiddenCharacters.mayBeIn(text) {

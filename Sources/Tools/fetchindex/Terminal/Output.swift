@@ -1,5 +1,5 @@
 #if canImport(Glibc)
-    // `stdout` and `stderr` are variables to Swift, which nothing here changes.
+    // Swift imports `stdout` and `stderr` as mutable variables. Nothing here changes them.
     @preconcurrency internal import Glibc
 #else
     internal import Darwin
@@ -7,23 +7,23 @@
 internal import FetchIndexPlatform
 internal import FetchIndexInspection
 
-/// The tool's standard output, which is buffered, and standard error, which is not.
+/// The tool's standard output (buffered) and standard error (unbuffered).
 enum Output {
     static func write(_ text: String) { bytes(Array(text.utf8)) }
 
-    /// Bytes as they are.
+    /// Writes bytes unchanged.
     static func bytes(_ bytes: [UInt8]) {
         let written = bytes.withUnsafeBytes { fwrite($0.baseAddress, 1, $0.count, stdout) }
         if written < bytes.count && firstFault == 0 { firstFault = errno }
     }
 
-    /// Why the first write failed. One task writes at a time: a command, or the delegate that it calls.
+    /// The `errno` of the first failed write. One thread writes at a time: a command, or the delegate that it calls.
     nonisolated(unsafe) private static var firstFault: Int32 = 0
 
-    /// Text for people. What may have line ends of its own, from a store or a file, is made `visible` before.
+    /// Writes a line for people. The caller makes texts from stores and files `visible` before, because they may contain line ends.
     static func line(_ text: String) { write(text.withoutControls + "\n") }
 
-    /// Writes what is buffered. Throws when that or an earlier write failed: lost output is never exit code 0.
+    /// Writes the buffered output. Throws if this or an earlier write failed, so that lost output never ends with exit code 0.
     static func flush() throws {
         errno = 0
         guard fflush(stdout) == 0, ferror(stdout) == 0 else {
@@ -33,22 +33,22 @@ enum Output {
         }
     }
 
-    /// As `flush`; what goes to a file is on disk then. A cache takes what its reader has had only after this.
+    /// Like `flush`, and syncs a file to disk. A cache must not record changes as read before this returns.
     static func settle() throws {
         try flush()
-        // A pipe or a terminal has no disk.
+        // Pipes and terminals can't be synced.
         errno = 0
         guard fsync(1) == 0 || [EINVAL, EROFS, ENOTSUP].contains(errno) else {
             throw Failure("the output cannot be written: \(String(cString: strerror(errno)))")
         }
     }
 
-    /// One sentence on standard error. Paths and names in it may hold anything: control characters become spaces.
+    /// Writes a sentence to standard error. Paths and names in it may contain control characters, which become spaces.
     static func error(_ sentence: String) {
         errorLines("fetchindex: " + sentence.withBlankControls)
     }
 
-    /// Says that a cache could not take what was printed, because another process writes.
+    /// Warns that the cache is still behind although its changes were printed, because another process was writing.
     static func warnOfRepetition(by cacheName: String) {
         error("another process writes, so the cache \"\(cacheName)\" stays behind: this is printed again the next time")
     }
@@ -67,7 +67,7 @@ enum Output {
 
     static var errorIsTerminal: Bool { isatty(2) == 1 }
 
-    /// Columns of the terminal; 100 elsewhere.
+    /// The width of the terminal in columns; 100 if standard output isn't a terminal.
     static var width: Int {
         var size = winsize()
         let isTerminal = ioctl(1, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 20

@@ -1,7 +1,7 @@
 internal import FetchIndexInspection
 
-/// Shows how far long work has come: a bar, rows done, rate and time left. On a terminal only, and only when the work
-/// takes long.
+/// Shows the progress of long work: a bar, the amount done, the rate and the time left. It is shown only on a terminal, and only if the
+/// work takes longer than 100 ms.
 final class ProgressBar {
     private static let barWidth = 24
 
@@ -13,7 +13,7 @@ final class ProgressBar {
 
     init(_ title: String) { self.title = title }
 
-    /// `fraction` is of all the work, from 0 to 1.
+    /// Shows rows done. `fraction` is the share of the work done, from 0 to 1.
     func show(rows: Int, fraction: Double) {
         show(fraction: fraction) { seconds in
             "\(Numbers.grouped(rows)) rows  \(Numbers.grouped(Int(Double(rows) / max(seconds, 0.001))))/s"
@@ -42,7 +42,7 @@ final class ProgressBar {
 
     func show(rows: Int, of total: Int) { show(rows: rows, fraction: Double(rows) / Double(max(total, 1))) }
 
-    /// Takes the bar away.
+    /// Erases the bar.
     func finish() {
         if isDrawn { Output.errorText("\r\u{1B}[K") }
         isDrawn = false

@@ -1,9 +1,9 @@
 internal import FetchIndexInspection
 
-/// A table for people: a heading, columns as wide as they need, numbers to the right.
+/// A table for people, with a heading. Columns are as wide as their cells need; numbers are right-aligned.
 ///
-/// The first rows tell how wide the columns are; then they are printed, and the others as they come. A later cell that is
-/// wider pushes the rest of its line to the right.
+/// The first rows are collected to determine the widths of the columns. Then they are printed, and later rows immediately. A later cell
+/// that is wider shifts the rest of its line to the right.
 struct TextTable {
     struct Column {
         let title: String
@@ -12,10 +12,10 @@ struct TextTable {
 
     private static let maximumCellWidth = 48
     private static let gap: [UInt8] = [0x20, 0x20]
-    /// Rows that are looked at before any is printed.
+    /// The number of rows collected before the first is printed.
     private static let sampledRows = 500
 
-    /// A cell's text, ready to be printed, and the columns that it takes on the terminal.
+    /// The bytes of a cell as they are printed, and the number of terminal columns that they take.
     private struct Cell {
         let bytes: [UInt8]
         let width: Int
@@ -26,11 +26,11 @@ struct TextTable {
     private let print: ([UInt8]) -> Void
     private var rows: [[Cell]] = []
     private var row: [Cell] = []
-    /// Nil before the first rows are printed.
+    /// The widths of the columns; nil before the first rows are printed.
     private var widths: [Int]?
     private var line: [UInt8] = []
 
-    /// Lines are cut at a width.
+    /// Lines longer than `width` are cut.
     init(_ columns: [Column], width: Int = Output.width, print: @escaping ([UInt8]) -> Void = { Output.bytes($0) }) {
         self.columns = columns
         self.width = width
@@ -43,7 +43,7 @@ struct TextTable {
         end()
     }
 
-    /// Begins a row, which gets a cell for each column and is ended.
+    /// Begins a row. `add` is called for each column then, and `end` after the last.
     mutating func begin() { row.removeAll(keepingCapacity: true) }
 
     mutating func add(_ text: String) {
@@ -59,7 +59,7 @@ struct TextTable {
         if rows.count == Self.sampledRows { printFirst() }
     }
 
-    /// Prints what is not printed yet.
+    /// Prints the collected rows if no row has been printed yet.
     mutating func finish() { if widths == nil { printFirst() } }
 
     private mutating func printFirst() {
@@ -86,7 +86,7 @@ struct TextTable {
     private mutating func printLine(_ cells: [Cell], _ widths: [Int]) {
         line.removeAll(keepingCapacity: true)
         var used = 0
-        var ended = 0  // what stands before the last blanks
+        var ended = 0  // the length without trailing blanks
         for (index, cell) in cells.enumerated() {
             if index > 0 {
                 line.append(contentsOf: Self.gap)

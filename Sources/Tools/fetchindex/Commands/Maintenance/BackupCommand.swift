@@ -96,7 +96,7 @@ struct CompactCommand: ParsableCommand {
     }
 }
 
-/// Says which command lists the defects of a damaged store.
+/// Adds to errors of damage which command lists the defects.
 private func advisingCheck<Result>(_ body: () throws -> Result) throws -> Result {
     do { return try body() } catch let error as DamagedBackup {
         throw Failure("\(error); `fetchindex check` lists them")

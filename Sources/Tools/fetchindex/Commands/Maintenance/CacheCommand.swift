@@ -12,7 +12,7 @@ struct CacheCommand: ParsableCommand {
         ])
 }
 
-/// What is known of a cache, for people and programs.
+/// The facts about a cache, as JSON and for tables.
 struct CacheReport: Encodable {
     let name: String
     let state: String
@@ -20,7 +20,7 @@ struct CacheReport: Encodable {
     let maintained: Bool
     let locked: Bool
     let changesBehind: Int?
-    /// The commit since which the reader of `changes` has not had what changed.
+    /// The last commit whose changes the reader of `changes` has received; nil if none are outstanding.
     let unreadSince: UInt64?
     let commit: UInt64?
     let entity: String?
@@ -37,13 +37,13 @@ struct CacheReport: Encodable {
     let builds: Int?
     let catchUps: Int?
     let hits: Int
-    /// ISO 8601.
+    /// Times as ISO 8601.
     let created: String?
     let updated: String?
     let lastHit: String?
     var defects: [String]?
 
-    /// Throws `StoreError`, `unknownCache` for a name that no cache has.
+    /// Throws `StoreError`; `unknownCache` if no cache has this name.
     init(_ cache: String, in state: PinnedState) throws {
         let statistics = try state.statistics(ofCache: cache)
         let facts = statistics.cache
@@ -77,7 +77,7 @@ struct CacheReport: Encodable {
 
     private static func text(_ date: Date) -> String { Clock.iso8601(date.timeIntervalSince1970) }
 
-    /// What is kept in step by whom, beside the state: ", maintained, locked, unread since commit 7".
+    /// The marks that tables append to the state, such as ", maintained, locked, unread since commit 7".
     var marks: String {
         (maintained ? ", maintained" : "") + (locked ? ", locked" : "")
             + (unreadSince.map { ", unread since commit \($0)" } ?? "")
@@ -134,7 +134,7 @@ struct CacheShowCommand: ParsableCommand {
         var definition: OrderDefinition?
         if case .readable(let request) = try state.request(ofCache: name) { definition = try? request.definition() }
         let titles = SectionTitles(definition?.sectionKey, of: definition?.entity ?? "", in: state.model)
-        // A chart shows the first ones; their number is in the header.
+        // The chart shows only the first sections; the header has their number.
         let limit = output.isJSON ? Int.max : Self.mostBars
         let sections = try state.storedOrder(ofCache: name)?.sections(limit: limit) ?? []
         if output.isJSON {
@@ -143,7 +143,7 @@ struct CacheShowCommand: ParsableCommand {
                 let sections: [SectionReport]
                 let history: HistoryReport
             }
-            // A computed key cannot be read back; its sections are no index titles.
+            // A computed section key isn't stored, so the program's own index titles aren't known here.
             return try Output.jsonLine(
                 Shown(
                     cache: report, sections: sections.map { SectionReport($0, titles) },

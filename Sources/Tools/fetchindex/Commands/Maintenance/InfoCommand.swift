@@ -48,7 +48,7 @@ struct InfoCommand: ParsableCommand {
         }
     }
 
-    /// time zones of the system, 2025b; ICU has 2022e
+    /// A text such as "time zones of the system, 2025b; ICU has 2022e".
     private static func sentence(_ zones: StoreInformation.TimeZones) -> String {
         let used = "time zones of \(zones.source == "system" ? "the system" : zones.source)"
         let other = zones.source == "system" ? ("ICU", zones.icuVersion) : ("the system", zones.systemVersion)
@@ -87,7 +87,7 @@ struct InfoCommand: ParsableCommand {
                 ?? "  by its change table")
     }
 
-    /// process 4711 (fetchindex): 3 min 12 s old, 1,204 transactions behind, pins 18.2 MiB
+    /// A text such as "process 4711 (fetchindex): 3 min 12 s old, 1,204 transactions behind, pins 18.2 MiB".
     private static func sentence(_ reader: StoreInformation.Reader) -> String {
         let process = "process \(reader.process)\(reader.program.map { " (\($0))" } ?? "")"
         if reader.age == 0 { return "\(process): sees the newest transaction" }

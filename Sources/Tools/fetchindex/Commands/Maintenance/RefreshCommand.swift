@@ -25,11 +25,11 @@ struct RefreshCommand: ParsableCommand {
     func run() throws {
         let container = try store.open(threads: threads.count)
         let stored = try container.cacheNames()
-        // Before any cache is refreshed.
+        // All names are checked before any cache is refreshed.
         if let unknown = names.first(where: { !stored.contains($0) }) {
             throw try container.unknownCache(unknown)
         }
-        // Indexes are always up to date.
+        // Indexes are left out: they are maintained by every writer.
         let all = stored.filter { !PersistentContainer.isIndex($0) }
         let wanted = names.isEmpty ? all : names
         let bar = ProgressBar(wanted.count == 1 ? "building \(wanted[0])" : "building caches")
