@@ -1,7 +1,7 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// The benchmark harness, a package of its own so that users of FetchIndex do not fetch its dependencies.
+// The benchmarks. They are a package of their own so that users of FetchIndex don't fetch the dependencies.
 
 let package = Package(
     name: "FetchIndexBenchmarks",
@@ -14,7 +14,7 @@ let package = Package(
     targets: [
         // a seeded catalogue, the same for everyone
         .target(name: "Catalogue"),
-        // the stores and databases that the benchmarks read: ours and the peer's, of the same rows
+        // the stores of FetchIndex and databases of the peer, with the same rows, that the benchmarks read
         .target(
             name: "Stores",
             dependencies: [
@@ -25,14 +25,14 @@ let package = Package(
         .executableTarget(name: "generate-catalogue", dependencies: ["Catalogue"]),
         // makes the stores and databases
         .executableTarget(name: "prepare", dependencies: ["Catalogue", "Stores"]),
-        // measures what the harness cannot: memory, size, and ratios of whole processes
+        // measures memory, sizes, and ratios of whole processes, which the harness cannot
         .executableTarget(
             name: "figures",
             dependencies: [
                 "Stores", .product(name: "fetchindex", package: "FetchIndex"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
-        // measures readers beside a writer, for a minute
+        // measures readers while a writer runs
         .executableTarget(name: "load", dependencies: ["Catalogue", "Stores"]),
         // turns the harness's results into a table and JSON
         .executableTarget(name: "report", dependencies: [.product(name: "benchmark-page", package: "FetchIndex")]),

@@ -1,9 +1,9 @@
 internal import FetchIndexInspection
 internal import FetchIndexPlatform
 
-/// The page of a run of `Scripts/benchmark`: the costs of each question against rows, ours and the peer's.
+/// The page of a run of `Scripts/benchmark`: charts of each question's times by number of rows, ours and the peer's.
 struct BenchmarkPage {
-    /// A question that was asked of so many rows: median seconds.
+    /// The median times of a question for one number of rows, in seconds.
     private struct Pair: Decodable {
         let question: String
         let rows: Int
@@ -31,7 +31,7 @@ struct BenchmarkPage {
 
     private let run: Run
 
-    /// Of the results.json of a run. Throws `DecodingError`.
+    /// Reads the results.json of a run. Throws `DecodingError`.
     init(results: Data) throws { run = try JSONDecoder().decode(Run.self, from: results) }
 
     func html() throws -> String {
@@ -46,7 +46,7 @@ struct BenchmarkPage {
             template: PackageResources.benchmark_mustache)
     }
 
-    // MARK: What the template shows
+    // MARK: The values of the template
 
     private struct Values {
         let style: String
@@ -83,7 +83,7 @@ struct BenchmarkPage {
         let rows: String
         let value: String
         let limit: String
-        /// good, bad, or empty without a limit
+        /// good, bad, or empty if there is no limit
         let style: String
     }
 

@@ -5,22 +5,22 @@ import Foundation
 import GRDB
 import Stores
 
-// Names are "question | rows | side": the report pairs the sides. The peer is SQLite through GRDB, on the same rows,
-// with an index that covers the question; where a question is about us alone, the peer is ourselves in another way, as
-// the name says.
+// Names are "question | rows | side"; the report pairs the sides. The peer is SQLite through GRDB on the same rows, with an index that
+// covers the question. If a question concerns FetchIndex alone, its second side is FetchIndex itself used in another way, and is named
+// after that.
 
 let rowCounts = (ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_ROWS"] ?? "10000 100000 1000000")
     .split(separator: " ").compactMap { Int($0) }
 
-/// Of a quick run, each line takes a second at most, and slow ones have few iterations.
+/// Returns the configuration of a fast question. In a brief run it takes at most 100 ms.
 func quick(_ seconds: Int) -> Benchmark.Configuration {
     .init(
         metrics: [.wallClock, .throughput], warmupIterations: isBrief ? 1 : 2,
         maxDuration: isBrief ? .milliseconds(100) : .seconds(seconds), maxIterations: 2000)
 }
 
-/// With more iterations where there are few rows: each takes some milliseconds, the first ones more. In brief, of many rows, the faster
-/// one of two counts, so that none is needed before.
+/// Returns the configuration of a slow question. Up to 10,000 rows it has 20 iterations, because each takes only milliseconds and the
+/// first ones take longer. A brief run with more rows has no warm-up, because the faster one of two iterations counts.
 func slow(_ iterations: Int, brief: Int = 2, rows: Int) -> Benchmark.Configuration {
     .init(
         metrics: [.wallClock, .throughput], warmupIterations: isBrief && rows > 10_000 ? 0 : 1,
@@ -28,7 +28,7 @@ func slow(_ iterations: Int, brief: Int = 2, rows: Int) -> Benchmark.Configurati
         maxIterations: rows <= 10_000 ? 20 : isBrief ? brief : iterations)
 }
 
-/// Fails loudly: a benchmark that does nothing is no benchmark.
+/// Ends the process if a condition is false: a benchmark that doesn't do its work must not report a time.
 func require(_ isTrue: Bool, _ what: String) {
     if !isTrue { fatalError(what) }
 }
@@ -62,10 +62,10 @@ let benchmarks: @Sendable () -> Void = {
     }
 }
 
-/// Open the store, open the named order, all section names and counts, the first 50 rows.
+/// Opens the store and the named order, and reads all section names and counts and the first 50 rows.
 ///
-/// Warm: the process has used the store before and has it open elsewhere, as a program that runs has; the peer keeps its
-/// connection and its page cache. Cold: both open their file anew each time, from the system's page cache.
+/// Warm: the process has the store open elsewhere, like a running program; the peer keeps its connection and its page cache. "After
+/// opening the file": both open their file each time, from the system's page cache.
 func warmFetch(_ stores: Stores) {
     let rows = stores.rows
     nonisolated(unsafe) var kept: PersistentContainer?
@@ -127,7 +127,7 @@ func fetchFromPeer(_ shape: Shape, _ database: Database) throws {
     for row in page { for column in 1...shape.columns.count { blackHole(row[column] as DatabaseValue) } }
 }
 
-/// One row at a random position, its record included.
+/// Reads a row at a random position, with all values of its record.
 func randomRow(_ stores: Stores) {
     let rows = stores.rows
     nonisolated(unsafe) var held: FetchedOrder?
@@ -162,7 +162,7 @@ func randomRow(_ stores: Stores) {
     }
 }
 
-/// The first build of the order, with its sections; the peer creates its index and groups by it.
+/// Builds the order with its sections; the peer creates its index and groups by it.
 func build(_ stores: Stores) {
     let rows = stores.rows
     Benchmark("first build\(stores.shape.suffix) | \(rows) | ours", configuration: slow(5, rows: rows)) { benchmark in
@@ -193,12 +193,12 @@ func build(_ stores: Stores) {
     }
 }
 
-/// 1,000 random changes since the order was last current; the peer is our own rebuild.
+/// Catches up an order by 1,000 random changes; the other side is a rebuild of the order.
 func catchUp(_ stores: Stores) {
     let rows = stores.rows
     for (name, durability) in [("", Durability.none), (" (durable)", .full)] where durability == .none || !isBrief {
         nonisolated(unsafe) var seed = UInt64(Date().timeIntervalSince1970 * 1000)
-        // Of a copy: other questions are about the rows that both sides have.
+        // A copy is changed, because other questions need the same rows on both sides.
         nonisolated(unsafe) var copy: URL?
         Benchmark("catch up 1,000 changes\(name) | \(rows) | ours", configuration: slow(15, rows: rows)) { benchmark in
             let container = try PersistentContainer(at: copy!, durability: durability)
@@ -214,7 +214,7 @@ func catchUp(_ stores: Stores) {
             }
         } setup: {
             copy = try stores.copyStore()
-            // All rows are read once, so that the disk has no part in it.
+            // All rows are read once, so that disk reads aren't measured.
             try PersistentContainer(at: copy!).withOrder(stores.definition, Stores.options()) { order in
                 try order.forEachRow { row in blackHole(try row.value(at: 0)) }
             }

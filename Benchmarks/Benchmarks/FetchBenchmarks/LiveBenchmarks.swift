@@ -3,8 +3,8 @@ import Catalogue
 import FetchIndex
 import Stores
 
-// A live controller beside GRDB's ValueObservation of the same rows: both hear of a change when it is written, and ours
-// tells what changed where the peer fetches the ordered ids and sections anew.
+// A live controller, compared with GRDB's ValueObservation of the same rows. Both are notified when a change is written. The controller
+// reports what changed; the observation fetches the ordered ids and sections again.
 
 func live(_ stores: Stores) {
     for count in [1, 1000] { change(count, stores) }
@@ -12,7 +12,7 @@ func live(_ stores: Stores) {
     unsavedEdit(stores)
 }
 
-/// Rows changed in one save until all have heard of it, nothing synced to disk on either side.
+/// Measures a save of changed rows until the observers have been notified. Neither side syncs to disk.
 private func change(_ count: Int, _ stores: Stores) {
     let rows = stores.rows
     let name = "change \(count) row\(count == 1 ? "" : "s"), controller live"
@@ -23,7 +23,7 @@ private func change(_ count: Int, _ stores: Stores) {
             benchmark.startMeasurement()
             try scene!.context.save()
             benchmark.stopMeasurement()
-            scene!.requireReport(of: count * 8 / 10)  // some values are the old ones
+            scene!.requireReport(of: count * 8 / 10)  // some new values equal the old ones
         }
     } setup: {
         scene = try LiveScene(stores, hasController: true)
@@ -50,7 +50,7 @@ private func change(_ count: Int, _ stores: Stores) {
         observed = nil
     }
 
-    // Of 1,000 rows, another program measures it in turn with the first line.
+    // For 1,000 changed rows, the program `figures` measures both sides in turn.
     if count > 1 { return }
     Benchmark("save 1 row, no controller | \(rows) | ours", configuration: quick(5)) { benchmark in
         for _ in benchmark.scaledIterations {
@@ -66,7 +66,7 @@ private func change(_ count: Int, _ stores: Stores) {
     }
 }
 
-/// One row changed and saved to disk, with a controller and without.
+/// Measures a durable save of one row, with a controller and without.
 private func durableSave(_ stores: Stores) {
     let rows = stores.rows
     for (side, hasController) in [("ours", true), ("no controller", false)] {
@@ -87,7 +87,7 @@ private func durableSave(_ stores: Stores) {
     }
 }
 
-/// One row edited until its batch is delivered, beside the durable save of one row without a controller.
+/// Measures an unsaved edit of one row until its batch is delivered, compared with a durable save of one row without a controller.
 private func unsavedEdit(_ stores: Stores) {
     let rows = stores.rows
     nonisolated(unsafe) var scene: LiveScene?

@@ -3,9 +3,9 @@ import FetchIndex
 import GRDB
 import Stores
 
-// Predicates on records that no order helps to find, and counts where one does.
+// Predicates whose records must be found by a scan, and a count that an order answers.
 
-/// The ids of all rows that a predicate admits, by a scan on both sides.
+/// Fetches the ids of all matching rows, by a scan on both sides.
 func scans(_ stores: Stores) {
     let questions = [
         ("scan name CONTAINS", "name CONTAINS 'json'", "name LIKE '%json%'"),
@@ -17,7 +17,7 @@ func scans(_ stores: Stores) {
     }
 }
 
-/// The first 50 rows of a filter by text, sorted by what no index has. Both sides read all columns.
+/// Fetches the first 50 rows that match a text filter, sorted by a column without an index. Both sides read all columns.
 func firstRows(_ stores: Stores) {
     let shape = stores.shape
     let (text, sortKey) = shape == .packages ? ("json", "size") : ("doc", "length")
@@ -92,7 +92,7 @@ private func scan(_ stores: Stores, _ name: String, _ format: String, _ conditio
     }
 }
 
-/// How many rows lie in a range that holds half of them: a kept order here, an index there.
+/// Counts the rows in a range that contains half of them: by a cached order, and by the peer's index.
 func rangeCount(_ stores: Stores) {
     let name = "count of a range | \(stores.rows)"
     let cache = PersistentContainer.OrderOptions(cacheName: "by size")
@@ -108,7 +108,7 @@ func rangeCount(_ stores: Stores) {
         let container = try stores.container()
         try container.withOrder(OrderDefinition(entity: "Package", sortKeys: [SortKey("size")]), cache) { _ in }
         context = container.newContext()
-        // Prepared once, as the peer's statement is.
+        // The predicate is parsed once, like the peer's statement.
         request.predicate = try FetchPredicate("size > %d", 2630)
     } teardown: {
         context = nil
@@ -134,7 +134,7 @@ func rangeCount(_ stores: Stores) {
     }
 }
 
-/// Parsing alone; its peer is the preparation of the same condition.
+/// Parses a predicate; the peer prepares a statement with the same condition.
 func parse() {
     Benchmark("parse a predicate | 1 | ours", configuration: quick(2)) { benchmark in
         for _ in benchmark.scaledIterations {

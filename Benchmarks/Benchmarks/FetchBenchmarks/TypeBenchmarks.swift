@@ -3,9 +3,9 @@ import FetchIndex
 import Foundation
 import Stores
 
-// Comparisons of types that are not text beside the same comparison of a text, and merges beside many objects.
+// Comparisons of other types, measured against the same comparison of texts, and merges into contexts with many objects.
 
-/// The ids of the rows that a comparison admits, by a scan: of another type, and of a text.
+/// Fetches the ids of the rows that match a comparison, by a scan. The other side compares a text.
 func typedScans(_ store: TypedStore) {
     let middle = TypedStore.uuid(store.rows / 2)
     let questions: [(String, Result<FetchPredicate, any Error>, Result<FetchPredicate, any Error>)] = [
@@ -40,7 +40,7 @@ private func textual(_ comparison: String, _ uuid: UUID) -> Result<FetchPredicat
     .init { try FetchPredicate("text \(comparison) %@", uuid.uuidString) }
 }
 
-/// One object that another context has changed, merged into a context of many objects; the peer has fifty.
+/// Merges one object that another context has changed into a context with many objects. The other side has 50 objects.
 func merges(_ store: TypedStore) {
     for (side, count) in [("ours", store.rows), ("50 objects", 50)] {
         nonisolated(unsafe) var context: ManagedObjectContext?

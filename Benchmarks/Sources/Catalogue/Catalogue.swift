@@ -1,7 +1,7 @@
-/// A catalogue of packages, made from a seed: the same rows for the same seed, on every machine.
+/// A generated catalogue of packages. The same seed gives the same rows on every machine.
 ///
-/// Names have the lengths of Debian's package names (3 to 40 letters, 15 on average); 260 sections, the
-/// larger ones first by Zipf's law.
+/// Names have the lengths of Debian's package names (3 to 40 letters, 15 on average). The sizes of the 260 sections follow Zipf's law,
+/// the largest first.
 public struct Catalogue {
     public struct Row {
         public var name: String
@@ -31,7 +31,7 @@ public struct Catalogue {
 
     private var generator: SplitMix64
     private var number = 0
-    /// Sections' shares, summed up.
+    /// The cumulative shares of the sections.
     private let shares: [Double]
 
     public init(seed: UInt64 = 2026) {
@@ -43,7 +43,7 @@ public struct Catalogue {
         }
     }
 
-    /// The first rows of the catalogue.
+    /// Returns the first `count` rows of the catalogue.
     public static func rows(_ count: Int) -> [Row] {
         var catalogue = Catalogue()
         return (0..<count).map { _ in catalogue.next() }
@@ -66,7 +66,7 @@ public struct Catalogue {
         return text
     }
 
-    /// A new value for a row's name, to change its place.
+    /// Makes a new name for a row, which moves the row in the order.
     public mutating func name() -> String { "\(word(2 + int(5)))-\(number)" }
 
     public mutating func section() -> String {
@@ -74,7 +74,7 @@ public struct Catalogue {
         return Self.sections[shares.firstIndex { $0 >= point } ?? 0]
     }
 
-    /// A random number below a bound.
+    /// Returns a random number below the bound.
     public mutating func int(_ bound: Int) -> Int { Int(generator.next() % UInt64(bound)) }
 
     mutating func word(_ syllables: Int) -> String {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A catalogue of files, made from a seed: paths of some 90 bytes that begin alike, as in a list of all files of a distribution.
+/// A generated catalogue of files, like a list of all files of a distribution: paths of about 90 bytes with long common prefixes.
 public struct FileCatalogue {
     public struct Row: Sendable {
         public var path: String
@@ -19,10 +19,10 @@ public struct FileCatalogue {
     private static let extensions = ["html", "py", "js", "h", "mo", "so", "svg", "md", "gz"]
     private static let sectionCount = 15
 
-    /// What was made last: several ask for the same rows, and a million take seconds.
+    /// The rows that were generated last. Several callers need the same rows, and a million take seconds.
     private static let made = Mutex<(count: Int, rows: [Row], arranged: [Bool: [Row]])>((0, [], [:]))
 
-    /// The first rows, by path as a list of files has them, or shuffled. O(rows * log rows).
+    /// Returns `count` rows, sorted by path or shuffled. O(rows * log rows).
     public static func rows(_ count: Int, isShuffled: Bool) -> [Row] {
         made.withLock { made in
             if made.count != count { made = (count, rows(count), [:]) }
@@ -52,7 +52,7 @@ public struct FileCatalogue {
         return rows
     }
 
-    /// The files of one package: few folders, and many files in each.
+    /// Appends the files of one package: a few folders with many files in each.
     private static func appendPackage(to rows: inout [Row], upTo count: Int, _ words: inout Catalogue) {
         let package = words.word(3 + words.int(3)) + "-\(rows.count)"
         let section = "section-\(words.int(1 + words.int(sectionCount)))"

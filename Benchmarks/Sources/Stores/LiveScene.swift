@@ -2,7 +2,7 @@ import Catalogue
 public import FetchIndex
 public import Foundation
 
-/// A context with a controller that has fetched, or without one, and rows to change.
+/// A context with rows to change, with or without a controller that has fetched.
 public final class LiveScene {
     public let context: ManagedObjectContext
     public let controller: FetchedResultsController<ManagedObject>?
@@ -10,7 +10,7 @@ public final class LiveScene {
     private let objects: [ManagedObject]
     private let counter = Counter()
 
-    /// Counts the rows that are reported.
+    /// Counts the reported rows.
     private final class Counter: FetchedResultsControllerDelegate {
         var rows = 0
         func controller(
@@ -19,7 +19,7 @@ public final class LiveScene {
         ) { rows += 1 }
     }
 
-    /// Of the store, or of a copy. New seeds give new values.
+    /// Opens the store or a copy of it. The seed determines the new values.
     public init(
         _ stores: Stores, at copy: URL? = nil, hasController: Bool, durability: Durability = .none,
         seed: UInt64 = UInt64(Date().timeIntervalSince1970 * 1000)
@@ -28,7 +28,7 @@ public final class LiveScene {
         let container =
             try copy.map { try PersistentContainer(at: $0, durability: durability) }
             ?? stores.container(durability: durability)
-        // All rows are read once, so that the disk has no part in it; the peer reads all of its index each time.
+        // All rows are read once, so that disk reads aren't measured. The peer reads its whole index each time anyway.
         try container.withOrder(stores.definition, Stores.options()) { order in
             try order.forEachRow { row in _ = try row.value(at: 0) }
         }
@@ -50,7 +50,8 @@ public final class LiveScene {
         let value: Value
     }
 
-    /// Different rows, each with a new value of one random attribute of the seven: two of them shape the order.
+    /// Makes changes of different rows: a new value of one of the seven attributes, chosen at random. Two of the attributes shape the
+    /// order.
     public func changes(_ count: Int) -> [Change] {
         let first = catalogue.int(objects.count)
         return (0..<count).map { index in
@@ -61,14 +62,14 @@ public final class LiveScene {
         }
     }
 
-    /// A row with a new name, which moves it. The catalogue's number in it makes it another one than the row has.
+    /// Makes a change of a row's name, which moves the row. The name is always new, because it contains the catalogue's running number.
     public func renaming() -> Change {
         Change(object: objects[catalogue.int(objects.count)], attribute: "name", value: .string(catalogue.next().name))
     }
 
     public func edit(_ changes: [Change]) { for change in changes { change.object[change.attribute] = change.value } }
 
-    /// Fails loudly unless the rows that changed were reported.
+    /// Ends the process if fewer rows than expected were reported.
     public func requireReport(of rows: Int) {
         guard controller == nil || counter.rows >= rows else {
             fatalError("\(counter.rows) of \(rows) rows were reported")

@@ -2,7 +2,7 @@ import Foundation
 public import FetchIndex
 import GRDB
 
-/// A database whose ordered ids and sections are observed.
+/// An SQLite database with a GRDB observation of its ordered ids and sections.
 public final class ObservedDatabase: @unchecked Sendable {
     private let queue: DatabaseQueue
     private var observation: AnyDatabaseCancellable?
@@ -29,7 +29,7 @@ public final class ObservedDatabase: @unchecked Sendable {
         }
     }
 
-    /// Returns once the observer has the new rows.
+    /// Updates rows, and waits until the observer has received the new ones.
     public func update(_ changes: [(column: String, value: Value, id: Int)]) throws {
         try queue.write { database in
             for (column, value, id) in changes {

@@ -2,15 +2,15 @@ import Catalogue
 public import FetchIndex
 public import GRDB
 
-/// What rows a store and its peer hold: the costs of a question depend on it.
+/// The kind of rows that a store and its peer have. Costs depend on it.
 public enum Shape: String, CaseIterable, Sendable {
-    /// Names of some 15 bytes in no order, in 260 sections.
+    /// Packages: names of about 15 bytes in random order, in 260 sections.
     case packages
-    /// Paths of some 90 bytes that begin alike, in their order and in 15 sections.
+    /// Files: sorted paths of about 90 bytes with long common prefixes, in 15 sections.
     case files
     case shuffledFiles
 
-    /// What a question's name ends with.
+    /// The end of a question's name.
     public var suffix: String {
         switch self {
         case .packages: ""
@@ -35,14 +35,14 @@ public enum Shape: String, CaseIterable, Sendable {
             })
     }
 
-    /// By section, by the sort key within it, the sections by name: what the peer's index orders too.
+    /// The order of the benchmarks: grouped into sections by name, sorted by the sort key. The peer's index has the same order.
     public var definition: OrderDefinition {
         OrderDefinition(
             entity: entity().name, sortKeys: [SortKey(sortKey)], sectionKey: .attribute("section"),
             sectionOrder: .byName())
     }
 
-    /// Calls the body with the values of the first rows.
+    /// Calls the body with the values of the first `count` rows.
     public func forEachRow(_ count: Int, _ body: ([Value]) throws -> Void) rethrows {
         if self == .packages {
             var catalogue = Catalogue()
@@ -71,7 +71,7 @@ public enum Shape: String, CaseIterable, Sendable {
 
     public var createIndex: String { "CREATE INDEX by_section ON \(table) (section, \(sortKey))" }
 
-    /// A statement that inserts a row, and whose arguments are a row's values.
+    /// Prepares a statement that inserts a row; its arguments are the row's values.
     public func insertion(into database: Database) throws -> Statement {
         let places = columns.map { _ in ", ?" }.joined()
         return try database.makeStatement(sql: "INSERT INTO \(table) VALUES (NULL\(places))")

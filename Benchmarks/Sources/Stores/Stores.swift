@@ -3,10 +3,11 @@ public import FetchIndex
 import Foundation
 public import GRDB
 
-/// Whether FETCHINDEX_BENCHMARK_BRIEF asks for a quick run: fewer rows and rounds.
+/// Whether FETCHINDEX_BENCHMARK_BRIEF is set: a brief run has fewer rows and rounds.
 public let isBrief = ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_BRIEF"] != nil
 
-/// The same rows in a FetchIndex store, in an SQLite database and, if they are files, in a catalogue. Kept in a folder between runs.
+/// The same rows in a FetchIndex store, in an SQLite database and, for shapes of files, in a catalogue file. They stay in a folder
+/// between runs.
 public struct Stores: Sendable {
     public let rows: Int
     public let shape: Shape
@@ -14,7 +15,7 @@ public struct Stores: Sendable {
     private let folder: URL
     private let storeURL: URL
 
-    /// Named by FETCHINDEX_BENCHMARK_DATA.
+    /// The folder named by FETCHINDEX_BENCHMARK_DATA; .build-data by default.
     static var dataFolder: URL {
         URL(fileURLWithPath: ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_DATA"] ?? ".build-data")
     }
@@ -23,16 +24,16 @@ public struct Stores: Sendable {
         self.rows = rows
         self.shape = shape
         folder = Self.dataFolder.appendingPathComponent("\(shape)-\(rows)")
-        // Made once: they are no part of what is measured.
+        // The stores are made once, before the measurements.
         storeURL = folder.appendingPathComponent("store")
         definition = shape.definition
     }
 
     private var databasePath: String { folder.appendingPathComponent("peer.sqlite").path }
-    /// Another name when more is made than before.
+    /// The file that marks a complete folder. It gets a new name when `prepare` makes more than before.
     private var donePath: String { folder.appendingPathComponent("done 2").path }
 
-    /// The rows as comma-separated values, of file catalogues alone.
+    /// The rows as comma-separated values; it exists for shapes of files only.
     public var catalogueURL: URL { folder.appendingPathComponent("catalogue.csv") }
 
     public static let cacheName = "by section"
@@ -49,7 +50,7 @@ public struct Stores: Sendable {
         return try DatabaseQueue(path: databasePath, configuration: configuration)
     }
 
-    /// A controller of the same order, which shares its cache.
+    /// Returns a controller of the same order, which uses the same cache.
     public func controller(_ context: ManagedObjectContext) throws -> FetchedResultsController<ManagedObject> {
         var request = FetchRequest<ManagedObject>(entityName: definition.entity)
         request.sortKeys = [SortKey(shape.sortKey)]
@@ -60,7 +61,7 @@ public struct Stores: Sendable {
 
     public static func options() -> PersistentContainer.OrderOptions { .init(cacheName: cacheName) }
 
-    /// Makes them, once, at the same time.
+    /// Makes the store, the database and the catalogue concurrently, unless they exist.
     public func prepare() async throws {
         if FileManager.default.fileExists(atPath: donePath) { return }
         try? FileManager.default.removeItem(at: folder)
@@ -102,12 +103,12 @@ public struct Stores: Sendable {
                 insertion.setUncheckedArguments(Shape.arguments(row))
                 try insertion.execute()
             }
-            // Of these, only the making of the index is measured.
+            // For shuffled files, only the creation of the index is measured, so it isn't created here.
             if shape != .shuffledFiles { try database.execute(sql: shape.createIndex) }
         }
     }
 
-    /// No value needs quotes.
+    /// Writes the catalogue. No value needs quotation marks.
     private func prepareCatalogue() throws {
         if shape == .packages { return }
         var text = shape.columns.joined(separator: ",") + "\n"
@@ -115,14 +116,14 @@ public struct Stores: Sendable {
         try text.write(to: catalogueURL, atomically: false, encoding: .utf8)
     }
 
-    /// A copy of the store, to be changed and thrown away, in a folder of its own.
+    /// Copies the store to a new folder, for changes. The caller removes it.
     public func copyStore() throws -> URL {
         let copy = try Self.scratch().appendingPathComponent("store")
         try FileManager.default.copyItem(at: storeURL, to: copy)
         return copy
     }
 
-    /// Calls the body with copies, and removes them then. They are on the disk before it begins.
+    /// Calls the body with copies of the store, and removes them afterwards. They are synced to disk before the body begins.
     public func withCopies<Result>(_ count: Int, _ body: ([URL]) throws -> Result) throws -> Result {
         let urls = try (0..<count).map { _ in try copyStore() }
         defer { for url in urls { try? FileManager.default.removeItem(at: url.deletingLastPathComponent()) } }
@@ -132,7 +133,7 @@ public struct Stores: Sendable {
 
     // MARK: Empty ones
 
-    /// A new folder beside the stores.
+    /// Makes a new folder beside the stores.
     public static func scratch() throws -> URL {
         let folder = dataFolder.appendingPathComponent("scratch-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -158,8 +159,8 @@ public struct Stores: Sendable {
         return queue
     }
 
-    /// Applies random changes in one transaction: a quarter new rows, a quarter deletions, and half updates of one
-    /// attribute, any of the seven.
+    /// Applies random changes in one transaction: a quarter insertions, a quarter deletions, and half updates of one of the seven
+    /// attributes.
     public func change(_ count: Int, in container: PersistentContainer, seed: UInt64) throws {
         var catalogue = Catalogue(seed: seed)
         let writer = try BatchWriter(container, entity: "Package")

@@ -1,7 +1,7 @@
 public import FetchIndex
 public import Foundation
 
-/// A store of rows with the same value as a UUID, a decimal, a URL and a text, kept between runs.
+/// A store whose rows have a UUID, the same UUID as a text, a decimal and a URL. It stays in a folder between runs.
 public struct TypedStore: Sendable {
     public let rows: Int
     private let folder: URL
@@ -19,14 +19,14 @@ public struct TypedStore: Sendable {
         try PersistentContainer(at: folder.appendingPathComponent("store"), durability: .none)
     }
 
-    /// Opens a copy in a folder, to be changed and thrown away.
+    /// Copies the store to a folder, for changes, and opens the copy.
     public func copy(in scratch: URL) throws -> PersistentContainer {
         let copy = scratch.appendingPathComponent("store")
         try FileManager.default.copyItem(at: folder.appendingPathComponent("store"), to: copy)
         return try PersistentContainer(at: copy, durability: .none)
     }
 
-    /// Makes it, once.
+    /// Makes the store unless it exists.
     public func prepare() throws {
         if FileManager.default.fileExists(atPath: folder.path) { return }
         let unfinished = try Stores.scratch()

@@ -3,7 +3,7 @@ import FetchIndex
 import Foundation
 import Stores
 
-/// What three aggregates of each section cost: an order with them beside the same order without.
+/// Measures the cost of three aggregates per section: an order with them against the same order without.
 struct AggregateFigures {
     private static let rounds = 600
 
@@ -11,7 +11,7 @@ struct AggregateFigures {
 
     init(_ stores: Stores) { self.stores = stores }
 
-    /// Of two copies of the store, which it changes.
+    /// Measures on two copies of the store, and changes them.
     func measure(at urls: [URL]) throws -> [Figure] {
         let with = try AggregatedOrder(stores, at: urls[0], [.sum("size"), .average("size"), .max("size")])
         let without = try AggregatedOrder(stores, at: urls[1], [])
@@ -32,7 +32,7 @@ struct AggregateFigures {
     }
 }
 
-/// A cached order of a store: its sections with their aggregates, and a live controller of it.
+/// A cached order of a store, its sections with their aggregates, and a live controller.
 private final class AggregatedOrder {
     private let context: ManagedObjectContext
     private let request: FetchRequest<ManagedObject>
@@ -42,10 +42,10 @@ private final class AggregatedOrder {
     private var objects: [ManagedObject] = []
     private var catalogue = Catalogue(seed: 3)
 
-    /// Builds it, as the only one of a copy of a store.
+    /// Builds the order as the only cache of a copy of the store.
     init(_ stores: Stores, at url: URL, _ aggregates: [Aggregate<ManagedObject>]) throws {
         let container = try PersistentContainer(at: url, durability: .none)
-        // All rows are read once, so that the disk has no part in it.
+        // All rows are read once, so that disk reads aren't measured.
         try container.withOrder(stores.definition, Stores.options()) { order in
             try order.forEachRow { row in _ = try row.value(at: 0) }
         }
@@ -69,10 +69,10 @@ private final class AggregatedOrder {
         return controller
     }
 
-    /// All sections with their aggregates.
+    /// Fetches, and reads all sections with their aggregates.
     func fetch() throws {
         let controller = try fetched(.hit)
-        // Added up, so that nothing is left out.
+        // The sum is used below, so that the optimizer can't remove a read.
         var sum = 0.0
         for section in controller.sections {
             sum += Double(section.name.utf8.count + section.count)
@@ -81,7 +81,7 @@ private final class AggregatedOrder {
         guard sum > 0 else { fatalError("there must be values") }
     }
 
-    /// The rows that change, and a controller that hears of it.
+    /// Makes a live controller, and fetches the rows to change.
     func beginChanges() throws {
         live = try fetched(.hit)
         objects = try (0..<500).map { number in
@@ -89,7 +89,7 @@ private final class AggregatedOrder {
         }
     }
 
-    /// Renames a row, which moves it: without aggregates a new size would change no order.
+    /// Renames a row, which moves it. A new size would not change the order without aggregates.
     func changeRow() throws {
         objects[catalogue.int(objects.count)]["name"] = .string(catalogue.next().name)
         try context.save()

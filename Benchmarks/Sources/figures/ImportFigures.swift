@@ -3,7 +3,7 @@ import Foundation
 import GRDB
 import Stores
 
-/// What the import of a file with unique keys costs, as whole processes: the tool beside sqlite3.
+/// Measures imports of files with unique keys as whole processes: the tool against sqlite3.
 struct ImportFigures {
     private let rows: Int
 
@@ -11,14 +11,14 @@ struct ImportFigures {
 
     func measure() throws -> [Figure] {
         let rounds = isBrief ? 1 : 3
-        // So that no side reads its program from the disk.
+        // Both programs run once, so that loading them from disk isn't measured.
         _ = try seconds(Self.tool, ["--help"])
         _ = try seconds("/usr/bin/env", ["sqlite3", "--version"])
         let folder = try Stores.scratch()
         defer { try? FileManager.default.removeItem(at: folder) }
         return try [Shape.files, .shuffledFiles].flatMap { shape in
             let catalogue = Stores(rows: rows, shape).catalogueURL.path
-            // Both sides read it from memory.
+            // The file is read once, so that both sides read it from the page cache.
             _ = try Data(contentsOf: URL(fileURLWithPath: catalogue))
             let times = try (0..<rounds).map { try round($0, shape, catalogue, in: folder) }
             func median(_ time: KeyPath<Times, Double>) -> Double {
@@ -41,8 +41,8 @@ struct ImportFigures {
         var peer = 0.0
     }
 
-    /// Both sides once; which comes first changes from round to round. Ours begins: each of its commits waits for the disk, which may
-    /// still be taking what the peer wrote.
+    /// Measures both sides once. The first side alternates between rounds, and the tool begins: each of its commits waits for the disk,
+    /// which may still be writing the peer's data.
     private func round(_ number: Int, _ shape: Shape, _ catalogue: String, in folder: URL) throws -> Times {
         let store = folder.appendingPathComponent("store \(number)")
         let database = folder.appendingPathComponent("peer \(number).sqlite").path
@@ -50,7 +50,7 @@ struct ImportFigures {
         func importOurs() throws {
             let arguments = ["import", store.path, catalogue, "--entity", "File", "--key", "path"]
             times.ours = try seconds(Self.tool, arguments)
-            // As short as it is, a single one says little.
+            // The repeated import is short, so the median of three is taken.
             let again = try (0..<3).map { _ in try seconds(Self.tool, arguments) }
             times.again = again.sorted()[1]
         }
@@ -80,7 +80,7 @@ struct ImportFigures {
         Figure(question: question, rows: rows, value: value, limit: limit, unit: unit)
     }
 
-    /// Beside this program.
+    /// The tool, in the folder of this executable.
     private static var tool: String {
         URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().appendingPathComponent("fetchindex")
             .path
@@ -91,7 +91,7 @@ struct ImportFigures {
         process.executableURL = URL(fileURLWithPath: program)
         process.arguments = arguments
         process.standardOutput = FileHandle.nullDevice
-        // Else one side waits for the disk to take what the other wrote.
+        // Otherwise one side would wait for the disk to write the other side's data.
         sync()
         let time = try ContinuousClock().measure {
             try process.run()

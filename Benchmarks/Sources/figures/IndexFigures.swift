@@ -2,7 +2,7 @@ import FetchIndex
 import Foundation
 import Stores
 
-/// What indexes cost a write, and what a lookup by one costs, on copies of the stores.
+/// Measures the cost of indexes for a write, and of a lookup by an index, on copies of the stores.
 struct IndexFigures {
     private static let indexes = [Index(["name"]), Index(["maintainer", "size:desc"]), Index(["size"])]
 
@@ -48,7 +48,7 @@ struct IndexFigures {
         return try medians(rounds: 400, savers.map { $0.save })
     }
 
-    /// The first store has a unique key where the other one has an index.
+    /// Measures lookups by a unique key in the first store, and by an index in the second.
     private func lookups(at urls: [URL]) throws -> [Double] {
         let containers = try urls.map { try PersistentContainer(at: $0, durability: .none) }
         for (number, container) in containers.enumerated() {
@@ -65,14 +65,14 @@ struct IndexFigures {
     }
 }
 
-/// Changes all indexed attributes of one object after the other, and saves each.
+/// Changes all indexed attributes of one object after the other, with a save for each object.
 private final class Saver {
     private let container: PersistentContainer
     private let context: ManagedObjectContext
     private let objects: [ManagedObject]
     private var next: Int
 
-    /// Savers from different numbers give objects different values.
+    /// Savers with different start numbers give objects different values.
     init(_ container: PersistentContainer, _ rows: Int, from start: Int) throws {
         next = start
         self.container = container
@@ -93,7 +93,7 @@ private final class Saver {
     }
 }
 
-/// Fetches one object after the other by its key.
+/// Fetches objects one by one, by their keys.
 private final class Seeker {
     private let context: ManagedObjectContext
     private let names: [Value]

@@ -2,7 +2,7 @@ import Catalogue
 import Foundation
 import Stores
 
-/// What a live controller adds to a save of 1,000 rows: the same saves with and without it take turns.
+/// Measures what a live controller adds to a save of 1,000 rows. The same saves run in turn with and without it.
 struct LargeSaveFigures {
     private static let (rounds, peerRounds) = (41, 5)
     private static let changedRows = 1000
@@ -11,7 +11,7 @@ struct LargeSaveFigures {
 
     init(_ stores: Stores) { self.stores = stores }
 
-    /// Of two copies of the store, which it changes.
+    /// Measures on two copies of the store, and changes them.
     func measure(at urls: [URL]) throws -> [Figure] {
         let seed = UInt64(Date().timeIntervalSince1970 * 1000)
         let with = try LiveScene(stores, at: urls[0], hasController: true, seed: seed)
@@ -22,12 +22,12 @@ struct LargeSaveFigures {
                 {
                     scene.edit(scene.changes(Self.changedRows))
                     try scene.context.save()
-                    scene.requireReport(of: Self.changedRows * 8 / 10)  // some values are the old ones
+                    scene.requireReport(of: Self.changedRows * 8 / 10)  // some new values equal the old ones
                 }
             })
         let added = saves[0] - saves[1]
         let again = try peer(seed)
-        // Of few rows, a re-fetch takes little more than the writes.
+        // With few rows, fetching again takes little more time than the writes.
         let limit = stores.rows < 1_000_000 ? nil : 1.0 / 30
         return [
             Figure(

@@ -3,7 +3,7 @@ import Foundation
 import GRDB
 import Stores
 
-/// A measured number that is not a time of the harness.
+/// A number that is not measured by the harness.
 struct Figure: Encodable {
     let question: String
     let rows: Int
@@ -12,7 +12,7 @@ struct Figure: Encodable {
     let unit: String
 }
 
-/// What changes of the model cost, on copies of the stores.
+/// Measures the cost of changes of the model, on copies of the stores.
 struct ModelFigures {
     private let stores: Stores
 
@@ -69,7 +69,7 @@ struct ModelFigures {
         return figures
     }
 
-    /// The best of seven scans that find nothing.
+    /// Returns the shortest time of seven scans that find nothing.
     private func scan(_ container: PersistentContainer, _ predicate: String) throws -> Double {
         var request = FetchRequest<ManagedObject>(entityName: "Package")
         request.predicate = try FetchPredicate(predicate)

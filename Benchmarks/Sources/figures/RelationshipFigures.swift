@@ -14,13 +14,13 @@ private final class Author: ManagedObject {
 
 private final class Book: ManagedObject {
     @Attribute("title") var title: String
-    /// What an order by the author needs without relationships.
+    /// A copy of the author's name, for an order by author without relationships.
     @Attribute("authorName") var authorName: String
     @Relationship("author", inverse: "books") var author: Author?
     @Relationship("publisher", inverse: "books") var publisher: Publisher?
 }
 
-/// What changes of related objects cost, beside a change of a row, and beside SQLite that reads the joined query again.
+/// Measures the cost of changes of related objects, against a change of a row, and against SQLite reading the joined query again.
 struct RelationshipFigures {
     private static let booksOfAuthor = 50
     private static let publishers = 10
@@ -99,7 +99,7 @@ struct RelationshipFigures {
                 sections.publisher / sections.book, limit: 2, "times"),
             figure("warm fetch of an order through a path, by one without", warm[1] / warm[0], limit: 1.1, "times"),
             figure("its build by one without", builds.path / builds.plain, limit: 1.5, "times"),
-            // The scan of fewer rows takes less time, the search does not.
+            // There is no limit for few rows: a scan takes less time then, the search does not.
             figure(
                 "author.name == 'x' without an order, by a scan", searches.path / searches.scan,
                 limit: rows < 1_000_000 ? nil : 0.01, "times"),
@@ -184,7 +184,7 @@ struct RelationshipFigures {
         return (times[0], times[1])
     }
 
-    /// As an observation of SQLite does after the rename of an author: all rows of the joined query are read again.
+    /// Renames an author in SQLite, and reads all rows of the joined query again, as an observation of the query would.
     private func joinedQueryAgain() throws -> Double {
         let database = try DatabaseQueue(path: folder.appendingPathComponent("peer.sqlite").path)
         try database.write { database in

@@ -4,8 +4,8 @@ import Foundation
 import Stores
 
 // usage: figures ROWS...
-//     measures memory, size, changes of the model and indexes of these rows; aggregates and large saves of FETCHINDEX_BENCHMARK_ROWS,
-//     imports of the most of these, up to a million, and, unless it is to be brief, relationships; prints JSON
+//     prints measurements as JSON: memory, sizes, changes of the model and indexes, for each number of rows; aggregates and large
+//     saves, for FETCHINDEX_BENCHMARK_ROWS; imports, for the largest of these, up to a million; relationships, unless the run is brief
 
 /// Anonymous memory of this process in bytes (Linux); 0 elsewhere. Pages of the mapped file are not private.
 func privateBytes() -> Int {
@@ -48,8 +48,7 @@ for argument in CommandLine.arguments.dropFirst() {
             question: "private memory added by a live controller", rows: rows, value: addedLive, limit: 16,
             unit: "MiB"))
 
-    // An order key is the section's value and the name, each with a tag and an end (3 bytes), and the object's number
-    // (6).
+    // An order key has the section's value and the name, each with a tag and a terminator (3 bytes), and the object's number (6 bytes).
     var keyBytes = 0
     var rowCount = 0
     try container.withOrder(stores.definition, Stores.options()) { order in
@@ -63,7 +62,7 @@ for argument in CommandLine.arguments.dropFirst() {
     try container.deleteCache(named: Stores.cacheName)
     try container.withOrder(stores.definition, Stores.options()) { _ in }
     let statistics = try container.cacheStatistics().first { $0.name == Stores.cacheName }
-    // A node takes a page, and an entry of some 32 bytes in LMDB's own tree.
+    // A node takes a page, and an entry of about 32 bytes in LMDB's own tree.
     let bytes = (statistics?.nodeCount ?? 0) * (4096 + 32)
     figures.append(
         Figure(
@@ -79,7 +78,7 @@ let rowCounts = (ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_ROWS"
 for rows in rowCounts {
     let stores = Stores(rows: rows)
     figures += try stores.withCopies(2) { copies in
-        // In this order: aggregates delete the order that a save is to bring up to date.
+        // Saves are measured first: measuring aggregates deletes the order that a save keeps current.
         let saves = try LargeSaveFigures(stores).measure(at: copies)
         return try AggregateFigures(stores).measure(at: copies) + saves
     }

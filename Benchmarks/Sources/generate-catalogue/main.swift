@@ -7,8 +7,8 @@ import Catalogue
 #endif
 
 // usage: generate-catalogue ROWS [packages|files|shuffledFiles]
-//     writes a catalogue as tab-separated values to standard output: packages, whose names take some 15 bytes; or files, whose
-//     paths take some 90 and begin alike, by path or shuffled
+//     writes a catalogue as tab-separated values to standard output: packages with names of about 15 bytes; or files with paths of
+//     about 90 bytes with long common prefixes, sorted by path or shuffled
 
 let arguments = CommandLine.arguments.dropFirst()
 let shape = arguments.dropFirst().first ?? "packages"

@@ -1,7 +1,7 @@
 import Foundation
 import Stores
 
-/// Runs readers and a writer as processes on a copy of a store, and prints what they did.
+/// Runs readers and a writer as processes on a copy of a store, and prints their results.
 struct Measurement {
     let rows: Int
     let seconds: Int
@@ -10,9 +10,9 @@ struct Measurement {
         try await Stores(rows: rows).prepare()
         let store = try Stores(rows: rows).copyStore()
         defer { try? FileManager.default.removeItem(at: store.deletingLastPathComponent()) }
-        sync()  // else the writer would wait for the copy to reach the disk
+        sync()  // otherwise the writer would wait until the copy is on disk
         print("\(rows) rows, \(seconds) s each, load of the machine before: \(load)")
-        // The file is read once, so that the first measurement is not of the disk.
+        // The file is read once, so that the first measurement has no disk reads.
         _ = try finish([try start("reader", store, "5", "0")])
         let alone = try reads([try start("reader", store, "\(seconds)", "1")])[0]
         print("one reader alone: \(alone)")
@@ -41,7 +41,7 @@ struct Measurement {
             ?? "unknown"
     }
 
-    /// Prints the file's size every ten seconds, for as long as processes run.
+    /// Prints the file's size every ten seconds while processes run.
     private func watchFile(_ store: URL) {
         let path = store.appendingPathComponent("data.mdb").path
         func size() -> Int { (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? 0 }
@@ -76,7 +76,7 @@ struct Measurement {
         }
     }
 
-    /// What a reader did.
+    /// The results of a reader.
     private struct Reads: CustomStringConvertible {
         let byClock: Int
         let byProcessor: Int

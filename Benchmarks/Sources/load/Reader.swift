@@ -3,16 +3,16 @@ import FetchIndex
 import Foundation
 import Stores
 
-/// Reads rows at random positions for some seconds, and prints how many a second, by the clock and by the processor's
-/// time that it had: where other work keeps the machine busy, only the second tells what a writer costs. Each row's section and name must not
-/// come before those of the row that stands before it.
+/// Reads rows at random positions for some seconds, and prints the number of rows per second of the clock and per second of its
+/// processor time. On a busy machine only the second number shows the cost of a writer. The reader checks that each row's section and
+/// name don't sort before those of the previous row.
 struct Reader {
     private let store: URL
     private let seconds: Double
     private let seed: UInt64
 
     private static let readsBetweenLooks = 64
-    /// How long a snapshot is kept.
+    /// The time after which the reader advances to the newest state.
     private static let interval = Duration.milliseconds(100)
 
     struct Disorder: Error {}

@@ -3,13 +3,12 @@ import FetchIndex
 import Foundation
 import Stores
 
-/// Saves changes at a steady rate for some seconds, and prints how many, and the median and the longest of their times in
-/// milliseconds.
+/// Saves changes at a steady rate for some seconds. Prints the number of saves, and their median and maximum times in milliseconds.
 struct Writer {
     private let store: URL
     private let seconds: Double
     private let rows: Int
-    /// Another for each writer: equal values are no change.
+    /// The seed differs between writers, because equal values would not be changes.
     private let seed: UInt64
 
     private static let changesASecond = 100.0

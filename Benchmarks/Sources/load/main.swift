@@ -1,11 +1,11 @@
 import Foundation
 import Stores
 
-// usage: load ROWS SECONDS        one reader alone, beside a writer, and eight readers beside it: so many seconds each
+// usage: load ROWS SECONDS        measures a reader alone, with a writer, and eight readers with it, SECONDS each
 //
-// Readers read rows at random positions of a named order, each with its record, and move to the newest state ten times a
-// second. The writer saves 100 changes a second: each a commit of its own that is on disk when it returns, of one random
-// row's name or size, through a context with a live controller, which brings the order along. Each is a process.
+// Readers read rows at random positions of a named order, each with its record, and advance to the newest state ten times a second. The
+// writer saves 100 changes a second, each a durable commit of one random row's name or size, through a context with a live controller,
+// which keeps the order current. Each reader and the writer is a process.
 
 let arguments = Array(CommandLine.arguments.dropFirst())
 switch arguments.first {

@@ -1,28 +1,28 @@
 import Foundation
 
-/// Two reports, line by line. SQLite's times say how fast the machine was: a line's change is that of its ratio to its own
-/// peer, or to the median of all peers: the smaller of both, and none if one says slower and the other faster. Where the peer
-/// is this program in another way, it says nothing of the machine.
+/// Compares two reports line by line. SQLite's times show how fast the machine was. So a line's change is the change of its ratio to
+/// its own peer, or to the median of all peers: the smaller of the two, and no change if one is slower and the other faster. A peer
+/// that is FetchIndex used in another way is not a measure of the machine.
 ///
-/// Now and then a process is slow for as long as it lives. So what looks slower may be measured again, by other processes,
-/// and the best of all counts: a program that became slower is slower each time.
+/// Sometimes a process is slow during its whole life. So lines that look slower can be measured again by other processes, and the best
+/// time counts: a program that became slower is slower each time.
 struct Comparison {
-    /// A line is slower or faster only beyond this, or beyond the spread of its own measurements.
+    /// The smallest change that counts, unless the spread of the line's own measurements is larger.
     private static let leastChange = 0.05
-    /// What a script must not pass over.
+    /// The smallest change that is a regression.
     private static let regression = 0.15
 
     private struct Line {
         let name: String
-        /// A regular expression of the names of its benchmarks, those of the peer among them.
+        /// A regular expression for the names of the line's benchmarks, including the peer's.
         let pattern: String
         let old: Double
         let new: Double
-        /// New against old; above 1 is slower.
+        /// The new time divided by the old one, adjusted by the peer; above 1 is slower.
         let change: Double
         let noise: Double
 
-        /// Nil where one of them has no time of ours.
+        /// Returns nil if one of the reports has no time of ours.
         init?(_ name: String, _ before: Pair, _ after: Pair, machine: Double) {
             guard let old = before.ours, let new = after.ours, old > 0 else { return nil }
             let byMachine = new / old / machine
@@ -30,7 +30,7 @@ struct Comparison {
             self.name = name
             self.old = old
             self.new = new
-            // The one nearer to 1, on the side where both are.
+            // The ratio nearer to 1, or 1 if the two are on different sides of it.
             change = max(min(byMachine, byPeer), min(1, max(byMachine, byPeer)))
             pattern = NSRegularExpression.escapedPattern(for: "\(before.question) | \(before.rows) | ") + ".*"
             noise = max(leastChange, before.spread ?? 0, after.spread ?? 0)
@@ -44,7 +44,7 @@ struct Comparison {
     private let lines: [Line]
     private let missing: [String]
 
-    /// `again` has the lines that were measured more than once, of `new`'s program.
+    /// Compares `old` with `new`. `again` has further measurements of lines of `new`'s program.
     init(of old: Report, with new: Report, again: [Pair] = []) {
         func measured(_ line: Pair) -> [Pair] {
             (new.pairs + again).filter { $0.question == line.question && $0.rows == line.rows }
@@ -68,7 +68,7 @@ struct Comparison {
         self.missing = missing
     }
 
-    /// SQLite's time against that of before.
+    /// Returns SQLite's new time divided by its old one.
     private static func peerChange(_ before: Pair, _ after: Pair) -> Double? {
         guard [before.peerName, after.peerName].allSatisfy({ $0 == Pair.sqlite }), let old = before.peer,
             let new = after.peer, old > 0, new > 0
@@ -76,7 +76,7 @@ struct Comparison {
         return new / old
     }
 
-    /// Prints what changed, and returns whether something is slower than a script may pass over.
+    /// Prints the changed lines, and returns whether any is a regression.
     func print() -> Bool {
         let changed = lines.filter(\.isBeyondNoise)
         Swift.print("a change is that of the ratio to the line's peer, or to all peers' median: the smaller of both")
@@ -91,6 +91,6 @@ struct Comparison {
         return lines.contains(where: \.isRegression)
     }
 
-    /// Regular expressions of the benchmarks that are slower than a script may pass over.
+    /// Regular expressions for the benchmarks of the lines that are regressions.
     var regressions: [String] { lines.filter(\.isRegression).map(\.pattern) }
 }

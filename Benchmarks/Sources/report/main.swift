@@ -2,12 +2,12 @@ import Foundation
 
 // usage: report RESULTS.influx.csv FIGURES.json OUT.json
 //        report --compare | --regressions OLD.json NEW.json [AGAIN.influx.csv...]
-// Pairs the results of both sides, prints a table, and writes it as JSON. --compare prints what became slower or faster
-// since another run; --regressions only patterns of the benchmarks that are to be measured again, whose results follow.
+// Pairs the results of both sides, prints a table, and writes it as JSON. --compare prints the lines that became slower or faster
+// since another run. --regressions prints only patterns of the slower benchmarks, to measure them again; AGAIN has those results.
 
-/// The times of one benchmark, in seconds by percentile.
+/// The times of one benchmark in seconds, by percentile.
 ///
-/// The harness's JMH file leaves out what takes two seconds and more; its CSV for InfluxDB has all of them, in nanoseconds.
+/// The harness's JMH file leaves out times of two seconds and more. Its CSV for InfluxDB has all times, in nanoseconds.
 struct Result {
     let name: String
     var seconds: [Int: Double] = [:]
@@ -15,8 +15,9 @@ struct Result {
     static func all(at path: String) throws -> [Result] {
         var results: [String: Result] = [:]
         for line in try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n") {
-            // measurement,host,processor,processors,memory,kernel,metric,unit,NAME,percentile,value,average,iterations,warm-up,time:
-            // a name with commas stands in quotation marks, and the fields around it have neither.
+            // The fields are
+            // measurement,host,processor,processors,memory,kernel,metric,unit,NAME,percentile,value,average,iterations,warm-up,time. A
+            // name with commas is in quotation marks; the other fields have neither.
             let fields = line.split(separator: ",", omittingEmptySubsequences: false)
             guard fields.count >= 15, fields[6] == "Time(wallclock)", let percentile = Double(fields[fields.count - 6]),
                 let nanoseconds = Double(fields[fields.count - 5])
@@ -41,18 +42,18 @@ struct Pair: Codable {
 
     let question: String
     let rows: Int
-    /// Median seconds.
+    /// The median time in seconds.
     var ours: Double?
     var peer: Double?
-    /// What the peer is: SQLite through GRDB, or our own rebuild.
+    /// The name of the peer: SQLite through GRDB, or FetchIndex used in another way.
     var peerName = ""
     var ratio: Double?
-    /// Of our times: from the 25th to the 75th percentile, as a share of the median.
+    /// The spread of our times: the distance from the 25th to the 75th percentile, as a share of the median.
     var spread: Double?
 }
 
 struct Report: Codable {
-    /// What was measured, where and when: FETCHINDEX_BENCHMARK_COMMIT, _MACHINE and the date.
+    /// The measured commit, the machine and the date, from FETCHINDEX_BENCHMARK_COMMIT and FETCHINDEX_BENCHMARK_MACHINE.
     var commit: String?
     var machine: String?
     var date: String?
