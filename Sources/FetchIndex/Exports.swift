@@ -2,7 +2,7 @@
 @_exported public import FetchIndexModels
 @_exported public import FetchIndexPredicates
 @_exported public import FetchIndexValues
-// The users' words of other rooms, each by its name.
+// Types of other rooms that users name.
 @_exported public import enum FetchIndexOrderCaches.RebuildReason
 @_exported public import struct FetchIndexOrderCaches.RowPath
 @_exported public import enum FetchIndexRecords.StoreCopyError

@@ -4,7 +4,7 @@ internal import FetchIndexModels
 internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 
-/// Runs the body of a public function: the one place where errors of the modules below become errors that users can name.
+/// Runs the body of a public function. This is the one place where errors of the modules below become public errors.
 /// Errors of a user's own closure stay as they are.
 @inline(__always)
 package func withPublicErrors<Result: ~Copyable>(_ body: () throws -> Result) throws -> Result {

@@ -7,19 +7,20 @@ internal import FetchIndexRecords
     public import Foundation
 #endif
 
-/// What is known of a named cache in one state of its store, without a look at its order. Lists, reports and the live page print it.
+/// The facts of a named cache in one state of its store, without reading its order. Lists, reports and the live page
+/// print them.
 public struct NamedCache: Equatable, Sendable {
-    /// What the next fetch with the cache's request finds.
+    /// The state in which the next fetch with the cache's request finds it.
     public enum State: Equatable, Sendable {
-        /// The order is that of the newest records.
+        /// The order reflects the newest records.
         case current
-        /// The cache misses some changes, which the log has.
+        /// The log has some changes that the order doesn't reflect yet.
         case behind(changes: Int)
         /// The next fetch with its request rebuilds the cache.
         case unusable(RebuildReason)
     }
 
-    /// The request that the cache was built for, as text in the form that requests are parsed from. A missing part is "".
+    /// The request that the cache was built for, as parseable text. A missing part is "".
     public struct Request: Equatable, Sendable {
         public let entity: String
         public let predicate: String
@@ -28,45 +29,45 @@ public struct NamedCache: Equatable, Sendable {
         /// The order of sections; nil without a section key.
         public let sectionOrder: String?
         public let aggregates: String
-        /// The versions of the rules of text order, "" if no text is compared by such rules.
+        /// The versions of the collation rules; "" if the request compares no text by such rules.
         public let collation: String
         public let includesSubentities: Bool
     }
 
     public let name: String
     public let state: State
-    /// Whether every writer keeps the cache current: an index, or a cache that is to be maintained.
+    /// Whether every writer keeps the cache current: it is an index, or a maintained cache.
     public let isMaintained: Bool
-    /// Whether no other request replaces the cache.
+    /// Whether requests other than the cache's own can't replace it.
     public let isLocked: Bool
-    /// The commit since which its exact reader has not had the changes; nil when nothing is noted.
+    /// The commit after which its exact reader has not received the changes; nil if nothing is noted.
     public let unreadSince: UInt64?
-    /// The openings that found it current, and when the last one was.
+    /// The number of openings that found the cache current, and the time of the last one.
     public let hits: Int
     public let lastHit: Date?
     /// The contents of the cache's header; nil if it can't be read.
     public let contents: Contents?
 
-    /// What is stored of the cache beside its order.
+    /// The contents of the cache's header.
     public struct Contents: Equatable, Sendable {
         public let request: Request
         /// The commit that the order reflects.
         public let commit: UInt64
         public let rowCount: Int
-        /// Without a section key 1.
+        /// The number of sections; 1 without a section key.
         public let sectionCount: Int
         public let created: Date
-        /// When it was last built or caught up.
+        /// The time of the last build or catch-up.
         public let updated: Date
-        /// How often it was built, and caught up.
+        /// The number of builds, and of catch-ups.
         public let builds: Int
         public let catchUps: Int
     }
 
-    /// Whether it is current.
+    /// Whether the cache is current.
     public var isFresh: Bool { state == .current }
 
-    /// How many changes the cache is behind; nil when it is unusable.
+    /// The number of changes that the cache is behind; nil if it is unusable.
     public var changesBehind: Int? {
         switch state {
         case .current: 0
@@ -112,7 +113,7 @@ extension NamedCache.Request {
         aggregates = texts?.aggregates ?? identity.aggregateList
         collation = identity.collation
         includesSubentities = identity.includesSubentities
-        // A blank is between the section key and the order of sections.
+        // A blank separates the section key from the order of sections.
         let section = texts?.section ?? identity.section
         let blank = section.lastIndex(of: " ")
         sectionKey = blank.map { String(section[..<$0]) } ?? section

@@ -2,30 +2,32 @@ internal import FetchIndexModels
 internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 
-/// A cache that was brought up to date.
+/// A cache that a refresh has made current.
 package struct RefreshedCache: Sendable {
     package let rowCount: Int
-    /// How the order was opened, without its change: `hit` for a cache that was current.
+    /// The way in which the order was opened, without its change: `hit` for a cache that was current.
     package let outcome: FetchOutcome
 }
 
 extension PersistentContainer {
-    /// Whether a cache's name is that of an index, whose order every writer keeps current.
+    /// Whether a cache's name is the name of an index, whose order every writer maintains.
     package static func isIndex(_ name: String) -> Bool { CacheDirectory.isIndex(name) }
 
-    /// The names of the caches and of the orders of indexes, in order. O(caches). Throws `StoreError`.
+    /// The names of the caches and of the orders of indexes, sorted. O(caches). Throws `StoreError`.
     package func cacheNames() throws -> [String] {
         try withPublicErrors { try CacheDirectory.names(in: store.snapshot()) }
     }
 
-    /// The error for a name that no cache has, with the nearest name. O(caches). Throws `StoreError` when the names cannot be read.
+    /// The error for an unknown cache's name, with the most similar name of a cache. O(caches). Throws `StoreError` if
+    /// the names can't be read.
     package func unknownCache(_ name: String) throws -> StoreError {
         try withPublicErrors { try CacheDirectory.unknown(name, in: store.snapshot()) }
     }
 
-    /// Brings caches up to date one after the other: those that are behind are caught up, others are built, from one scan of the records
-    /// where several are. With `isForced`, all are built. `done` gets each cache's index and what became of it, as soon as it is done.
-    /// O(k log n) for a cache that is k changes behind; O(n log n) for one that is built. Throws `StoreError`, and what `done` throws.
+    /// Makes caches current one after the other: a cache that is behind is caught up, others are built, several of them
+    /// from one scan of the records. With `isForced`, all are built. `done` gets each cache's index and result as soon
+    /// as it is finished. O(k log n) for a cache that is k changes behind; O(n log n) for a build. Throws `StoreError`,
+    /// and rethrows the errors of `done`.
     package func refreshCaches(
         _ caches: [(definition: OrderDefinition, options: OrderOptions)], isForced: Bool = false,
         done: (_ index: Int, Result<RefreshedCache, any Error>) throws -> Void

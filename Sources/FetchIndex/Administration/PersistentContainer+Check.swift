@@ -9,9 +9,10 @@ internal import FetchIndexValues
 #endif
 
 extension PersistentContainer {
-    /// Every defect of a store, one sentence each; an intact store has none. Checks the pages of its file and, when they are intact, opens the
-    /// store, for reading only, and checks its values and caches: LMDB must not read a damaged page. `progress` is called from time to
-    /// time with the number of records that were read, and of all. O(n log n). Throws `StoreError` when the store cannot be opened.
+    /// Returns every defect of a store, one sentence each; an intact store has none. Checks the pages of its file
+    /// first, because LMDB must not read a damaged page. If the pages are intact, opens the store read-only and checks
+    /// its values and caches. `progress` is called from time to time with the number of records read so far and of all
+    /// records. O(n log n). Throws `StoreError` if the store can't be opened.
     public static func check(
         at url: URL, progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> [String] {
@@ -36,9 +37,9 @@ extension PersistentContainer {
         }
     }
 
-    /// Everything that is wrong with the values of the store and its caches, one sentence each; an intact store has none. ``check(at:progress:)``
-    /// looks at the pages of the file too. `progress` is called from time to time with the number of records that were read, and of all.
-    /// O(n log n). Throws `StoreError` when the model cannot be read.
+    /// Returns every defect of the store's values and caches, one sentence each; an intact store has none.
+    /// ``check(at:progress:)`` checks the pages of the file too. `progress` is called from time to time with the number
+    /// of records read so far and of all records. O(n log n). Throws `StoreError` if the model can't be read.
     public func check(progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }) throws -> [String] {
         try withPublicErrors {
             let snapshot = try store.snapshot()
@@ -75,9 +76,10 @@ extension PersistentContainer {
         }
     }
 
-    /// Everything that is wrong with a cache in the newest state, one sentence each; a sound cache has none. Its order is computed anew, in
-    /// memory, and compared. `progress` is called from time to time with the number of records that were read, and of all. O(n log n).
-    /// Throws `StoreError`: `unknownCache` for a name that no cache has, `corrupted` when the records cannot be read to compare.
+    /// Returns every defect of a cache in the newest state, one sentence each; an intact cache has none. Computes the
+    /// cache's order from the records, in memory, and compares it with the stored one. `progress` is called from time
+    /// to time with the number of records read so far and of all records. O(n log n). Throws `StoreError`:
+    /// `unknownCache` if no cache has the name, `corrupted` if the records can't be read.
     public func verifyCache(
         _ name: String, progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> [String] {
@@ -100,13 +102,13 @@ extension PersistentContainer {
         }
     }
 
-    /// As above, of a cache that has a header, in the state of a reader.
+    /// Verifies a cache that has a header, in the state of a reader.
     func verify(
         _ header: CacheHeader, in reader: StoreReader, sharedNumbers shared: Set<UInt32>? = nil,
         progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> [String] {
         try withPublicErrors {
-            // Its attributes were removed or converted: the next fetch rebuilds it.
+            // The cache's attributes were removed or converted: the next fetch rebuilds it.
             guard header.identity.canBeRead(from: reader.model) else { return [] }
             var options = OrderOptions(cacheName: header.name)
             options.progress = progress
@@ -116,7 +118,8 @@ extension PersistentContainer {
                 return request.identity == header.identity
                     ? try cacheEngine.verify(header, request, in: reader, sharedNumbers: shared) : []
             } catch is RequestError, is UnknownTimeZone, is UnusableTimeZone, is UnusableCalendar, is UnknownLocale {
-                // A computed section key: only its program can make the rows again. Or this machine lacks data of its own.
+                // The section key is computed, so only the cache's program can make the rows again, or this machine
+                // lacks data that the request needs.
                 return try cacheEngine.verify(header, nil, in: reader, sharedNumbers: shared)
             } catch is ModelError {
                 return []

@@ -1,8 +1,8 @@
 internal import FetchIndexPlatform
 
-/// A copy of a store that its own check calls damaged.
+/// A backup in which its check found damage.
 package struct DamagedBackup: Error, CustomStringConvertible {
-    /// Where it is kept: not where a backup was asked for, unless it cannot be moved.
+    /// The path of the copy: a new one, or the backup's if the copy can't be renamed.
     let path: String
     let defects: [String]
 
@@ -14,8 +14,9 @@ package struct DamagedBackup: Error, CustomStringConvertible {
 }
 
 extension PersistentContainer {
-    /// As `backup(to:)`, and checks the copy as `check` does. A damaged copy is renamed, PATH.damaged, so that it is not taken for a
-    /// backup. O(n log n). Throws as `backup(to:)`, and `DamagedBackup`.
+    /// Makes a backup like `backup(to:)`, and checks the copy like `check(at:progress:)`. A damaged copy is renamed to
+    /// PATH.damaged, so that it isn't taken for a backup. `copied` is called before the check. O(n log n). Throws like
+    /// `backup(to:)`, and `DamagedBackup`.
     package func checkedBackup(
         to path: String, copied: () -> Void, progress: @escaping (_ done: Int, _ total: Int) -> Void
     ) throws -> StoreBackup {
@@ -34,7 +35,7 @@ extension PersistentContainer {
         }
     }
 
-    /// Renames a damaged copy. Returns its new path, or the old one if that cannot be done.
+    /// Renames a damaged copy. Returns its new path, or the old one if it can't be renamed.
     private static func keepApart(_ path: String) -> String {
         let trimmed = path.count > 1 && path.last == "/" ? String(path.dropLast()) : path
         for number in 1...1000 {

@@ -5,16 +5,17 @@ internal import FetchIndexRecords
     public import Foundation
 #endif
 
-/// What a compaction did.
+/// The result of a compaction.
 public struct StoreCompaction: Equatable, Sendable {
-    /// The bytes of the store's file.
+    /// The bytes of the store's file before the compaction.
     public let bytesBefore: Int
     public let bytesAfter: Int
 }
 
 extension PersistentContainer {
-    /// Rewrites a store's file without unused pages. No process may have the store open, this one included; an opening meanwhile waits.
-    /// If this process dies, the store is as it was, or compact. O(bytes of the store). Throws `StoreError` and `StoreCopyError`.
+    /// Rewrites a store's file without unused pages. No process may have the store open, this one included. An opening
+    /// during the compaction waits. If this process dies, the store is either unchanged or compact. O(bytes of the
+    /// store). Throws `StoreError` and `StoreCopyError`.
     @discardableResult
     public static func compact(at url: URL) throws -> StoreCompaction {
         try withPublicErrors {

@@ -7,22 +7,22 @@ internal import FetchIndexModels
     public import Foundation
 #endif
 
-/// What a repair found, did, and left, one sentence each.
+/// The defects that a repair found, the repairs that it made, and the defects that are left, one sentence each.
 public struct StoreRepair: Encodable, Sendable {
-    /// Everything that was wrong.
+    /// Every defect before the repair.
     public let defects: [String]
-    /// What was done.
+    /// The repairs.
     public let repairs: [String]
-    /// What is still wrong: damaged records, which are left as they are, and damaged pages of the file.
+    /// The remaining defects: damaged records, which are never changed, and damaged pages of the file.
     public let left: [String]
 }
 
 extension PersistentContainer {
-    /// Checks a store, and repairs what can be derived from its records, which are never changed: unique keys, counters, zones, the
-    /// log, which is trimmed up to the last damaged commit, and caches, which are rebuilt. All of it is one transaction,
-    /// except for a damaged state, which is repaired first. Then checks again. Changes nothing when pages are damaged.
-    /// `progress` is called from time to time with the number of records that were read, and of all. Throws `StoreError` when the
-    /// store's model cannot be read. O(n log n).
+    /// Checks a store, repairs everything that can be derived from its records, and checks again. Records are never
+    /// changed. Repairs unique keys, counters, zones, the log (by trimming it through the last damaged commit), and
+    /// caches (by rebuilding them). All of it is one transaction, except for a damaged state, which is repaired first.
+    /// Changes nothing if pages are damaged. `progress` is called from time to time with the number of records read so
+    /// far and of all records. Throws `StoreError` if the store's model can't be read. O(n log n).
     @discardableResult
     public static func repair(
         at url: URL, progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
@@ -57,7 +57,7 @@ extension PersistentContainer {
         }
     }
 
-    /// What was done.
+    /// Removes damaged entries of the caches' histories. Returns the repairs.
     private func repairHistories() throws -> [String] {
         let snapshot = try store.snapshot()
         return try CacheDirectory.names(in: snapshot).compactMap { name in
@@ -68,7 +68,7 @@ extension PersistentContainer {
         }
     }
 
-    /// What was done. An index of damaged records stays without its order.
+    /// Builds the missing orders of indexes, and returns the repairs. Skips an index whose records are damaged.
     private func buildMissingIndexes(in writer: StoreWriter) throws -> [String] {
         let names = try CacheDirectory.names(in: writer)
         return try writer.model.indexOrders().filter { !names.contains($0.name) }.compactMap { index in
@@ -79,7 +79,8 @@ extension PersistentContainer {
         }
     }
 
-    /// What was done; nil when the cache is whole, or when damaged records are all that keeps it from being compared.
+    /// Repairs a cache, and returns the repair. Returns nil if the cache is intact, or can't be compared because
+    /// records are damaged.
     private func repairCache(_ name: String, in writer: StoreWriter) throws -> String? {
         let header: CacheHeader
         do {

@@ -2,8 +2,8 @@ internal import FetchIndexModels
 internal import FetchIndexPlatform
 internal import FetchIndexRecords
 
-/// What people are told of the source that a store follows. The module that follows it writes them, among what else it needs to go
-/// on after a restart: JSON as a text.
+/// The facts of a followed source that are shown to people. They are a part of the JSON text that the module which
+/// follows the source stores for its restart.
 struct SourceFacts: Decodable {
     struct Table: Decodable {
         let schema: String
@@ -15,12 +15,12 @@ struct SourceFacts: Decodable {
         let isCopied: Bool
     }
 
-    /// How changes are heard of: `stream`, or another word.
+    /// The way in which changes arrive: `stream` for a replication slot, `changeTable` for a change table.
     let way: String
     let address: String
     let slot: String
     let tables: [Table]
-    /// Until the store has followed up to there, it may have rows of different times.
+    /// The position that the store must reach before its rows are of one time; nil once it has reached it.
     let consistentFrom: String?
 
     var isConsistent: Bool { consistentFrom == nil && tables.allSatisfy(\.isCopied) }
@@ -30,7 +30,8 @@ extension StoreReader {
     /// Reads what a store follows; nil if it follows no source. Throws `corrupted`.
     func sourceFacts() throws -> SourceFacts? { try followedSource(as: SourceFacts.self) }
 
-    /// What the store follows, or a part of it. Nil in a store that follows no source. Throws `corrupted`.
+    /// Reads the description of the followed source, or a part of it; nil if the store follows no source. Throws
+    /// `corrupted`.
     func followedSource<Source: Decodable>(as type: Source.Type) throws -> Source? {
         guard let bytes = try attachment(.source) else { return nil }
         var reader = ByteReader(bytes.span.bytes, "the description of the source")

@@ -2,12 +2,13 @@ internal import FetchIndexModels
 internal import FetchIndexPlatform
 internal import FetchIndexRecords
 
-/// The position in its source that a store has reached: its rows and the position are saved in one transaction.
+/// The position in its source that a store has reached. The rows up to the position are saved in the same transaction.
 /// Its bytes: time 8 (the bits of a double) | text
 package struct SourcePosition: Equatable, Sendable {
-    /// As the source writes its positions.
+    /// The position as the source writes it.
     package var text: String
-    /// When the source committed the last transaction that was followed, in seconds since 1970; 0 when there was none.
+    /// The time at which the source committed the last transaction that was followed, in seconds since 1970; 0 before
+    /// the first.
     package var time: Double
 
     package init(text: String, time: Double) { (self.text, self.time) = (text, time) }

@@ -1,8 +1,8 @@
 internal import FetchIndexPlatform
 internal import FetchIndexRecords
 
-/// The last report of the process that follows a source. It is written every second to a file beside the store, not in a
-/// transaction: only the report is lost with the file.
+/// The last report of the process that follows a source. It is written every second to a file beside the store, outside
+/// of transactions. If the file is lost, only the report is lost.
 package struct SourceStatus: Codable, Equatable, Sendable {
     package enum State: String, Codable, Sendable {
         case copying
@@ -12,17 +12,17 @@ package struct SourceStatus: Codable, Equatable, Sendable {
         case stopped
     }
 
-    /// When it was reported, in seconds since 1970.
+    /// The time of the report, in seconds since 1970.
     package var time: Double
     package var process: Int
     package var state: State
-    /// How far the source's changes are ahead, in bytes of its log; nil where it is not known.
+    /// The bytes of the source's log that the store is behind; nil if that is unknown.
     package var lagBytes: Int?
     package var lagSeconds: Double?
-    /// What the source says of the slot, and how many bytes of its log are retained for it.
+    /// The state of the slot in the source's words, and the bytes of the source's log that are retained for it.
     package var slotState: String?
     package var retainedBytes: Int?
-    /// Why it is as it is.
+    /// The reason for the state.
     package var reason: String?
 
     package init(
@@ -50,12 +50,12 @@ extension Store {
     /// Writes a report. Errors are ignored.
     func setSourceStatus(_ status: SourceStatus) {
         var status = status
-        // The report must fit.
+        // The report must fit into the file.
         status.reason = status.reason.map { String($0.prefix(500)) }
         guard let text = try? JSONEncoder().encode(status), text.count < Self.mostStatusBytes,
             let file = try? OpenFile(path + "/" + StoreFiles.sourceStatus, O_RDWR | O_CREAT | O_NONBLOCK)
         else { return }
-        // One write of the whole, so that a reader meets no half of it.
+        // The file is written with one call, so that a reader never reads half of a report.
         let bytes = [UInt8](text) + [UInt8](repeating: 0, count: Self.mostStatusBytes - text.count)
         let descriptor = file.descriptor
         _ = bytes.withUnsafeBytes { bytes in
@@ -64,7 +64,7 @@ extension Store {
         withExtendedLifetime(file) {}
     }
 
-    /// Whether a process follows a source now, for this store.
+    /// Whether a process is following a source for this store.
     static func isFollowing(at path: String) -> Bool {
         FolderLock.valueOfHeld(StoreFiles.followLock, inFolder: path) != nil
     }

@@ -1,4 +1,4 @@
-// The JSON of `info`: what is missing is null, so that a reader finds each key.
+// The JSON of `info`. A missing value is encoded as null, so that a program finds every key.
 
 extension StoreInformation.Relationship: Encodable {
     private enum Key: CodingKey {

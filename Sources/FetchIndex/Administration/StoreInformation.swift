@@ -3,12 +3,12 @@ internal import FetchIndexRecords
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// What is known of a store in one state: its model with counts, its file, its readers, its log. `fetchindex info --output json` prints it
-/// as JSON.
+/// The facts of a store in one state: its model with counts, its file, its readers, its log. `fetchindex info --output
+/// json` prints them as JSON.
 public struct StoreInformation: Sendable {
     public struct Attribute: Encodable, Sendable {
         public let name: String
-        /// The type's name, as `integer`.
+        /// The name of the type, for example `integer`.
         public let type: String
         public let isOptional: Bool
         public let isUnique: Bool
@@ -16,7 +16,7 @@ public struct StoreInformation: Sendable {
 
     public struct Relationship: Sendable {
         public let name: String
-        /// The entity that it leads to.
+        /// The entity that the relationship leads to.
         public let destination: String
         public let inverse: String?
         public let isToMany: Bool
@@ -38,15 +38,15 @@ public struct StoreInformation: Sendable {
     /// A table of the store's file.
     public struct Table: Encodable, Sendable {
         public let name: String
-        /// The bytes of its pages.
+        /// The bytes of the table's pages.
         public let bytes: Int
     }
 
     public struct Log: Encodable, Sendable {
-        /// The log holds the changes after this commit.
+        /// The log contains the changes after this commit.
         public let start: UInt64
         public let bytes: Int
-        /// The most bytes that it may have.
+        /// The maximum number of bytes of the log.
         public let limit: Int
     }
 
@@ -54,24 +54,24 @@ public struct StoreInformation: Sendable {
     public struct TimeZones: Sendable {
         /// The version of the data; nil if they don't name one.
         public let version: String?
-        /// system or ICU: whichever is newer.
+        /// The source of the time zones that are used, `system` or `ICU`: the one with the newer data.
         public let source: String
         public let systemVersion: String?
         public let icuVersion: String?
     }
 
-    /// A process that reads the store now.
+    /// A process that is reading the store.
     public struct Reader: Sendable {
         public let process: Int
-        /// The name of the process's program; nil where the system does not tell.
+        /// The name of the process's program; nil if the system doesn't tell it.
         public let program: String?
-        /// Transactions since the one that it sees.
+        /// The number of transactions since the one that the process sees.
         public let age: Int
-        /// Seconds since the first commit that it does not see; nil when the log does not tell.
+        /// The seconds since the first commit that the process doesn't see; nil if the log doesn't contain it.
         public let seconds: Double?
-        /// Whether it is older than `seconds`.
+        /// Whether the state that the process sees may be older than `seconds`.
         public let isOlder: Bool
-        /// Pages that could be used again, were it not for this reader.
+        /// The number of pages that can't be reused because of this reader.
         public let pinnedPages: Int
         public let pinnedBytes: Int
     }
@@ -83,36 +83,38 @@ public struct StoreInformation: Sendable {
             public let entity: String
             /// The column whose values name rows.
             public let key: String
-            /// Only rows that it holds for are followed; nil: all.
+            /// The condition for the rows that are followed; nil if all are.
             public let condition: String?
             public let isCopied: Bool
         }
 
         public let address: String
-        /// The replication slot; nil where changes are read from a change table.
+        /// The replication slot; nil if changes are read from a change table.
         public let slot: String?
         public let tables: [Table]
-        /// Up to where the store has followed it; nil before the first copy.
+        /// The position in the source that the store has reached; nil before the first copy.
         public let position: String?
         /// Whether the store equals the source at the position.
         public let isConsistent: Bool
-        /// Seconds since 1970 of the last transaction of the source that is here; nil before the first.
+        /// The time of the last source transaction that the store contains, in seconds since 1970; nil before the
+        /// first.
         public let committed: Double?
-        /// The last report of the process that follows: copying, streaming, disconnected, stopped; nil without a report.
+        /// The state in the last report of the following process: copying, streaming, disconnected or stopped; nil
+        /// without a report.
         public let state: String?
-        /// Whether that process runs now.
+        /// Whether the following process is running.
         public let isRunning: Bool
         public let process: Int?
-        /// Seconds since the report.
+        /// The seconds since the report.
         public let age: Double?
-        /// Bytes of the source's log, and seconds, that the store is behind; nil where they are not known.
+        /// The bytes of the source's log, and the seconds, that the store is behind; nil if unknown.
         public let lagBytes: Int?
         public let lagSeconds: Double?
-        /// What the source says of the slot.
+        /// The state of the slot in the source's words.
         public let slotState: String?
-        /// Bytes of the source's log that are retained for the slot.
+        /// The bytes of the source's log that are retained for the slot.
         public let retainedBytes: Int?
-        /// Why the process is in its state.
+        /// The reason for the process's state.
         public let reason: String?
     }
 
@@ -123,7 +125,7 @@ public struct StoreInformation: Sendable {
     /// The newest commit.
     public let commit: UInt64
     public let fileBytes: Int
-    /// Bytes of the file's pages that hold nothing now.
+    /// The bytes of unused pages in the file.
     public let freeBytes: Int
     public let tables: [Table]
     public let entities: [Entity]
@@ -137,10 +139,11 @@ public struct StoreInformation: Sendable {
 }
 
 extension PersistentContainer {
-    /// What is known of the newest state. O(entities + tables + caches), and O(commits) for readers of old states. Throws `StoreError`.
+    /// The facts of the newest state. O(entities + tables + caches), and O(commits) if readers see old states. Throws
+    /// `StoreError`.
     public func information() throws -> StoreInformation {
         try withPublicErrors {
-            // Its readers are listed before the snapshot, which is one too.
+            // Readers are listed before the snapshot, which is a reader too.
             let environment = try store.environmentInformation()
             let snapshot = try store.snapshot()
             let shown = snapshot.model.entities.enumerated().filter { !$1.isDropped && !$1.isJoin }
@@ -181,7 +184,7 @@ extension PersistentContainer {
             deleteRule: "\(relationship.deleteRule)", links: links)
     }
 
-    /// The objects of an entity. Throws when the store has no such entity.
+    /// The number of objects of an entity. Throws if the store doesn't have the entity.
     package func count(ofEntity name: String) throws -> Int {
         try withPublicErrors {
             let snapshot = try store.snapshot()
@@ -189,7 +192,7 @@ extension PersistentContainer {
         }
     }
 
-    /// Records of all entities, as far as their counters can be read.
+    /// The number of records of all entities. Entities whose counter can't be read count 0.
     package func recordCount() throws -> Int {
         try withPublicErrors {
             let snapshot = try store.snapshot()

@@ -4,7 +4,7 @@ internal import FetchIndexRecords
 /// Objects that rows of one transaction updated.
 struct UpdatedRows {
     private var updated = ObjectNumbers()
-    /// How many rows changed an object after its first one; objects with one such row aren't here.
+    /// For each object that several rows changed, the number of these rows after the first one.
     private(set) var repeated: [UInt64: Int] = [:]
 
     /// Notes a row that changed an object.

@@ -9,14 +9,14 @@ internal import FetchIndexOrderCaches
 
 /// A named cache with the size of its order.
 public struct CacheStatistics: Equatable, Sendable {
-    /// What is known of it beside its size.
+    /// The facts of the cache without its size.
     public let cache: NamedCache
-    /// Nodes of at most a page of 4,096 bytes, and the bytes that they hold.
+    /// The number of nodes, each at most a page of 4,096 bytes, and the bytes in them.
     public let nodeCount: Int
     public let byteCount: Int
     public let sectionCount: Int
 
-    /// The facts have the nodes' count.
+    /// Requires facts with the counts of the nodes.
     init(_ facts: CacheFacts, in model: Model) {
         cache = NamedCache(facts, in: model)
         sectionCount = facts.header?.sectionCount ?? 0
@@ -27,12 +27,11 @@ public struct CacheStatistics: Equatable, Sendable {
     public var name: String { cache.name }
     /// Whether the cache is current.
     public var isFresh: Bool { cache.isFresh }
-    /// Whether every writer keeps it: the order of an index, or a cache that is to be maintained.
+    /// Whether every writer keeps the cache current: it is the order of an index, or a maintained cache.
     public var isMaintained: Bool { cache.isMaintained }
-    /// Whether no other request replaces it.
+    /// Whether requests other than the cache's own can't replace it.
     public var isLocked: Bool { cache.isLocked }
-    /// The number of changes of its entity since it was current; nil when the log does not reach back, or the cache is
-    /// unusable.
+    /// The number of changes that the cache is behind; nil if it is unusable.
     public var changesBehind: Int? { cache.changesBehind }
     public var rowCount: Int { cache.contents?.rowCount ?? 0 }
     public var hits: Int { cache.hits }
@@ -52,42 +51,42 @@ extension PersistentContainer {
     }
 }
 
-/// An opening of a named cache that was no plain hit.
+/// An opening of a named cache that wasn't a hit.
 public struct CacheOpening: Equatable, Sendable {
     public enum Kind: Equatable, Sendable {
-        /// The cache was behind, and followed the changes of so many rows.
+        /// The cache was caught up with the changes of `rowCount` rows.
         case caughtUp(rowCount: Int)
-        /// The order was computed from all records; it had so many rows.
+        /// The order was computed from all records, and had `rowCount` rows.
         case rebuilt(RebuildReason, rowCount: Int)
     }
 
-    /// When it began.
+    /// The time at which the opening began.
     public let date: Date
     public let kind: Kind
     public let milliseconds: Double
-    /// Whether the cache has the result. Else only the process had it, in memory: the store was read-only or another process was
-    /// writing.
+    /// Whether the cache has the result. Otherwise only the process had it, in memory, because the store was read-only
+    /// or another process was writing.
     public let isStored: Bool
-    /// The commit that the cache had before; nil for a new order.
+    /// The commit of the cache before the opening; nil for a new order.
     package let start: UInt64?
     public let processName: String
     /// The ``ManagedObjectContext/transactionAuthor`` of the context, or the author of the options.
     public let author: String
 }
 
-/// What a store remembers of the openings of a cache, of all processes.
+/// The stored history of a cache's openings by all processes.
 public struct CacheHistory: Sendable {
-    /// The last 256 openings that were no plain hits, oldest first.
+    /// The last 256 openings that weren't hits, oldest first.
     public let openings: [CacheOpening]
-    /// The hits of the last 30 days: each hour that had any, by its beginning. Another process may have a second's hits in memory, until its
-    /// next hit, or until its container is released.
+    /// The number of hits in each hour of the last 30 days that had any; `hour` is its beginning. Another process may
+    /// hold the hits of a second in memory, until its next hit or until its container is released.
     public let hitsByHour: [(hour: Date, count: Int)]
-    /// How many entries are damaged: they are left out.
+    /// The number of damaged entries, which are left out.
     package let damagedCount: Int
 }
 
 extension PersistentContainer {
-    /// What a store remembers of the openings of a cache; nothing for a name that no cache has. O(1). Throws `StoreError`.
+    /// Reads the history of a cache's openings; empty for an unknown name. O(1). Throws `StoreError`.
     public func cacheHistory(_ name: String) throws -> CacheHistory {
         try withPublicErrors {
             let history = try caches.history(of: name, in: store.snapshot())

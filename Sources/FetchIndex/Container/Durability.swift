@@ -1,20 +1,21 @@
 internal import FetchIndexRecords
 internal import FetchIndexLMDB
 
-/// How much of a commit has reached the disk when it returns. A process that crashes or is killed loses nothing that it
-/// committed, whatever the durability; this is about power losses and crashes of the system.
+/// The part of a commit that is on disk when the commit returns. Durability concerns power losses and crashes of the
+/// system. A process that crashes or is killed loses no commit, whatever the durability.
 ///
-/// The first opening of a store in a process decides. All of this holds for disks that have written what they report as
+/// The first opening of a store in a process decides. All of this assumes a disk that has written what it reports as
 /// written.
 public enum Durability: Sendable {
-    /// All of it: no power loss undoes a commit. A commit waits for the disk twice.
+    /// Everything is on disk: a power loss undoes no commit. A commit waits for the disk twice.
     case full
-    /// All but the page that makes it the newest. A power loss may undo the last transaction, and only the last: each commit
-    /// puts the one before it on disk. No transaction is ever torn. A commit waits for the disk once. Builds and catch-ups of
-    /// caches are transactions too, and so is the opening of a store with a new model.
+    /// Everything is on disk except the page that makes the commit the newest. A power loss may undo the last
+    /// transaction, and only the last, because each commit puts the previous one on disk. No transaction is ever torn.
+    /// A commit waits for the disk once. Builds and catch-ups of caches are transactions too, and so is the opening of
+    /// a store with a new model.
     case relaxed
-    /// A commit waits for nothing, and pages reach the disk in any order: after a power loss the store may be damaged or
-    /// unreadable. For benchmarks, and for stores that can be made again.
+    /// Nothing need be on disk, and pages reach it in any order: after a power loss the store may be damaged or
+    /// unreadable. Use it for benchmarks, and for stores that can be made again. A commit doesn't wait.
     case none
 }
 

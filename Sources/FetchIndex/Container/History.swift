@@ -22,8 +22,8 @@ public struct HistoryTransaction: Sendable {
 }
 
 extension ManagedObjectContext {
-    /// The commits after one, oldest first, of contexts, batches and other processes. O(changes). Throws
-    /// `StoreError.logTooShort` when the log does not reach back to the commit.
+    /// Returns the commits after a commit, oldest first. They include commits of contexts, batches and other processes.
+    /// O(changes). Throws `StoreError.logTooShort` if the log doesn't reach back to the commit.
     public func fetchHistory(after commit: UInt64) throws -> [HistoryTransaction] {
         try withPublicErrors {
             let newest = try container.store.snapshot()
@@ -38,9 +38,9 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Deletes the history of the commits before one. Caches that were last current before it are rebuilt at their next
-    /// opening. The store also trims the log by itself: to the store's limit, and beyond 16 MiB by what no cache needs. Throws
-    /// `StoreError`.
+    /// Deletes the history of the commits before `commit`. A cache that was last current before it is rebuilt at its
+    /// next opening. The store also trims the log by itself: always to the store's limit, and beyond 16 MiB to the part
+    /// that caches need. Throws `StoreError`.
     public func deleteHistory(before commit: UInt64) throws {
         try withPublicErrors {
             guard commit > 0 else { return }

@@ -1,36 +1,38 @@
 internal import FetchIndexOrderCaches
 
 extension PersistentContainer {
-    /// How an order is opened.
+    /// The options for opening an order.
     public struct OrderOptions {
-        /// The name of the cache; nil: the order is computed in memory.
+        /// The name of the cache; if nil, the order is computed in memory.
         public var cacheName: String?
-        /// The bytes of memory for sorting; more is sorted on disk, in the store's folder.
+        /// The bytes of memory for sorting. Larger data is sorted on disk, in the store's folder.
         public var memoryBudget = 256 << 20
-        /// Called repeatedly during a build, with the number of records that were read and of all records.
+        /// Called repeatedly during a build, with the number of records read so far and of all records.
         public var progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
 
-        /// Whether the exact change since the cache was last current is wanted at any cost. Else an order is rebuilt, with the
-        /// reason `tooManyChanges`, when a rebuild costs less than the changes.
+        /// Whether the exact change since the cache was last current is needed, whatever it costs. Otherwise, an order
+        /// is rebuilt with the reason `tooManyChanges` if a rebuild costs less than the changes.
         public var needsExactChange = false
 
-        /// How long a build waits for a busy writer before it throws `StoreError.writerBusy`, and how long the end of `withOrder` waits
-        /// where `needsExactChange` is wanted. Nil: a build waits without limit, the end five seconds.
+        /// The maximum time that a build waits for another writer before it throws `StoreError.writerBusy`. With
+        /// `needsExactChange`, also the maximum time that the end of `withOrder` waits. If nil, a build waits without
+        /// limit, and the end five seconds.
         public var writeTimeout: Duration?
 
-        /// Whether a cache of another request that has the name is replaced. Else that is `StoreError.cacheLocked`, as if the cache were
-        /// locked.
+        /// Whether a cache of another request with the same name is replaced. Otherwise opening it throws
+        /// `StoreError.cacheLocked`, as if the cache were locked.
         public var replacesOtherRequest = true
 
-        /// Gets the outcome, without its change, before anything is built or stored, and may throw.
+        /// Called with the outcome, without its change, before anything is built or stored. An error that it throws
+        /// ends the opening.
         package var check: ((FetchOutcome) throws -> Void)?
 
-        /// Who opens the cache; its history names it.
+        /// The author of the opening, for the cache's history.
         public var author = ""
 
-        /// An order without cache, sections and aggregates has only this many rows, the first ones.
+        /// The maximum number of rows of an order without a cache, sections and aggregates; later rows are left out.
         package var mostRows = Int.max
-        /// Whether such an order knows how many rows there are in all.
+        /// Whether an order with `mostRows` counts all its rows.
         package var countsAllRows = true
 
         public init(cacheName: String? = nil) { self.cacheName = cacheName }

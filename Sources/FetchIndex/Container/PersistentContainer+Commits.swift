@@ -8,21 +8,21 @@ extension PersistentContainer {
     /// The pause between two polls. A poll costs a read of shared memory and two calls of stat.
     static let commitInterval = Duration.milliseconds(40)
 
-    /// The numbers of new commits as they arrive, from this process and from others; of several at once, the last. A number
-    /// arrives within 40 ms, at 25 polls per second. Ends when the task is cancelled, and a second after the store's files were
-    /// moved or replaced.
+    /// The numbers of new commits as they arrive, from this process and others. If several commits arrive at once, only
+    /// the last number is sent. A number arrives within 40 ms, at 25 polls per second. Ends when the task is cancelled,
+    /// and a second after the store's files were moved or replaced.
     public var commits: AsyncStream<UInt64> {
         let watch = CommitWatch(store)
         return AsyncStream { await watch.next() }
     }
 }
 
-/// Looks for new commits.
+/// Polls a store for new commits.
 package final class CommitWatch: Sendable {
     private enum Look {
         case found(UInt64)
         case nothing
-        /// The store was moved, and did not come back.
+        /// The store was moved, and hasn't come back.
         case ended
     }
 
@@ -31,7 +31,7 @@ package final class CommitWatch: Sendable {
         var commit: UInt64
     }
 
-    /// The number of looks at a moved store before the end: it may come back.
+    /// The number of polls that may find the store moved before the watch ends: the store may come back.
     private static let mostMissed = 25
 
     private let store: Store
@@ -51,9 +51,10 @@ package final class CommitWatch: Sendable {
         seen.withLock { seen in
             guard let last = try? store.lastTransaction(), last != seen.transaction, let newest = try? store.snapshot()
             else { return nil }
-            // A writer shows its transaction in the file a moment before readers can see it.
+            // A writer shows its transaction in the file a moment before readers can see it, so the number is taken
+            // from the snapshot.
             seen.transaction = newest.view.identifier
-            // A transaction that only writes caches is no commit.
+            // A transaction that only writes caches isn't a commit.
             if newest.commit == seen.commit { return nil }
             seen.commit = newest.commit
             return newest.commit
@@ -80,15 +81,15 @@ package final class CommitWatch: Sendable {
             switch look() {
             case .found(let commit): return commit
             case .ended: return nil
-            // By the clock whose timer the runtime has made when any task runs. Another clock's takes one descriptor more at its
-            // first sleep, which never ends if the process has none left.
+            // This clock's timer exists in the runtime as soon as any task runs. Another clock needs one more
+            // descriptor at its first sleep, which never ends if the process has none left.
             case .nothing: try? await Task.sleep(for: PersistentContainer.commitInterval, clock: .suspending)
             }
         }
         return nil
     }
 
-    /// As `next`, on the caller's thread, without the runtime of tasks and its descriptors.
+    /// Waits like `next`, but on the caller's thread, without the runtime of tasks and its descriptors.
     package func wait() -> UInt64? {
         while true {
             switch look() {

@@ -3,10 +3,10 @@ package import FetchIndexOrderCaches
 package import FetchIndexRecords
 
 extension PersistentContainer {
-    /// Makes every writer keep a named cache in its own transaction, or stops that. A kept cache is never behind, and each
-    /// write that changes it costs O(log n) more. O(k log n) when the cache is k changes behind; O(n log n), in one transaction,
-    /// when it has to be rebuilt. Throws `StoreError`, and `ContextError.notCacheable` for a cache whose request only its program
-    /// knows.
+    /// Makes a named cache maintained, or stops maintaining it. Every writer keeps a maintained cache current in its
+    /// own transaction, so it is never behind, and each write that changes it costs O(log n) more. O(k log n) if the
+    /// cache is k changes behind; O(n log n), in one transaction, if it must be rebuilt. Throws `StoreError`, and
+    /// `ContextError.notCacheable` if only the cache's program knows its request.
     public func setMaintained(_ isMaintained: Bool, cacheNamed name: String) throws {
         try withPublicErrors {
             let writer = try store.beginWrite()
@@ -24,9 +24,9 @@ extension PersistentContainer {
 }
 
 extension PersistentContainer {
-    /// Locks a named cache for the request that it is of, or unlocks it. Another request that opens it then throws
-    /// `StoreError.cacheLocked`, and so does its deletion; it is caught up, and rebuilt for the same request, as before. The lock is part
-    /// of the store, for all processes. O(caches). Throws `StoreError`.
+    /// Locks a named cache for its own request, or unlocks it. Opening a locked cache with another request throws
+    /// `StoreError.cacheLocked`, and so does deleting it; catch-ups, and rebuilds for its own request, go on. The lock
+    /// is part of the store, for all processes. O(caches). Throws `StoreError`.
     public func setLocked(_ isLocked: Bool, cacheNamed name: String) throws {
         try withPublicErrors {
             let writer = try store.beginWrite(changesRecords: false)
@@ -37,17 +37,20 @@ extension PersistentContainer {
 }
 
 extension CacheEngine {
-    /// Brings all orders that every writer keeps to the commit of a sealed writer, except those that it has brought already.
+    /// Catches up all maintained orders to the commit of a sealed writer, except the orders `brought`, which are caught
+    /// up already.
     package func keepAll(in writer: StoreWriter, except brought: [String] = [], known: KnownChanges? = nil) throws {
         var kept = try writer.model.indexOrders()
-        // A damaged list must not stop writers, nor a cache that cannot be read: the next fetch of its request rebuilds it.
+        // A damaged list or an unreadable cache must not stop writers: the next fetch with the cache's request rebuilds
+        // it.
         for name in (try? CacheDirectory.maintained(in: writer)) ?? [] {
             if let request = try? CacheRequest(ofStored: name, in: writer) { kept.append(request) }
         }
         try open(kept.filter { !brought.contains($0.name) }, in: writer, for: .keeping, known: known)
     }
 
-    /// Builds the orders of the indexes that a migration has added or changed, and deletes those that it has removed.
+    /// Builds the orders of the indexes that a migration has added or changed, and deletes the orders of removed
+    /// indexes.
     func matchIndexes(in writer: StoreWriter, from old: Model) throws {
         let wanted = try writer.model.indexOrders()
         let names = Set(wanted.map(\.name))
@@ -56,7 +59,7 @@ extension CacheEngine {
             _ = try directory.delete(name, in: writer)
         }
         let present = Dictionary(try old.indexOrders().map { ($0.name, $0.order.identity) }) { first, _ in first }
-        // An index also reads other attributes when a subentity was added; and so does a maintained cache.
+        // An index reads other attributes after a subentity was added, and so does a maintained cache.
         let added = try wanted.filter { present[$0.name] != $0.order.identity } + changedMaintained(in: writer)
         try open(added, in: writer, for: .establishing)
         try keepAll(in: writer, except: added.map(\.name))
@@ -64,7 +67,7 @@ extension CacheEngine {
 }
 
 extension CacheEngine {
-    /// The maintained caches whose requests read other attributes in the writer's model than they did.
+    /// The maintained caches whose requests read other attributes in the writer's model than before.
     private func changedMaintained(in writer: StoreWriter) throws -> [CacheRequest] {
         ((try? CacheDirectory.maintained(in: writer)) ?? []).compactMap { name in
             guard let request = try? CacheRequest(ofStored: name, in: writer),
@@ -76,7 +79,7 @@ extension CacheEngine {
 }
 
 extension CacheRequest {
-    /// The request of a stored cache, as its header tells it.
+    /// Makes the request of a stored cache from its header; nil if the cache doesn't exist.
     package init?(ofStored name: String, in reader: StoreReader) throws {
         guard let header = try CacheDirectory.header(name, in: reader) else { return nil }
         let definition = try OrderDefinition(header.identity, in: reader.model)
@@ -91,7 +94,7 @@ extension Model {
             try zip(entity.indexes, entity.indexKeys).map { index, keys in
                 let sortKeys = zip(index.keys, keys).map { SortKey($0, ofRole: entity.slots[$1.slot].role) }
                 let definition = OrderDefinition(entity: entity.name, sortKeys: sortKeys)
-                // A renamed attribute keeps the cache.
+                // The permanent name: a renamed attribute keeps the cache.
                 let permanent = keys.map {
                     let key = Index.Key(entity.slots[$0.slot].permanentName, isDescending: $0.isDescending)
                     return SortKey(key, ofRole: .attribute).description
@@ -104,7 +107,7 @@ extension Model {
 }
 
 extension SortKey where Object == ManagedObject {
-    /// Of a to-one relationship: by the key of the related object.
+    /// Makes the sort key of an index's key. A to-one relationship is sorted by the key of the related object.
     fileprivate init(_ key: Index.Key, ofRole role: SlotRole) {
         self.init(
             role == .reference ? "\(key.attribute).\(RelatedPath.keyName)" : key.attribute,

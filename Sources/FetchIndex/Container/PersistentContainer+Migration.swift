@@ -3,30 +3,33 @@ public import FetchIndexModels
 internal import FetchIndexRecords
 public import FetchIndexValues
 
-/// Which changes opening a store may make to its model.
+/// The changes that opening a store may make to its model.
 public enum MigrationPolicy: Sendable {
-    /// Those that cost O(1). Others are refused with a sentence, and nothing changes.
+    /// Changes that cost O(1). Others are refused with a message, and nothing changes.
     case freeChanges
-    /// Also those that need a pass over the records: another type, required values, unique values, indexes, derived attributes.
+    /// Also changes that need a pass over the records: another type, required values, unique values, indexes, derived
+    /// attributes.
     case automatic
 }
 
 extension PersistentContainer {
-    /// Every change that leads from the store's model to another one, with its cost and the reason; nothing is changed. O(1).
-    /// Throws `StoreError`, `modelMismatch` when something that the model needs was removed by a newer one.
+    /// Returns every change from the store's model to another one, with its cost and reason. Changes nothing. O(1).
+    /// Throws `StoreError`: `modelMismatch` if a newer model has removed something that this model needs.
     public func plan(for model: Model) throws -> ModelDifference {
         try withPublicErrors { try store.difference(to: model) }
     }
 
-    /// Makes a model the store's, in one transaction that a crash undoes as a whole. Contexts of this and other processes go on
-    /// with what they read; their next save or merge throws `StoreError.modelMismatch` when the migration changed what they read.
+    /// Migrates the store to a model in one transaction, which a crash undoes as a whole. Contexts of this and other
+    /// processes go on with the state that they read; their next save or merge throws `StoreError.modelMismatch` if the
+    /// migration has changed what they read.
     ///
-    /// `convert` is called for each object of each entity that changes. It returns values of attributes that the migration adds,
-    /// converts or makes required, by their new names, from all old values; what it leaves out is as without it. `progress` is called from time to time
-    /// with the number of records read and of all that are read.
+    /// `convert` is called for each object of each entity that changes. It gets all old values, and returns values of
+    /// attributes that the migration adds, converts or makes required, by their new names. Attributes that it leaves
+    /// out are migrated as without it. `progress` is called from time to time with the number of records read so far
+    /// and of all that are read.
     ///
-    /// O(n log n) when records must be read, else O(1). Throws `StoreError`: `cannotMigrate` names the first objects that stand
-    /// in the way, and nothing is changed then; and what the closure throws.
+    /// O(n log n) if records must be read, otherwise O(1). Throws `StoreError`: `cannotMigrate` names the first objects
+    /// that prevent the migration, and nothing is changed then. Rethrows the closure's errors.
     public func migrate(
         to model: Model, convert: ((_ entity: String, _ old: [String: Value]) throws -> [String: Value])? = nil,
         progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
@@ -43,7 +46,7 @@ extension PersistentContainer {
 }
 
 extension Store {
-    /// Makes a model the store's, with the orders of its indexes, in one transaction.
+    /// Migrates the store to a model, with the orders of its indexes, in one transaction.
     func migrate(to model: Model, _ migration: Migration) throws {
         guard let open = try beginMigration(to: model, migration) else { return }
         try CacheEngine(self).matchIndexes(in: open.writer, from: open.old)

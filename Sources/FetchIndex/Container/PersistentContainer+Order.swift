@@ -5,17 +5,17 @@ internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 
 extension PersistentContainer {
-    /// Opens an order and calls the body with it. When the body meets damage in the cache, the cache is rebuilt and the body is
-    /// called again, so the body must be able to start again.
+    /// Opens an order and calls the body with it. If the body meets damage in the cache, the cache is rebuilt and the
+    /// body is called again, so the body must be able to start again.
     ///
-    /// The cache takes the order when the body has returned. When the body throws, or the process ends meanwhile, the cache stays as it
-    /// was, and the next opening has the same change again: a body that writes the change somewhere makes sure that it is written
-    /// before it returns.
+    /// The cache stores the order after the body has returned. If the body throws or the process ends before that, the
+    /// cache stays as it was, and the next opening reports the same change again. A body that writes the change
+    /// somewhere must make it durable before it returns.
     ///
-    /// A current cache costs O(log n), one that is k changes behind O(k log n), a build O(n log n). Throws `StoreError`, what the
-    /// body throws, and `RequestError`, `FetchPredicateError` or `ContextError.notCacheable` when the definition does not fit the
-    /// model. Where `needsExactChange` is wanted, `StoreError.writerBusy` says that the body has returned and that the cache could not take
-    /// the order within `writeTimeout`: then the change is reported again.
+    /// A current cache costs O(log n), one that is k changes behind O(k log n), a build O(n log n). Throws
+    /// `StoreError`, the errors of the body, and `RequestError`, `FetchPredicateError` or `ContextError.notCacheable`
+    /// if the definition doesn't fit the model. With `needsExactChange`, `StoreError.writerBusy` means that the body
+    /// has returned but the cache couldn't store the order within `writeTimeout`: the change will be reported again.
     ///
     ///     let definition = OrderDefinition(entity: "Book", sortKeys: [SortKey("price")])
     ///     try container.withOrder(definition, .init(cacheName: "by price")) { order in
@@ -33,7 +33,7 @@ extension PersistentContainer {
         }
     }
 
-    /// What a cache is to be opened by, before anything is built or stored.
+    /// Passes the outcome to `OrderOptions.check`, before anything is built or stored.
     private func check(_ outcome: OrderOutcome, _ options: OrderOptions) throws {
         try options.check?(FetchOutcome(withoutChange: outcome))
     }
@@ -84,9 +84,9 @@ extension PersistentContainer {
         return cache
     }
 
-    /// Builds the cache of an order that is missing or of another request. The body gets the order of a cache of the same request that
-    /// a change of the model, the collation or the format has made unusable, and that is rebuilt: its exact reader has to hear of that.
-    /// A cache in any other state stays as it is.
+    /// Builds a cache that is missing, belongs to another request, or was made unusable by a change of the model, the
+    /// collation or the format. In the last case the body gets the rebuilt order, because the cache's exact reader must
+    /// learn of the rebuild. A cache in any other state stays as it is.
     package func establishCache(
         _ definition: OrderDefinition, _ options: OrderOptions, telling body: (FetchedOrder) throws -> Void
     ) throws {

@@ -11,26 +11,29 @@ public import Foundation
 /// A store is a folder on one machine; it must not be on a network file system.
 public final class PersistentContainer: Sendable {
     package let store: Store
-    /// The stored model when the container was opened.
+    /// The stored model at the time when the container was opened.
     let openingModel: Model
-    /// The entities that the program declares, by name: those of the model that it opened the store with or migrated it to.
+    /// The entities that the program declares, by name: the entities of the models with which it opened or migrated the
+    /// store.
     private let declared: Mutex<[String: Entity]>
-    /// The newest version of the store's model that has what the program declares.
+    /// The last checked version of the store's model, which has everything that the program declares.
     private let checkedVersion = Mutex<UInt32?>(nil)
     /// The classes that the given model names, by entity.
     let objectClasses: [String: ManagedObject.Type]
-    /// For work that may wait for a writer. `Threads` doesn't fit here: the caller is suspended, and no thread waits for the work.
+    /// The queue for work that may wait for a writer. `Threads` doesn't fit here: the caller is suspended, and no
+    /// thread waits for the work.
     private let work = DispatchQueue(label: "FetchIndex.perform", attributes: .concurrent)
-    /// Removed with the container, which closes the store first.
+    /// The folder of a temporary store, which is removed with the container, after the store is closed.
     private let folder: TemporaryStoreFolder?
     private let temporaryNumbers = Mutex(RecordKey.firstTemporaryNumber)
     let compiledOrders = CompiledOrders()
     private let hitCounts: HitCounts
-    /// What ids of objects are made with, by entity.
+    /// The origins of object ids, by entity.
     private let origins = Mutex<[Int: ObjectOrigin]>([:])
 
-    /// Opens the store in a folder. With a model, a missing store is created, and the store's model is changed as `migration`
-    /// allows. Without a model, the stored model counts, and a missing store is an error. A read-only container writes nothing, caches included, and a model that would change the store is refused. Throws `StoreError`.
+    /// Opens the store in a folder. With a model, a missing store is created, and the stored model is changed as far as
+    /// `migration` allows. Without a model, the stored model is used, and a missing store is an error. A read-only
+    /// container writes nothing, caches included, and refuses a model that would change the store. Throws `StoreError`.
     public convenience init(
         at url: URL, model: Model? = nil, migration: MigrationPolicy = .freeChanges, durability: Durability = .full,
         isReadOnly: Bool = false
@@ -45,8 +48,8 @@ public final class PersistentContainer: Sendable {
         try self.init(path: path, model: model, migration: allowed, options: options, folder: nil)
     }
 
-    /// Makes a store that is removed with its container, for tests and temporary data: in a folder of its own among the
-    /// system's temporary files, without waiting for the disk. Throws `StoreError`.
+    /// Makes a temporary store, for tests and temporary data. It has a folder of its own among the system's temporary
+    /// files, doesn't wait for the disk, and is removed with its container. Throws `StoreError`.
     public convenience init(temporaryWith model: Model) throws {
         let folder = TemporaryStoreFolder()
         var options = Store.Options()
@@ -63,7 +66,7 @@ public final class PersistentContainer: Sendable {
     ) throws {
         self.folder = folder
         store = try withPublicErrors {
-            // Before a store is created.
+            // Validates the model before a store is created.
             try model?.validate()
             let store = try Store(at: path, options: options)
             if let model { try store.migrate(to: model, migration) }
@@ -75,13 +78,14 @@ public final class PersistentContainer: Sendable {
         objectClasses = model?.attachedTypes.compactMapValues { $0 as? ManagedObject.Type } ?? [:]
     }
 
-    /// A context for the caller's isolation domain: the main actor, another actor, or none.
+    /// Makes a context for the caller's isolation domain: the main actor, another actor, or none.
     public func newContext(isolation: isolated (any Actor)? = #isolation) -> ManagedObjectContext {
         ManagedObjectContext(ContextCore(self, isolation: isolation))
     }
 
-    /// Runs work in a context of its own, on no actor, and returns its result. The work may wait for other writers: it runs on
-    /// a thread outside of the cooperative pool, while the caller is suspended. Throws what the work throws, and `CancellationError`.
+    /// Runs work in a context of its own, on no actor, and returns its result. The work may wait for other writers: it
+    /// runs on a thread outside of the cooperative pool, while the caller is suspended. Throws `CancellationError`, and
+    /// rethrows the errors of the work.
     public func perform<Result: Sendable>(
         _ body: @escaping @Sendable (ManagedObjectContext) throws -> Result
     ) async throws -> Result {
@@ -94,7 +98,7 @@ public final class PersistentContainer: Sendable {
         }
     }
 
-    /// A key for an object that is not saved yet, which no other object of this container has.
+    /// Makes a key for an unsaved object that no other object of this container has.
     func temporaryKey(_ entity: Int) -> RecordKey {
         let number = temporaryNumbers.withLock { next in
             next += 1
@@ -103,11 +107,12 @@ public final class PersistentContainer: Sendable {
         return RecordKey(entity: entity, number: number)
     }
 
-    /// The identifier in the ids of the store's objects; a backup has another one, for the objects that it gets itself. Nil in a store that a version without identifiers made, until the
-    /// opening after its next transaction.
+    /// The store's identifier in the ids of its objects. A backup has another one, for objects that it inserts itself.
+    /// Nil if a version without identifiers made the store, until the first opening after its next transaction.
     public var storeIdentifier: UUID? { store.identifier }
 
-    /// Throws `StoreError.modelMismatch` when a newer model of the store lacks what the program declares. Checked once a version.
+    /// Throws `StoreError.modelMismatch` if a newer model of the store lacks something that the program declares.
+    /// Checks each version once.
     func requireDeclared(in snapshot: Snapshot) throws {
         if checkedVersion.withLock({ $0 == snapshot.modelVersion }) { return }
         try requireDeclared(in: snapshot.model)
@@ -136,7 +141,7 @@ public final class PersistentContainer: Sendable {
         }
     }
 
-    /// The id of an object of an entity that a model has.
+    /// The id of an object of a model's entity.
     package func id(of object: RecordKey, in model: Model) -> ObjectID {
         ObjectID(object, origin(ofEntity: object.entity, named: model.entities[object.entity].name))
     }
@@ -149,15 +154,15 @@ public final class PersistentContainer: Sendable {
         return id.key
     }
 
-    /// The stored model as it is now. Throws `StoreError`.
+    /// The stored model in the newest state. Throws `StoreError`.
     public func model() throws -> Model {
         try withPublicErrors {
             Model(entities: try store.snapshot().model.entities.filter { !$0.isDropped && !$0.isJoin })
         }
     }
 
-    /// Removes an entity with its objects and caches, in one transaction. Returns the number of its objects. O(n log n). Throws
-    /// `StoreError`; an entity with a damaged record stays.
+    /// Removes an entity with its objects and caches, in one transaction. Returns the number of removed objects. O(n
+    /// log n). Throws `StoreError`; an entity with a damaged record isn't removed.
     @discardableResult
     public func dropEntity(named name: String) throws -> Int {
         try withPublicErrors {
@@ -165,7 +170,7 @@ public final class PersistentContainer: Sendable {
         }
     }
 
-    /// As `dropEntity`, for an entity without objects; false when it has some. O(caches).
+    /// Removes an entity like `dropEntity`, but only if it has no objects. Returns false if it has some. O(caches).
     package func dropEmptyEntity(named name: String) throws -> Bool {
         try dropEntity(named: name, onlyEmpty: true) != nil
     }
@@ -187,7 +192,7 @@ public final class PersistentContainer: Sendable {
         return count
     }
 
-    /// What is counted of them is complete.
+    /// The directory of the caches, after writing pending hits, so that its counts are complete.
     package var caches: CacheDirectory {
         hitCounts.write()
         return CacheDirectory(store)
@@ -196,7 +201,8 @@ public final class PersistentContainer: Sendable {
 }
 
 extension PersistentContainer {
-    /// Deletes a named cache; nil: all caches. Returns the number of deleted caches. Throws `StoreError`.
+    /// Deletes a named cache, or all caches if `name` is nil. Returns the number of deleted caches. Throws
+    /// `StoreError`.
     @discardableResult
     public func deleteCache(named name: String?) throws -> Int {
         try withPublicErrors { try caches.delete(name) }
@@ -209,9 +215,10 @@ extension PersistentContainer {
 }
 
 extension PersistentContainer {
-    /// How a fetch of this definition would find its rows now. O(caches x log n + k), where k unique keys are
-    /// counted: at most 1/64 of the objects for each unique attribute that the predicate bounds; and one step for each 8,192 objects where
-    /// the zones of a scan decide, and for each object where their columns do. Throws as `withOrder`.
+    /// The way in which a fetch with this definition would find its rows now. O(caches x log n + k) for k counted
+    /// unique keys: at most 1/64 of the objects for each unique attribute that the predicate bounds. If the zones of a
+    /// scan decide, also one step for each 8,192 objects, and if their columns decide, one step for each object. Throws
+    /// like `withOrder`.
     public func plan(_ definition: OrderDefinition) throws -> FetchPlan {
         try withPublicErrors {
             let snapshot = try store.snapshot()
@@ -234,7 +241,7 @@ extension URL {
     }
 }
 
-/// A folder that is removed with its last owner.
+/// A temporary store's folder, which is removed with its last owner.
 private final class TemporaryStoreFolder: Sendable {
     let path = NSTemporaryDirectory() + "fetchindex-" + UUID().uuidString
 

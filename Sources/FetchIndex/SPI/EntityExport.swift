@@ -7,14 +7,15 @@ internal import FetchIndexRecords
     package import Foundation
 #endif
 
-/// The rows of an entity in one state of the store, as a file has them that is imported again: values, and related objects by number.
+/// The rows of an entity in one state of the store, as an export file has them: values, and related objects by number.
+/// The file can be imported again.
 ///
 /// For `export`. Users read rows with ``FetchedOrder/forEachRow(from:limit:_:)``, and related objects with a context.
 package struct EntityExport {
-    /// A relationship that rows are exported with; each relationship with one of its two sides.
+    /// A relationship that rows are exported with. Each relationship is exported with one of its two sides.
     package struct Relationship {
         package let name: String
-        /// The number of the entity that it leads to; objects may be of its subentities.
+        /// The number of the destination entity; objects may be of its subentities.
         package let destination: Int
         fileprivate let source: LinkSource
     }
@@ -22,15 +23,16 @@ package struct EntityExport {
     fileprivate enum LinkSource {
         /// The slots of a to-one relationship.
         case reference(slot: Int, position: Int)
-        /// The links of a many-to-many relationship: their references to the row's object and to the other ones.
+        /// The link records of a many-to-many relationship: their references to the row's object (`near`) and to the
+        /// related object (`far`), and their entity.
         case list(near: EntityLinks.Reference, far: EntityLinks.Reference, entity: Int)
     }
 
     package let entity: Entity
     package let relationships: [Relationship]
-    /// The store that gave the numbers of all objects that are exported with them: the one that this store was filled from or is a copy
-    /// of, until this one has objects of its own. It is one for all entities, since files of several name each other's objects. Nil where
-    /// no object is related to others, and in a store without an identifier.
+    /// The store that gave all exported object numbers: the store that this one was filled from or is a copy of, until
+    /// this one has objects of its own. It is the same for all entities, because files of several entities name each
+    /// other's objects. Nil if the entity has no relationships or the store has no identifier.
     package let numbersOrigin: UUID?
     private let container: PersistentContainer
     private let snapshot: Snapshot
@@ -59,16 +61,17 @@ package struct EntityExport {
         return try givers.first { try snapshot.followsWholly($0) }?.store ?? own
     }
 
-    /// Whether objects are exported with their numbers, because others may be related to them.
+    /// Whether objects are exported with their numbers, because other objects may be related to them.
     package var hasNumbers: Bool { entity.links != nil }
 
-    /// The stored model, in whose entities' numbers `destination` and the links' objects count.
+    /// The stored model. `destination`, and the keys of linked objects, contain the numbers of its entities.
     package var model: Model { snapshot.model }
 
-    /// Hands out the rows that a definition of the entity has as members, with their links by relationship: by object number, or sorted when
-    /// it has sort keys. All records of the entities are compared with their checksums first: damaged ones are left out and returned, or
-    /// are an error that names the first. O(n) and no memory unless there are damaged ones, or O(n log n) and the memory that sorting
-    /// may take; O(log n + links) for a row's links. Throws `StoreError`, and what the body throws.
+    /// Calls the body with each row that a definition of the entity matches, and the row's links by relationship. Rows
+    /// are in the order of object numbers, or sorted if the definition has sort keys. First compares all records of the
+    /// entities with their checksums: damaged ones are left out and returned, or are an error that names the first.
+    /// O(n) and no memory, if no record is damaged; sorting takes O(n log n) and its memory. O(log n + links) for a
+    /// row's links. Throws `StoreError`, and rethrows the body's errors.
     package func forEachRow(
         of definition: OrderDefinition, skippingDamaged: Bool = false,
         _ body: (FetchedRow, _ links: [[RowLink]]) throws -> Void
@@ -169,7 +172,7 @@ extension EntityExport.LinkSource {
 }
 
 extension PersistentContainer {
-    /// The rows of an entity in the newest state. O(relationships). Throws `StoreError.unknownEntity`.
+    /// The export of an entity's rows in the newest state. O(relationships). Throws `StoreError.unknownEntity`.
     package func export(ofEntity name: String) throws -> EntityExport {
         try withPublicErrors { try EntityExport(of: name, in: self) }
     }

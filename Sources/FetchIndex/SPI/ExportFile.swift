@@ -2,14 +2,14 @@ internal import FetchIndexRecords
 internal import FetchIndexModels
 internal import FetchIndexPlatform
 
-/// A file that appears under its name when it is whole, and that those may read whom the umask allows it.
+/// A file that appears under its name only when it is complete. The umask determines its permissions.
 ///
 /// For exports and reports, which must not take the place of a store's file. Users write their own files.
 package final class ExportFile {
     private let path: String
     private var file: NewFile?
 
-    /// Throws when the path is not a regular file, or belongs to a store; it need not exist.
+    /// Creates the file. Throws if the path exists but isn't a regular file, or belongs to a store.
     package init(at path: String) throws {
         self.path = path
         switch try? Folder.kind(at: path) {
@@ -29,7 +29,7 @@ package final class ExportFile {
         }
     }
 
-    /// Gives the file its name, in the place of one that had it.
+    /// Gives the file its name. A file that had the name is replaced.
     package func keep() throws {
         do {
             if let whole = file.take() { try whole.keep() }

@@ -4,17 +4,18 @@ package import FetchIndexValues
 
 /// A column of rows: an attribute, or a key path through to-one relationships.
 ///
-/// For tables and files of rows, whose columns are named once for many rows. Users ask a row for the value of an attribute.
+/// For tables and files of rows, whose columns are named once for many rows. Users ask a row for the value of an
+/// attribute.
 package struct FetchedColumn {
     enum Source {
-        /// By its index among those of the entity that was asked for.
+        /// The index among the attributes of the requested entity.
         case attribute(Int)
-        /// By the entity of the row.
+        /// The path for each entity of the rows.
         case path([Int: RelatedPath])
     }
 
     package let name: String
-    /// Of an object at the end of a path: its number.
+    /// The type of the values. If the path ends at an object, its number is the value.
     package let type: ValueType
     let source: Source
 
@@ -26,7 +27,7 @@ package struct FetchedColumn {
         (self.name, self.type, self.source) = (name, type, source)
     }
 
-    /// The first entity is the one that was asked for.
+    /// Finds a column by its name. The first entity is the requested one.
     package init(_ name: String, of entities: [Int], in model: Model) throws {
         let entity = model.entities[entities[0]]
         if let index = entity.attributes.firstIndex(where: { $0.name == name }) {
@@ -49,7 +50,7 @@ package struct FetchedColumn {
 }
 
 extension FetchedRow {
-    /// The value of a column; null where its path leads to nothing. O(steps x log n + length of the value).
+    /// The value of a column; null if its path leads to no object. O(steps x log n + length of the value).
     package func value(of column: FetchedColumn) throws -> Value {
         switch column.source {
         case .attribute(let index): return try value(ofSlot: slots[index])
@@ -71,13 +72,14 @@ extension FetchedRow {
         }
     }
 
-    /// As below, of a column; false for one that is a path.
+    /// Calls the body with the UTF-8 bytes of an attribute's text, in place. Returns false if the column is a path, or
+    /// the value is null or not a text.
     package func text(of column: FetchedColumn, _ body: (UnsafeRawBufferPointer) -> Void) throws -> Bool {
         guard case .attribute(let index) = column.source else { return false }
         return try text(at: index, body)
     }
 
-    /// Calls the body with the UTF-8 bytes of a text value in place. False when the value is null or no text.
+    /// Calls the body with the UTF-8 bytes of a text value, in place. Returns false if the value is null or not a text.
     package func text(at index: Int, _ body: (UnsafeRawBufferPointer) throws -> Void) throws -> Bool {
         let slot = slots[index]
         guard entity.type(at: slot) == .string, let range = try record.range(of: slot) else { return false }

@@ -2,19 +2,20 @@ internal import FetchIndexModels
 internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 
-// For printers, which name columns, must meet damage before anything is printed, and say how many rows they leave out; and for the search of
-// the live page. Users read sections and rows.
+// For printers, which name columns, must meet damage before they print anything, and print the number of rows that they
+// leave out. Also for the search of the live page. Users read sections and rows.
 extension FetchedOrder {
     private static let rowsLookedUp = 100
 
-    /// An attribute of the entity that was asked for, or a key path through to-one relationships to an attribute or an object.
-    /// O(entities x names). Throws `StoreError.unknownAttribute`, and `RequestError` for a path that leads to many objects.
+    /// Finds an attribute of the requested entity, or a key path through to-one relationships to an attribute or an
+    /// object. O(entities x names). Throws `StoreError.unknownAttribute`, and `RequestError` for a path that leads to
+    /// many objects.
     package func column(_ name: String) throws -> FetchedColumn {
         let entities = [entityNumber] + others.keys
         return try withPublicErrors { try FetchedColumn(name, of: entities, in: snapshot.model) }
     }
 
-    /// All attributes of the entity that was asked for.
+    /// All attributes of the requested entity.
     package var attributeColumns: [FetchedColumn] {
         entity.attributes.indices.map { FetchedColumn(attribute: $0, of: entity) }
     }
@@ -22,12 +23,12 @@ extension FetchedOrder {
     /// Whether rows may be objects of several entities.
     package var hasSubentities: Bool { opened.order.entity == nil }
 
-    /// Rows that match: more than `rowCount` where `OrderOptions.mostRows` left some out and counted them; without counting, as
-    /// many. O(1).
+    /// The number of matching rows. It exceeds `rowCount` if `OrderOptions.mostRows` left out rows and they were
+    /// counted. O(1).
     package var memberCount: Int { opened.memberCount }
 
-    /// Reads everything that some sections and rows, and the aggregates of all rows, need, except records, so that a printer
-    /// meets damage before it prints anything. O(log n + sections + rows).
+    /// Reads everything except records that some sections and rows, and the aggregates of all rows, need, so that a
+    /// printer meets damage before it prints anything. O(log n + sections + rows).
     package func prove(sections: Range<Int>, rows: Range<Int>) throws {
         var left = sections.count
         if left > 0 {
@@ -43,7 +44,7 @@ extension FetchedOrder {
             var looked = 0
             try opened.order.walkRows(from: rows.lowerBound) { object, _ in
                 looked += 1
-                // An order of other records shows in the first rows.
+                // If the order belongs to other records, the first rows show it.
                 if looked <= Self.rowsLookedUp, try !snapshot.record(object, { _ in }) {
                     throw stale(object)
                 }
@@ -53,9 +54,10 @@ extension FetchedOrder {
         }
     }
 
-    /// Reads rows from one on, until the end or until `isOver` is true for the number of the next row; calls the body with those
-    /// that match a predicate. The result is the number of the next row. O(log n), and one record a row. Throws as
-    /// `forEachRow`, and `FetchPredicateError` or `RequestError` when the predicate does not fit the entity.
+    /// Calls the body with the rows that match a predicate. Reads from a row on, until the end or until `isOver`
+    /// returns true for the number of the next row. Returns the number of the next row. O(log n), and one record for
+    /// each row. Throws like `forEachRow`, and `FetchPredicateError` or `RequestError` if the predicate doesn't fit the
+    /// entity.
     package func search(
         _ predicate: FetchPredicate, from row: Int, until isOver: (_ row: Int) -> Bool,
         _ body: (_ row: Int, FetchedRow) throws -> Void

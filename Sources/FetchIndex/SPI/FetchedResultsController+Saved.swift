@@ -2,8 +2,8 @@ internal import FetchIndexOrderCaches
 package import FetchIndexModels
 internal import FetchIndexRecords
 
-// For readers of a controller that show its rows as values, or print its changes: the live page, and `watch`. Users' programs have the
-// objects.
+// For readers of a controller that show its rows as values, or print its changes: the live page, and `watch`. Users'
+// programs have the objects.
 extension FetchedResultsController {
     /// The saved order that the controller shows, for readers that want values without objects. Nil before the first
     /// fetch. Its rows equal the controller's if the request has no offset and limit and the context has no unsaved
@@ -14,8 +14,8 @@ extension FetchedResultsController {
         return try FetchedOrder(live.saved, of: live.request.builder, try context.snapshot(), in: context.container)
     }
 
-    /// Advances the cache to the context's state, after the program has written out the changes: a program that ends
-    /// before is told the same changes again. Doesn't wait for a busy writer, because the next call tries again. Only
+    /// Advances the cache to the context's state, after the program has written out the changes. A program that ends
+    /// before receives the same changes again. Doesn't wait for another writer, because the next call tries again. Only
     /// for controllers that need the exact change. O(k log n) for k changes since the last call.
     package func settle() throws {
         guard needsExactChange, let cacheName, let live else { return }

@@ -1,6 +1,6 @@
-/// An optional value that is encoded as null when it is nil, where a synthesized encoder leaves it out.
+/// An optional value that is encoded as null if it is nil; a synthesized encoder would leave it out.
 ///
-/// For the tool's JSON, whose readers find each key. Users encode what they like.
+/// For the tool's JSON, in which a program finds every key. Users encode what they like.
 @propertyWrapper
 package struct NullWhenMissing<Value: Encodable & Sendable>: Encodable, Sendable {
     package var wrappedValue: Value?

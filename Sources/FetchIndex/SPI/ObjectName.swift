@@ -16,15 +16,16 @@ package struct ObjectName {
 }
 
 extension PersistentContainer {
-    /// As `StoreReader.names`, in the newest state.
+    /// The names of objects in the newest state; see `StoreReader.names`.
     package func names(of ids: [ObjectID], since commit: UInt64?) throws -> [ObjectID: ObjectName] {
         try withPublicErrors { try store.snapshot().names(of: ids, since: commit) }
     }
 }
 
 extension StoreReader {
-    /// The names of objects as they are here, and as they were at a commit, where the log reaches back to it. Without `withValues` only
-    /// objects that are gone have values. O(k log n) for k objects; with the log's entries since the commit where old values are looked for.
+    /// The names of objects: their present key and values, and their values at a commit, if the log reaches back to it.
+    /// Without `withValues`, only deleted objects have values. O(k log n) for k objects, and the log's entries since
+    /// the commit if old values are wanted.
     func names(
         of ids: some Sequence<ObjectID>, since commit: UInt64?, withValues: Bool = false
     ) throws -> [ObjectID: ObjectName] {
@@ -58,10 +59,11 @@ extension StoreReader {
 }
 
 extension FetchedOrder {
-    /// The commit that the cache had before it was opened; nil for an order that was built without one.
+    /// The commit of the cache before it was opened; nil for an order that was built without a cache.
     var changedSince: UInt64? { opened.start }
 
-    /// Like `StoreReader.names`, in the order's state, since the cache's previous commit or another one.
+    /// The names of objects in the order's state, since the cache's previous commit or another one; see
+    /// `StoreReader.names`.
     package func names(
         of ids: some Sequence<ObjectID>, since commit: UInt64? = nil, withValues: Bool
     ) throws -> [ObjectID: ObjectName] {

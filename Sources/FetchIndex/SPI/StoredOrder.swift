@@ -2,18 +2,18 @@ internal import FetchIndexCountedTree
 internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 
-/// The order of a cache as it is stored, which may be behind.
+/// The stored order of a cache, which may be behind.
 ///
-/// For charts, which cost no catch-up. Users open orders with ``PersistentContainer/withOrder(_:_:_:)``, which are current: the rows of this
-/// one may be of objects that are gone, so only sections and counts can be read.
+/// For charts, which must not cost a catch-up. Users open orders with ``PersistentContainer/withOrder(_:_:_:)``, which
+/// are current. The rows of a stored order may belong to deleted objects, so only sections and counts can be read.
 package struct StoredOrder {
-    /// Nodes and fill of the two trees.
+    /// The number of nodes and the fill of the two trees.
     package struct Size: Sendable {
-        /// Nodes of both trees.
+        /// The number of nodes of both trees.
         package let nodeCount: Int
-        /// Levels of the tree of rows.
+        /// The number of levels of the rows tree.
         package let levels: Int
-        /// The mean part of a node's capacity that the leaves which were read fill.
+        /// The mean fill of the sampled leaves of the rows tree, as a part of a node's capacity.
         package let leafFill: Double
         package let leafCount: Int
         package let leavesRead: Int
@@ -27,12 +27,12 @@ package struct StoredOrder {
     package var rowCount: Int { order.rowCount }
     package var sectionCount: Int { order.sectionCount }
 
-    /// O(log n). Traps unless 0 <= index < sectionCount. Throws `StoreError`.
+    /// The section at an index. O(log n). Traps unless 0 <= index < sectionCount. Throws `StoreError`.
     package func section(at index: Int) throws -> FetchedSection {
         try withPublicErrors { FetchedSection(try order.section(at: index)) }
     }
 
-    /// The first sections, at most some. O(sections). Throws `StoreError`.
+    /// The first `limit` sections, or all if there are fewer. O(sections). Throws `StoreError`.
     package func sections(limit: Int) throws -> [FetchedSection] {
         try withPublicErrors {
             var sections: [FetchedSection] = []
@@ -44,7 +44,8 @@ package struct StoredOrder {
         }
     }
 
-    /// Reads all branches of the trees and about so many leaves; nil for an order without rows. O(branches + leaves). Throws `StoreError`.
+    /// Reads all branches of the trees and about `leaves` leaves of each; nil for an order without rows. O(branches +
+    /// leaves). Throws `StoreError`.
     package func size(sampledLeaves leaves: Int) throws -> Size? {
         try withPublicErrors {
             let (rows, sections) = (try order.rows.shape(leaves: leaves), try order.sections.shape(leaves: leaves))

@@ -2,11 +2,11 @@ internal import FetchIndexOrderCaches
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
-/// What is stored of the request that a cache is of.
+/// The stored request of a cache.
 ///
 /// For commands that name a cache instead of a request. Users' programs know their requests.
 package enum StoredRequest {
-    /// The next fetch with the cache's request rebuilds it: what is stored cannot be read.
+    /// The stored request can't be read; the next fetch with the cache's request rebuilds the cache.
     case unusable(RebuildReason)
     case readable(ReadableRequest)
 }
@@ -24,19 +24,21 @@ package struct ReadableRequest {
     package var entity: String { identity.entity }
     package var includesSubentities: Bool { identity.includesSubentities }
 
-    /// The definition, with the names that attributes have now. Throws `RequestError` and others when only its program knows the section
-    /// key, or this machine lacks a calendar, a locale or a time zone.
+    /// The definition, with the present names of attributes. Throws `RequestError` and others if only the cache's
+    /// program knows the section key, or if this machine lacks a calendar, a locale or a time zone.
     package func definition() throws -> OrderDefinition {
         try withPublicErrors { try OrderDefinition(identity, in: snapshot.model) }
     }
 
-    /// Whether an order of the stored definition has the fingerprint that the cache has: not when the model or the rules of text order
-    /// have changed since the cache was built. Throws as `definition`, and when the definition does not fit the model.
+    /// Whether an order with the stored definition has the cache's fingerprint. It hasn't if the model or the collation
+    /// rules have changed since the cache was built. Throws like `definition`, and if the definition doesn't fit the
+    /// model.
     package func isComparable() throws -> Bool {
         try withPublicErrors { try definition().compile(in: snapshot.model).identity == identity }
     }
 
-    /// Whether a definition opens the cache without replacing its request. Throws when the definition does not fit the model.
+    /// Whether a definition opens the cache without replacing its request. Throws if the definition doesn't fit the
+    /// model.
     package func isSame(as definition: OrderDefinition) throws -> Bool {
         try withPublicErrors {
             if try container.compile(definition, .init(cacheName: name)).identity == identity { return true }

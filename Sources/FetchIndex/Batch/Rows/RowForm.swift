@@ -8,7 +8,7 @@ package struct RowForm {
     /// The source of a slot's value. It doesn't contain the attribute's description, because copying that for each row
     /// would cost more than the rest.
     package enum Source {
-        /// Null: the attribute was removed, is a reference, or has neither a column nor a default value.
+        /// A null, because the attribute was removed, is a reference, or has neither a column nor a default value.
         case null
         /// The index of a default value. The value itself would be retained for each row.
         case value(Int)
