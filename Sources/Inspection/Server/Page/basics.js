@@ -4,7 +4,7 @@ const part = id => document.getElementById(id);
 const grouped = number => number.toLocaleString("en-US");
 const counted = (number, noun) => `${grouped(number)} ${noun}${number === 1 ? "" : "s"}`;
 
-// Asks the server. The answer is an object where it sends JSON, else text; the sentence of an error becomes an Error.
+// Sends a request to the server. Returns an object if the answer is JSON, otherwise its text. Throws an Error for an answer with an error.
 async function ask(path, values = {}) {
   const query = Object.entries(values).map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&");
   const response = await fetch(query ? `${path}?${query}` : path, { cache: "no-store" });
@@ -22,7 +22,7 @@ function element(name, className, text) {
   return made;
 }
 
-// A section's name as it is shown.
+// Returns a section's name as the page shows it.
 const sectionTitle = name => name === undefined ? "no value" : name === "" ? "empty text" : name;
 
 function showProblem(sentence) {
@@ -30,7 +30,7 @@ function showProblem(sentence) {
   part("problem").hidden = !sentence;
 }
 
-// Calls work at once, and again after a pause if it was asked for meanwhile.
+// Returns a function that runs work at once, but at most once in each pause. Calls during the pause run it once more afterwards.
 function paced(work, pause = 1000) {
   let isBusy = false, isWanted = false;
   const run = async () => {

@@ -1,9 +1,9 @@
 "use strict";
 
-// A list of any number of rows that holds and asks for only those on the screen.
+// A list of any number of rows. It reads and draws only the rows near those on the screen.
 //
-// A browser's elements are at most some ten million pixels high. So rows near both ends have their true places in the scrolled
-// height, and those between share the rest of it; small steps of the wheel move by true rows everywhere.
+// Browsers limit the height of elements to about ten million pixels. In longer lists, rows near both ends have their true places in
+// the scrolled height, and the rows between share the rest of it. Small steps of the wheel move by true rows everywhere.
 class RowList {
   static rowHeight = 28;
   static mostHeight = 8e6;
@@ -24,7 +24,7 @@ class RowList {
   #isDrawing = false;
   #isClosed = false;
 
-  // read(from, limit) promises rows; draw(element, row, number, isTop) fills the element of one.
+  // read(from, limit) returns a promise of rows; draw(element, row, number, isTop) fills the element of a row.
   constructor(frame, head, read, draw) {
     this.#frame = frame; this.#read = read; this.#draw = draw;
     this.#spacer = document.createElement("div");
@@ -38,7 +38,7 @@ class RowList {
     this.resized.observe(frame);
   }
 
-  // Another list may take the frame then.
+  // Empties the frame, so that another list can use it.
   close() {
     this.#isClosed = true;
     this.resized.disconnect();
@@ -56,7 +56,7 @@ class RowList {
 
   isVisible(number) { return number >= this.#top && number <= this.#top + this.#shown - 1; }
 
-  // The rows that are on the screen as a whole, with their numbers.
+  // Returns the rows that are completely visible, with their numbers.
   visible() {
     const rows = [];
     for (let number = Math.ceil(this.#top); number < Math.min(this.#count, this.#top + this.#shown - 1); number += 1) {
@@ -73,7 +73,7 @@ class RowList {
   get #lastTop() { return Math.max(0, this.#count - this.#shown); }
   get #range() { return Math.max(0, this.#spacer.offsetHeight - this.#height); }
 
-  // Where a row stands in the scrolled height, and the reverse.
+  // Converts a row number to its place in the scrolled height; #rowAt is the inverse.
   #place(top) {
     const { rowHeight, trueHeight } = RowList, all = this.#lastTop * rowHeight, at = top * rowHeight;
     if (this.#isTrue || at <= trueHeight) return at;
@@ -100,7 +100,7 @@ class RowList {
     this.redraw();
   }
 
-  // Browsers tell of a scroll with the next frame: whoever sets the place before has to know of it.
+  // Handles a scroll whose event has not arrived yet: browsers send it with the next frame. Must be called before setting the place.
   #takeScroll() {
     const isWaiting = this.#frame.scrollTop !== this.#lastScroll;
     if (isWaiting) this.#scrolled();
@@ -121,8 +121,8 @@ class RowList {
     this.redraw();
   }
 
-  // There are so many rows now, and what was read is old. Changes are kinds by row id, shown where they are. The rows of the screen
-  // moved down by so many.
+  // Sets the number of rows and reads all visible rows again. `changes` has kinds of change by row id; these rows are highlighted. The
+  // visible rows have moved down by `shift`.
   reload(count, changes = new Map(), shift = 0) {
     this.#takeScroll();
     const until = performance.now() + RowList.changeTime;
@@ -139,7 +139,7 @@ class RowList {
     this.redraw();
   }
 
-  // Marks a row for a moment.
+  // Highlights a row for a moment.
   mark(id, kind) {
     this.#changes.set(id, { kind, until: performance.now() + RowList.changeTime });
     this.redraw();

@@ -1,6 +1,6 @@
 "use strict";
 
-// The store and the cards of its caches.
+// The overview of the store and the cards of its caches.
 const overview = {
   caches: new Map(),
 
@@ -59,7 +59,7 @@ const overview = {
     return known;
   },
 
-  // The card of a cache. Those around it grow when they are read, which the browser takes into account.
+  // Scrolls to the card of a cache. Cards above it grow when they are loaded; the browser's scroll anchoring compensates for that.
   show(name) { this.caches.get(name)?.card.scrollIntoView(); },
 
   watch: new IntersectionObserver(entries => {

@@ -1,10 +1,10 @@
 "use strict";
 
-// Events of the store come in one stream, which also names the cache whose rows are shown. A page that nobody sees has none:
-// browsers keep only a few connections to a server.
+// The stream of events of the store and of the cache whose rows are shown. A hidden page closes it, because browsers allow only a
+// few connections to a server.
 let events;
 
-// "#rows=NAME" or "#cache=NAME", or neither.
+// Parses "#rows=NAME" or "#cache=NAME". Any other address is the overview.
 function readAddress() {
   const [, kind, text] = /^#(rows|cache)=(.*)$/.exec(location.hash) ?? [];
   try {
@@ -27,7 +27,7 @@ function listen(isAgain) {
   events.onerror = () => showProblem("The page's program has ended or does not answer: start fetchindex browse again, and open the address that it prints.");
   events.onopen = () => {
     showProblem();
-    // What happened meanwhile was not told.
+    // Events during the interruption were lost.
     if (isAgain) {
       overview.refreshStore();
       if (browser.name !== undefined) browser.read();

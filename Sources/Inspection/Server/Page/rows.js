@@ -1,11 +1,11 @@
 "use strict";
 
-// The rows of one cache. Each state of them has a number that grows.
+// The view of the rows of one cache. Each state of the rows has a number, which grows.
 const browser = {
   name: undefined,
   state: 0,
   lastTop: 0,
-  // Kinds of change by row id that are not shown yet.
+  // Changes that are not shown yet: kinds by row id.
   pending: new Map(),
 
   async open(name) {
@@ -22,7 +22,7 @@ const browser = {
     await this.read();
   },
 
-  // Begins anew, if there is another state.
+  // Reads the view again, unless its state is the one shown.
   async read() {
     const name = this.name;
     let view;
@@ -53,7 +53,7 @@ const browser = {
       if (section === undefined || section === this.section) return;
       this.section = section;
       sections.redraw();
-      // Unless somebody looks for another one there.
+      // The list of sections does not scroll while the user is in it.
       if (!part("sections").matches(":hover, :focus") && !sections.isVisible(section)) sections.show(section, false);
     };
     part("sections").onkeydown = event => {
@@ -66,7 +66,7 @@ const browser = {
     rows.show(top);
   },
 
-  // Shows why there are no rows, or nothing.
+  // Shows an error instead of the rows; without an error, shows the rows.
   fail(error) {
     part("unshown").textContent = error?.message ?? "";
     part("unshown").hidden = !error;
@@ -147,11 +147,11 @@ const browser = {
     this.showCount(change);
     part("lastChange").textContent = change.sentence;
     let shift = 0;
-    // Rows that come or go above do not push the screen's rows away.
+    // Keeps the visible rows in place when rows above them are inserted or deleted.
     const anchor = rows.top > 0 && change.shifts && rows.visible().find(({ row }) => !this.pending.has(row.id));
     if (anchor) {
       const found = await ask("place", { cache: change.cache, id: anchor.row.id });
-      // A newer change shows this one too.
+      // A newer change has been shown meanwhile; it includes this one.
       if (this.rows !== rows || this.state !== change.state) return;
       if (found.row !== null) shift = found.row - anchor.number;
     }
@@ -160,7 +160,7 @@ const browser = {
     this.sections.reload(change.sectionCount);
   },
 
-  // Shows the row of an object, wherever it is now. False when it is in no row.
+  // Shows the current row of an object. Returns false if the object has no row.
   async show(id) {
     const rows = this.rows;
     if (!rows) return false;

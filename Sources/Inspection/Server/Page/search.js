@@ -1,9 +1,9 @@
 "use strict";
 
-// The search through the rows of the cache that is shown, piece by piece.
+// The search through the rows of the shown cache. Each request searches a part of the rows.
 const search = {
   most: 200,
-  // Each search has a number; what a former one still answers is not shown.
+  // The number of the current search; answers to earlier searches are ignored.
   number: 0,
 
   close() {
