@@ -10,7 +10,7 @@ public struct FetchedOrder {
     struct Other {
         let entity: Entity
         let origin: ObjectOrigin
-        /// The slots of the attributes of the entity that was asked for.
+        /// The slots of the attributes that the requested entity has.
         let slots: [Int]
     }
 
@@ -23,13 +23,13 @@ public struct FetchedOrder {
     private let damage: Damage
     private let origin: ObjectOrigin
     let entityNumber: Int
-    /// What rows of other entities need.
+    /// The other entities whose objects are rows, by number.
     let others: [Int: Other]
-    /// Of the objects that sections are of, by entity.
+    /// The origins of the objects of sections, by entity.
     private let sectionOrigins: [Int: ObjectOrigin]
-    /// What sections' aggregates are of; nil without aggregates.
+    /// The columns of the sections' aggregates; nil without aggregates.
     private let columns: AggregateColumns?
-    /// The entity that was asked for; rows may be objects of its subentities.
+    /// The requested entity; rows may be objects of its subentities.
     public let entity: Entity
 
     init(
@@ -67,13 +67,13 @@ public struct FetchedOrder {
 
     private func id(of object: RecordKey) -> ObjectID { ObjectID(object, others[object.entity]?.origin ?? origin) }
 
-    /// How the order was opened.
+    /// The way in which the order was opened.
     public var outcome: FetchOutcome { FetchOutcome(opened.outcome) { id(of: $0) } }
 
-    /// Rows in all sections. O(1).
+    /// The number of rows in all sections. O(1).
     public var rowCount: Int { opened.order.rowCount }
 
-    /// Without a section key 1, else the sections that have rows. O(1).
+    /// The number of sections that have rows; 1 without a section key. O(1).
     public var sectionCount: Int { opened.order.sectionCount }
 
     /// The section at an index. O(log n). Traps unless 0 <= index < sectionCount. Throws `StoreError`.
@@ -84,22 +84,23 @@ public struct FetchedOrder {
     }
 
     /// Calls the body with the sections in order, from an index on, until it returns false. O(log n + sections). Throws
-    /// `StoreError`, and what the body throws.
+    /// `StoreError`, and rethrows the body's errors.
     public func forEachSection(from index: Int = 0, _ body: (FetchedSection) throws -> Bool) throws {
         try noting {
             try opened.order.walkSections(from: index) { try body(fetched($0)) }
         }
     }
 
-    /// The only section of an order without sections has all rows, also when the order has only the first of them.
+    /// Makes a section. The only section of an order without a section key counts all matching rows, even if the order
+    /// has only the first ones.
     private func fetched(_ section: OrderSection) -> FetchedSection {
         FetchedSection(
             section, count: opened.order.shape.hasSections ? section.count : memberCount, columns,
             section.object.flatMap { object in sectionOrigins[object.entity].map { ObjectID(object, $0) } })
     }
 
-    /// An aggregate of the rows from one up to another over all sections. O(log n). Throws `RequestError` when the request does not
-    /// have it, and `StoreError`. Traps unless there are such rows.
+    /// An aggregate of a range of rows over all sections. O(log n). Throws `RequestError` if the request doesn't have
+    /// it, and `StoreError`. Traps unless the range is within the rows.
     public func aggregate(_ aggregate: Aggregate<ManagedObject>, inRows range: Range<Int>) throws -> Value {
         precondition(range.lowerBound >= 0 && range.upperBound <= rowCount, "There are no such rows.")
         return try noting {
@@ -107,8 +108,8 @@ public struct FetchedOrder {
         }
     }
 
-    /// Calls the body with the rows from an offset over all sections. O(log n + rows), and one record a row. Throws `StoreError`,
-    /// and what the body throws.
+    /// Calls the body with the rows from an offset over all sections on. O(log n + rows), and one record for each row.
+    /// Throws `StoreError`, and rethrows the body's errors.
     public func forEachRow(from offset: Int = 0, limit: Int? = nil, _ body: (FetchedRow) throws -> Void) throws {
         try noting {
             var left = limit ?? Int.max
@@ -121,7 +122,8 @@ public struct FetchedOrder {
         }
     }
 
-    /// Calls the body with the n-th row over all sections. O(log n). Traps unless 0 <= row < rowCount. Throws as `forEachRow`.
+    /// Calls the body with the n-th row over all sections. O(log n). Traps unless 0 <= row < rowCount. Throws like
+    /// `forEachRow`.
     public func withRow(at row: Int, _ body: (FetchedRow) throws -> Void) throws {
         try noting {
             let (object, position) = try opened.order.row(at: row)
@@ -157,18 +159,18 @@ public struct FetchedOrder {
 
 /// A section of a fetched order.
 public struct FetchedSection: Equatable, Sendable {
-    /// The section's value as plain text; "" for null and without section key.
+    /// The section's value as plain text; "" for null and without a section key.
     public let name: String
-    /// Rows in it.
+    /// The number of rows in the section.
     public let count: Int
-    /// Rows of the sections before it.
+    /// The number of rows in the sections before it.
     public let rowsBefore: Int
     /// Whether it is the section of the rows without a value. Its name is "", like that of the empty text.
     public let isNull: Bool
-    /// The object that the section is of; nil where the section key is no relationship, and for the section of rows without such an
+    /// The section's object; nil if the section key isn't a relationship, and for the section of rows without a related
     /// object.
     public let objectID: ObjectID?
-    /// Nil without aggregates, so that making a section counts no reference.
+    /// The columns of the aggregates; nil without aggregates, so that making a section counts no reference.
     private let columns: AggregateColumns?
     private let summary: [UInt8]
 
@@ -189,7 +191,7 @@ public struct FetchedSection: Equatable, Sendable {
             && left.isNull == right.isNull && left.objectID == right.objectID && left.summary == right.summary
     }
 
-    /// An aggregate of the section's rows. O(1). Throws `RequestError` when the request does not have it.
+    /// An aggregate of the section's rows. O(1). Throws `RequestError` if the request doesn't have it.
     public func aggregate(_ aggregate: Aggregate<ManagedObject>) throws -> Value {
         try withPublicErrors { try (columns ?? .none).value(of: aggregate, in: summary) }
     }

@@ -6,13 +6,13 @@ public import FetchIndexValues
 public struct FetchedRow: ~Escapable {
     public let id: ObjectID
     public let path: RowPath
-    /// The object's entity, which may be a subentity of the one that was asked for.
+    /// The object's entity, which may be a subentity of the requested one.
     public let entity: Entity
-    /// Of the attributes of the entity that was asked for.
+    /// The slots of the attributes that the requested entity has.
     let slots: [Int]
     let record: RecordView
     let bytes: RawSpan
-    /// Where the records that key paths lead to are read.
+    /// The state in which the records at the ends of key paths are read.
     let state: any RecordState
 
     @_lifetime(copy record, copy bytes)
@@ -34,7 +34,7 @@ public struct FetchedRow: ~Escapable {
         try withPublicErrors { try value(ofSlot: entity.requireSlot(of: attribute)) }
     }
 
-    /// The value of the attribute at an index of the attributes of the entity that was asked for. Throws `StoreError.corrupted`.
+    /// The value of the attribute at an index of the requested entity's attributes. Throws `StoreError.corrupted`.
     public func value(at index: Int) throws -> Value {
         try withPublicErrors { try value(ofSlot: slots[index]) }
     }

@@ -71,7 +71,7 @@ public struct ResultsSection<Object: ManagedObject> {
 
     /// The section's value as plain text; "" for null and without a section key.
     public var name: String { section.name }
-    /// The number of its rows.
+    /// The number of rows in the section.
     public var count: Int { section.count }
     /// The number of rows in the sections before it.
     public var rowsBefore: Int { section.rowsBefore }

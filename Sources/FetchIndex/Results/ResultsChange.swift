@@ -14,7 +14,7 @@ public struct ResultsChange: Equatable, Sendable {
         /// The section's object has another name, but the section did not move.
         case update(from: Int, to: Int, name: String)
 
-        /// The section's name, the new one where that changed.
+        /// The section's name; the new one if it has changed.
         public var name: String {
             switch self {
             case .delete(_, let name), .insert(_, let name), .move(_, _, let name), .update(_, _, let name): name
@@ -150,7 +150,7 @@ extension ResultsChange.RowEvent: CustomStringConvertible {
     }
 }
 
-/// How an order was opened.
+/// The way in which an order was opened.
 public enum FetchOutcome: Equatable, Sendable {
     /// The cache was current.
     case hit
@@ -174,7 +174,7 @@ extension FetchOutcome {
         }
     }
 
-    /// The same for those who don't want the change, which is left out.
+    /// Makes the outcome without the change of a catch-up.
     init(withoutChange outcome: OrderOutcome) {
         switch outcome {
         case .hit: self = .hit

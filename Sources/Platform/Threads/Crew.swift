@@ -18,10 +18,10 @@ package final class Crew: @unchecked Sendable {
     }
 
     /// Calls the body with 0 to count - 1, in that order, on this thread (number 0) and on the helper's (number 1).
-    /// Called by the leader in `lead`, one share after the other. Returns when all calls have. After an error no more
-    /// parts begin, and the error of the least part is thrown.
+    /// Called by the leader in `lead`, one share after the other. Returns when all calls have ended. After an error no
+    /// more parts begin, and the error of the least part is thrown.
     package func share(_ count: Int, _ body: (_ thread: Int, _ part: Int) throws -> Void) throws {
-        // All calls have ended before the body does.
+        // All calls have ended when the body returns.
         try withoutActuallyEscaping(body) { body in
             let work = SharedWork(count, body)
             monitor.locked { self.work = work }
@@ -31,12 +31,12 @@ package final class Crew: @unchecked Sendable {
         }
     }
 
-    /// Takes parts until the leader ends. Returns at once if the leader hasn't begun: it may never do so.
+    /// Takes parts until the leader ends. Returns at once if the leader hasn't begun, because it may never begin.
     package func help() {
         while let work = nextWork() { while work.runNext(as: 1) {} }
     }
 
-    /// Waits for work that has parts. Nil when the leader has ended.
+    /// Waits for work that has parts left; nil once the leader has ended.
     private func nextWork() -> SharedWork? {
         monitor.locked {
             while isLed {

@@ -1,4 +1,4 @@
-/// A lock, and waiting until another thread has changed what the lock guards.
+/// A lock with a condition: threads wait until another thread has changed what the lock guards.
 final class Monitor: @unchecked Sendable {
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
     private let changed: UnsafeMutablePointer<pthread_cond_t>

@@ -11,9 +11,9 @@ private final class OrderedPipe<Item>: @unchecked Sendable {
     }
 
     private let monitor = Monitor()
-    /// How many items are made or wait at most.
+    /// The maximum number of items that are being made or are waiting.
     private let capacity: Int
-    /// How many items come; less where one fails, or a producer has no more.
+    /// The number of items. It decreases if an item fails, or if a producer ends early.
     private var count: Int
     private var begun = 0
     private var consumed = 0
@@ -22,7 +22,7 @@ private final class OrderedPipe<Item>: @unchecked Sendable {
 
     init(count: Int = .max, capacity: Int) { (self.count, self.capacity) = (count, capacity) }
 
-    /// Whether nobody consumes items any more.
+    /// Whether the consumer has ended.
     var isClosed: Bool { closed.load(ordering: .relaxed) }
 
     private var hasRoom: Bool { begun < count && begun - consumed < capacity }
@@ -32,7 +32,7 @@ private final class OrderedPipe<Item>: @unchecked Sendable {
         return begun
     }
 
-    /// The next place, when there is room for its item. Nil when no more items are wanted.
+    /// Takes the next place; waits until it has room for an item. Returns nil if no more items are wanted.
     func begin() -> Int? {
         monitor.locked {
             while !hasRoom && !isClosed && begun < count { monitor.wait() }
@@ -44,15 +44,16 @@ private final class OrderedPipe<Item>: @unchecked Sendable {
         monitor.locked {
             if isClosed { return }
             waiting[place] = item
-            // Nobody wants the items behind one that failed.
+            // The items behind one that failed aren't wanted.
             if case .failure = item { count = begun }
         }
     }
 
-    /// No item comes behind those that were begun.
+    /// Ends the items behind the last one that was begun.
     func end() { monitor.locked { count = min(count, begun) } }
 
-    /// What the consumer does next: consume an item, or make one while that one is not there and it is a producer too. Nil at the end.
+    /// The consumer's next step: to consume an item, or, if it is a producer too and the item doesn't exist yet, to
+    /// make one. Nil at the end.
     func next(isProducer: Bool) -> Step? {
         monitor.locked {
             while consumed < count {
@@ -67,13 +68,13 @@ private final class OrderedPipe<Item>: @unchecked Sendable {
         }
     }
 
-    /// Waits for the next item; nil at the end. Throws the error that came in its place.
+    /// Waits for the next item; nil at the end. Throws the item's error.
     func take() throws -> Item? {
         guard case .consume(let item)? = next(isProducer: false) else { return nil }
         return try item.get()
     }
 
-    /// The consumer has ended.
+    /// Ends the consumer, so that producers end too.
     func close() {
         monitor.locked {
             closed.store(true, ordering: .relaxed)
@@ -83,10 +84,10 @@ private final class OrderedPipe<Item>: @unchecked Sendable {
 }
 
 extension Threads {
-    /// Makes a result of each part, 0 to count - 1, on several threads, this one among them, and consumes the results on this
-    /// one in the order of the parts, until the consumer returns false. At most `ahead` results for each thread wait. An error of
-    /// a part is thrown when the parts before it are consumed. After an error, or the last result that is wanted, no more parts are
-    /// begun, and `isWanted` tells those under way to end.
+    /// Makes a result of each part, 0 to count - 1, on several threads including this one. Consumes the results on this
+    /// thread in the order of the parts, until the consumer returns false. At most `ahead` results for each thread
+    /// wait. The error of a part is thrown after the parts before it are consumed. After an error, or the last wanted
+    /// result, no more parts begin, and `isWanted` tells parts that are being made to end.
     package static func inOrder<Value>(
         _ threads: Int, parts count: Int, ahead: Int = 2,
         make: (_ thread: Int, _ part: Int, _ isWanted: () -> Bool) throws -> Value, consume: (Value) throws -> Bool
@@ -110,19 +111,19 @@ extension Threads {
         }
     }
 
-    /// What a producer's deliveries throw when nobody takes them any more: it should end then.
+    /// The error of a producer's delivery after the consumer has ended: the producer should end too.
     private struct NoConsumer: Error {}
 
-    /// Calls the producer on a thread of its own and the consumer on this one with what it delivers, in order. At most
-    /// `capacity` items wait. What was delivered before an error of the producer is consumed; after an error of the consumer
-    /// the producer's next delivery throws. With one thread, and where the system gives no other, deliveries call the
-    /// consumer.
+    /// Calls the producer on a thread of its own, and the consumer on this one with the delivered items, in order. At
+    /// most `capacity` items wait. Items delivered before an error of the producer are consumed. After an error of the
+    /// consumer, the producer's next delivery throws. With one thread, and if the system gives no other, deliveries
+    /// call the consumer.
     package static func pipe<Item>(
         _ threads: Int, capacity: Int, produce: ((consuming Item) throws -> Void) throws -> Void,
         consume: (consuming Item) throws -> Void
     ) throws {
         let pipe = OrderedPipe<Item>(capacity: capacity)
-        // Both have ended when this function does.
+        // Both have ended when this function returns.
         try withoutActuallyEscaping(produce) { produce in
             let work = SharedWork(1) { _, _ in
                 defer { pipe.end() }
@@ -131,7 +132,7 @@ extension Threads {
                     pipe.put(place, .success(item))
                 }
             }
-            // The consumer waits for the producer, and so cannot do its work when the thread begins late.
+            // The consumer waits for the producer, so it can't do the producer's work if the thread begins late.
             guard threads > 1, start({ work.runNext() }) else {
                 return try withoutActuallyEscaping(consume) { consume in try produce { try consume($0) } }
             }

@@ -4,9 +4,9 @@
 ///     end                                 on the thread that shares the work: when all calls have returned
 final class SharedWork: @unchecked Sendable {
     private let monitor = Monitor()
-    /// How many parts there are; those that have begun once no more are to begin.
+    /// The number of parts. After an error, or once the work ends, the number of parts that have begun.
     private var count: Int
-    /// Nil once the work has ended: threads that begin later must not keep it.
+    /// The body; nil once the work has ended, so that threads which begin later don't retain it.
     private var body: ((_ thread: Int, _ part: Int) throws -> Void)?
     private var begun = 0
     private var ended = 0
@@ -20,7 +20,7 @@ final class SharedWork: @unchecked Sendable {
 
     var hasParts: Bool { monitor.locked { begun < count } }
 
-    /// Takes the next part, which this thread must run; nil when there is none.
+    /// Takes the next part, which this thread must run; nil if none is left.
     func begin() -> Int? {
         monitor.locked {
             guard begun < count else { return nil }
@@ -39,14 +39,15 @@ final class SharedWork: @unchecked Sendable {
         }
     }
 
-    /// Nothing holds the body any more when it returns.
+    /// Runs a part and returns its error. In a function of its own, so that nothing retains the body once it has
+    /// returned.
     private func call(_ part: Int, _ thread: Int) -> (any Error)? {
         let body = monitor.locked { self.body }
         do { try body?(thread, part) } catch { return error }
         return nil
     }
 
-    /// Takes and runs the next part. False when there is none.
+    /// Takes and runs the next part. Returns false if none is left.
     @discardableResult
     func runNext(as thread: Int = 0) -> Bool {
         guard let part = begin() else { return false }

@@ -7,28 +7,29 @@
 package enum Threads {
     /// The maximum number of threads for one task: each has its own reader of the store, files and memory.
     package static let most = 8
-    /// The number of threads for a task unless specified. Read once: the system reads files for it.
+    /// The number of threads for a task unless specified. Read once, because the system reads files for it.
     package static let available = min(ProcessInfo.processInfo.activeProcessorCount, most)
 
-    /// Calls the body with 0 to count - 1, each on a thread of its own, 0 on this one, and returns when all calls have.
-    /// If several calls throw, throws the error of the least number. If the system gives no more threads, or one hasn't
-    /// begun when this thread is done, this thread does its work: so calls must not wait for calls with a greater
-    /// number.
+    /// Calls the body with 0 to count - 1, each on a thread of its own, 0 on this one, and returns when all calls have
+    /// ended. If several calls throw, throws the error of the least number. If the system gives no more threads, or a
+    /// thread hasn't begun when this one is done, this thread does its work. So calls must not wait for calls with a
+    /// greater number.
     package static func run(_ count: Int, _ body: (Int) throws -> Void) throws {
         if count == 1 { return try body(0) }
-        // All calls have returned before the body does.
+        // All calls have ended when the body returns.
         try withoutActuallyEscaping(body) { body in
             let work = SharedWork(count) { _, number in try body(number) }
             let first = work.begin()
             for _ in 1..<count { _ = start { work.runNext() } }
             if let first { work.run(first) }
-            // A processor that sleeps begins a thread only after milliseconds.
+            // This thread doesn't wait for others to begin: a sleeping processor begins a thread only after
+            // milliseconds.
             while work.runNext() {}
             try work.end()
         }
     }
 
-    /// Begins a thread. False when the system gives none.
+    /// Begins a thread. Returns false if the system gives none.
     static func start(_ body: @escaping () -> Void) -> Bool {
         let argument = Unmanaged.passRetained(Start(body)).toOpaque()
         #if canImport(Glibc)
@@ -42,7 +43,7 @@ package enum Threads {
             Unmanaged<Start>.fromOpaque(argument).release()
             return false
         }
-        // Whoever waits for the work learns from the work that it has ended.
+        // The thread is detached: the work itself tells whether it has ended.
         #if canImport(Glibc)
             pthread_detach(thread)
         #else
