@@ -18,7 +18,7 @@ final class Delivery {
         body()
     }
 
-    /// Delivers changes to a listener. Does nothing if the listener is being told of other changes; it gets these
+    /// Delivers changes to a listener. Does nothing if the listener is receiving other changes; it gets these
     /// afterwards.
     func tell(_ listener: AnyObject, _ body: () -> Void) {
         guard listeners.insert(ObjectIdentifier(listener)).inserted else { return }

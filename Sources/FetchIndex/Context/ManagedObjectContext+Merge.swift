@@ -149,7 +149,7 @@ extension ManagedObjectContext {
             }
         }
         for (object, key) in written.merged {
-            // Followers are told that the row under the temporary id was deleted.
+            // To followers, the row under the temporary id is deleted.
             if let record = object.currentRecord() { core.edits.leave(object.key, record: record) }
             register(object, as: key)
         }

@@ -106,7 +106,7 @@ extension ManagedObjectContext {
     }
 
     /// Makes an object read its record again when it is next used. With `mergeChanges` its unsaved values are kept;
-    /// otherwise they are dropped, and controllers are told when changes are processed.
+    /// otherwise they are dropped, which is reported to controllers when changes are processed.
     public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
         guard object.core === core, case .saved = object.status else { return }
         object.base = nil

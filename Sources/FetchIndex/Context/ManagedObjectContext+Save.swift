@@ -11,7 +11,7 @@ internal import FetchIndexPlatform
 extension ManagedObjectContext {
     /// Writes all unsaved edits in one transaction, which also catches up the caches of live controllers. Then advances
     /// to the new state, which may include commits of other contexts. Each controller gets one batch, without changes
-    /// that it was told before. O(k log n) for k edits.
+    /// that were reported before. O(k log n) for k edits.
     ///
     /// Throws `ValidationError`, `MergeConflicts` under the policy `.error`, `StoreError`, and
     /// `ContextError.delivering`; then the edits stay unsaved.

@@ -2,7 +2,8 @@ internal import FetchIndexModels
 internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 
-/// The unsaved edits of a context: the objects that have them, and the records that controllers and fetches were told.
+/// The unsaved edits of a context: the objects that have them, and the records that were reported to controllers and
+/// fetches.
 ///
 /// ```
 /// edit        an object gets unsaved values      ->  unsaved, unprocessed

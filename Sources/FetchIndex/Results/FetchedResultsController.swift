@@ -3,7 +3,7 @@ internal import FetchIndexModels
 internal import FetchIndexRecords
 public import FetchIndexValues
 
-/// The objects of a request, sorted and in sections, kept up to date, with exact changes.
+/// The objects of a request, sorted and in sections, always current, with exact changes.
 ///
 /// Sections and rows are read on demand and nothing is loaded in advance, so a controller on a current cache costs the
 /// same for ten rows as for ten million. It is a view of its context: when the context processes edits, saves, merges

@@ -12,7 +12,7 @@ internal import FetchIndexRecords
 ///     version 7 or 8 | cache number 4 | commit 8 | next node 8
 ///     rows tree    node 8 | level 1 | count 8 | weight 8        sections tree    the same
 ///     headings tree (version 8)    the same
-///     identity: entity, attributes read, predicate, sort, section, aggregates kept, aggregates, collation: eight texts
+///     identity: entity, attributes read, predicate, sort, section, summaries, aggregates, collation: eight texts
 ///     created 8 | updated 8 (seconds since 1970, doubles) | builds 4 | catch-ups 4 | checksum 4
 package struct CacheHeader: Sendable {
     static let version: UInt16 = 7

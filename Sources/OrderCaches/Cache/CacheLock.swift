@@ -7,7 +7,7 @@ package import FetchIndexRecords
 /// The lock contains the texts of the request itself, so that it holds even if the cache's header can't be read, or if
 /// the cache was deleted because of damaged records.
 ///
-///     name | entity | all or own | predicate | sort | section | aggregates kept | aggregates: eight texts
+///     name | entity | all or own | predicate | sort | section | summaries | aggregates: eight texts
 struct CacheLock {
     let name: String
     fileprivate let entity: String

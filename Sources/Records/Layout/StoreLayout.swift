@@ -15,7 +15,7 @@ package import FetchIndexLMDB
 ///              "build"            cache 4 | checksum 4      while a cache is built in several transactions
 ///              "maintained"       names varint x text | checksum 4      caches that every writer maintains
 ///              "unread"           caches varint x (name text | number of the cache varint | commit varint | reason text) | checksum 4
-///                                   what exact readers have not had: with a reason, the rebuild at the commit; otherwise the
+///                                   what exact readers haven't received: with a reason, the rebuild at the commit; otherwise the
 ///                                   changes after it, for which the log is kept unless the number is 0
 ///                                                                       -> OrderCaches/Cache/CacheDirectory+Unread.swift
 ///              "locked"           caches varint x eight texts | checksum 4      caches that no other request replaces
