@@ -2,7 +2,7 @@ internal import FetchIndexPlatform
 internal import CFetchIndexLMDB
 
 extension Environment {
-    /// How long the creation of an environment waits for a lock on its folder.
+    /// The maximum time that the creation of an environment waits for a lock on its folder.
     private static let patience = Duration.seconds(30)
 
     /// Creates an empty data file in a folder that has none.

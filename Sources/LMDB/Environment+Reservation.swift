@@ -2,8 +2,8 @@ internal import FetchIndexPlatform
 
 // The address space that a map takes before its file needs it.
 //
-// A map moves when it grows, which it can't while a transaction of this process is open; and a context pins one as long
-// as it lives. So a map is far larger than its file: 1 TiB if a process has a few stores, and the less the more it has,
+// A map moves when it grows, which it can't while a transaction of this process is open; and a context pins one while
+// it exists. So a map is far larger than its file: 1 TiB if a process has a few stores, and the less the more it has,
 // so that thousands fit in the 128 TiB of a process.
 extension Environment {
     private static let (leastReservation, mostReservation) = (1 << 34, 1 << 40)

@@ -53,7 +53,7 @@ package struct EncodedSum: ~Escapable {
         return (bits, base.scale + 32 * (first + count - 4) - shift, isInexact)
     }
 
-    /// The nearest double to bits of which the lowest counts 2^exponent; `isInexact` tells of more bits below them.
+    /// The nearest double to bits of which the lowest counts 2^exponent; `isInexact` means that more bits follow below them.
     private func nearestDouble(_ bits: UInt128, exponent: Int, isInexact: Bool) -> Double {
         if bits == 0 { return 0 }
         let shift = bits.leadingZeroBitCount
@@ -134,7 +134,7 @@ package struct EncodedSum: ~Escapable {
 
     /// The sum divided by a number of at most 2^40, rounded once. For decimal sums.
     package func decimal(dividedBy divisor: Int) -> Decimal {
-        // The divisor takes away at most two limbs; 38 digits need five more.
+        // The divisor removes at most two limbs; 38 digits need five more.
         let magnitude = Self.decimal(quotient(divisor, moreLimbs: 7), base.scale + 9 * (first - 7))
         return isNegative ? -magnitude : magnitude
     }

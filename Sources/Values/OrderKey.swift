@@ -94,8 +94,8 @@ package enum OrderKey {
         if !isNumber { key += [tag(.decimal), 0x80] }
     }
 
-    /// Appends a decimal given as `Decimal` describes it. Returns false, and appends nothing, if the bytes are no such
-    /// number or exceed a decimal's digits or range.
+    /// Appends a decimal given as `Decimal` describes it. Returns false, and appends nothing, if the bytes aren't a
+    /// decimal or exceed a decimal's digits or range.
     package static func appendDecimal(_ text: RawSpan, to key: inout [UInt8]) -> Bool {
         guard text.byteCount <= longestDecimal else { return false }
         let start = key.count

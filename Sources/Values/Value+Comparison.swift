@@ -23,7 +23,7 @@ package enum ValueOrdering: Sendable {
 
 extension Value {
     /// Compares two values that are not null. Numbers of any types compare by value, exactly; texts by code point;
-    /// nil when the types have no common order, or one of them is NaN.
+    /// nil if the types have no common order, or one of them is NaN.
     package func compare(to other: Value) -> ValueOrdering? {
         switch (self, other) {
         case (.string(let left), .string(let right)): ValueOrdering(sign: left.compareCodePoints(to: right))

@@ -3,7 +3,7 @@
 ///     node         kind 1 | level 1 | slots 2 | end of each cell 2 x slots | cells
 ///     leaf cell                        [weight 8] | [length 2 | summary] | shared 1 or 3 | rest of the key
 ///     branch cell  child 8 | count 8 | [weight 8] | [length 2 | summary] | shared 1 or 3 | rest of the key
-///     shared       0 to 254 in one byte, else 255 and the number in 2
+///     shared       0 to 254 in one byte, otherwise 255 and the number in 2
 ///     long key     its first bytes | overflow node 8 | whole length 4
 ///     overflow     kind 1 | 0 1 | 0 2 | next node 8 | bytes
 ///

@@ -4,7 +4,7 @@ public import FetchIndexModels
 /// An open order: the read interface without objects, for batch jobs. Sections and rows are read on demand; nothing is
 /// loaded in advance.
 ///
-/// It keeps its snapshot, and so pins the pages of that state, as long as it lives.
+/// It keeps its snapshot, and so pins the pages of that state while it exists.
 public struct FetchedOrder {
     /// Another entity whose objects are rows.
     struct Other {

@@ -6,7 +6,7 @@
 ///     branch node   child's number 6 | key length 2 | key                     the first node's key is unused
 ///     leaf node     value length 4 | flags 2 | key length 2 | key | value, or the number of its overflow page 8
 ///
-/// An overflow page has the length of its run, in 4 bytes, in the place of lower and upper; the rest of the run has no
+/// An overflow page has the length of its run, in 4 bytes, instead of lower and upper; the rest of the run has no
 /// header. The contents of a meta page follow the header, see `MetaPage`.
 struct Page {
     enum Kind: UInt16 {
@@ -63,7 +63,7 @@ extension Page {
         static let overflowFlag: UInt16 = 1
         /// The flag of a value that is the record of a named table's tree.
         static let tableFlag: UInt16 = 2
-        /// The length of an overflow page's number in the place of the value.
+        /// The length of the overflow page's number, which replaces a long value.
         private static let overflowNumberLength = 8
 
         let page: UnsafeRawBufferPointer

@@ -131,7 +131,7 @@ extension CacheEngine {
     }
 
     /// Notes that the exact reader of a cache hasn't received its rebuild, if that reader requested it or has unread
-    /// changes. Indexes have no such readers.
+    /// changes. Indexes have no exact readers.
     func noteRebuild(
         _ header: CacheHeader, of cache: CacheRequest, _ reason: RebuildReason, in writer: StoreWriter
     ) throws {

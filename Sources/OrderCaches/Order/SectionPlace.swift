@@ -84,7 +84,7 @@ extension SectionedOrder {
             heading: heading)
     }
 
-    /// The rank of a section's first row, and its sort key and object number; nil when the section has no rows.
+    /// The rank of a section's first row, and its sort key and object number; nil if the section has no rows.
     func firstRow(of section: [UInt8]) throws -> (rank: Int, remainder: [UInt8])? {
         var first: (rank: Int, remainder: [UInt8])?
         _ = try rows.firstEntry(from: section.span.bytes) { key, rank in

@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// Items that threads make, each for its place, and that one thread consumes in the order of their places.
 ///
-///     producers    begin -> make -> put, until there are no more places
+///     producers    begin -> make -> put, until no place is left
 ///     consumer     next: consume the item whose turn it is, or make one, or wait
 private final class OrderedPipe<Item>: @unchecked Sendable {
     enum Step {

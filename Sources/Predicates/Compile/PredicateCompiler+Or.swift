@@ -59,7 +59,7 @@ extension PredicateSyntax {
         let folding: TextFolding
     }
 
-    /// The parts of an OR, with the equalities of one operand merged into one IN, in the place of the first. O(parts).
+    /// The parts of an OR, with the equalities of one operand merged into one IN, in place of the first. O(parts).
     fileprivate static func mergingEqualities(_ parts: [PredicateSyntax]) -> [PredicateSyntax] {
         var places: [Target: Int] = [:]
         var values: [(target: Target, values: [ExpressionSyntax])?] = []

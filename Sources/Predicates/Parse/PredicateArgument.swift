@@ -27,7 +27,7 @@ extension PredicateArgument {
 }
 
 extension PredicateValue {
-    /// The value of a key; null if a dictionary lacks it, and nil if another value has no such key.
+    /// The value of a key; null if a dictionary lacks it, and nil if another value lacks it.
     fileprivate func part(named name: String) -> PredicateValue? {
         switch self {
         case .one(.null): .null

@@ -111,7 +111,7 @@ extension PredicateParser {
 }
 
 extension Value {
-    /// The number with the other sign; nil if it isn't a number, or has no such literal.
+    /// The number with the other sign; nil if the value isn't a number, or the negated number has no literal.
     package var negated: Value? {
         switch self {
         case .integer(let number) where number != .min: .integer(-number)

@@ -34,8 +34,8 @@ extension Date {
     /// all years.
     private static func mostPlaces(beside whole: Double) -> Int { places(beside: whole) < 9 ? 9 : mostDigits }
 
-    /// Creates the date of whole + digits / 10^places seconds after 2001. Rounds down if a double can't distinguish so
-    /// many digits.
+    /// Creates the date of whole + digits / 10^places seconds after 2001. Rounds down if a double can't
+    /// distinguish this many digits.
     private init(whole: Double, digits: Double, places: Int) {
         var (digits, places) = (digits, places)
         while places > 0, digits.remainder(dividingBy: 10) == 0 { (digits, places) = (digits / 10, places - 1) }
