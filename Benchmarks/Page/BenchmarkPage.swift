@@ -83,7 +83,7 @@ struct BenchmarkPage {
         let rows: String
         let value: String
         let limit: String
-        /// good, bad, or empty if there is no limit
+        /// good, bad, or empty without a limit
         let style: String
     }
 

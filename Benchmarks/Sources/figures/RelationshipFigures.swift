@@ -99,7 +99,7 @@ struct RelationshipFigures {
                 sections.publisher / sections.book, limit: 2, "times"),
             figure("warm fetch of an order through a path, by one without", warm[1] / warm[0], limit: 1.1, "times"),
             figure("its build by one without", builds.path / builds.plain, limit: 1.5, "times"),
-            // There is no limit for few rows: a scan takes less time then, the search does not.
+            // The limit applies only to many rows: with few rows the scan takes less time, but the search does not.
             figure(
                 "author.name == 'x' without an order, by a scan", searches.path / searches.scan,
                 limit: rows < 1_000_000 ? nil : 0.01, "times"),

@@ -17,7 +17,7 @@ extension String {
     private func replacingControls(
         except kept: Unicode.Scalar? = nil, _ replacement: (Unicode.Scalar) -> String
     ) -> String {
-        // Most texts have no such characters, which a check of their bytes shows.
+        // A check of the bytes is enough for most texts.
         var copy = self
         guard copy.withUTF8({ HiddenCharacters.mayBeIn(UnsafeRawBufferPointer($0)) }) else { return self }
         var text = ""

@@ -85,7 +85,7 @@ enum Main {
         }
     }
 
-    /// Advice to append to an error message: the command that helps. Empty if there is none.
+    /// Returns advice to append to an error message: the command that helps. It is empty for other errors.
     private static func advice(on error: any Error) -> String {
         switch publicError(error) {
         case StoreError.invalidCacheName(let name) where PersistentContainer.isIndex(name):

@@ -85,14 +85,14 @@ struct ApplyCommand: ParsableCommand {
             let done = transactions == 1 ? "1 transaction before it is" : "\(transactions) transactions before it are"
             throw Failure("\(error); \(done) applied")
         } catch {
-            // Lets the cache record the batches that were printed, so that they aren't printed again.
+            // The cache is caught up to the printed batches, so that they aren't printed again.
             try? settle(writer)
             throw error
         }
         try printSummary(writer.counts, transactions, ignored: applier.ignoredCount)
     }
 
-    /// Syncs the output, then lets the cache record the printed changes.
+    /// Syncs the output, then catches up the cache to the printed changes.
     private func settle(_ writer: BatchWriter) throws {
         try Output.settle()
         do { try writer.storeTold() } catch StoreError.writerBusy { Output.warnOfRepetition(by: cacheName ?? "") }
@@ -160,8 +160,7 @@ private final class BatchPrinter {
         bar.finish()
     }
 
-    /// Commits a transaction, and prints what changed in the order. The cache records the change with the next transaction, or at the
-    /// end.
+    /// Commits a transaction, and prints what changed in the order. The cache is caught up with the next transaction, or at the end.
     func commit(_ writer: BatchWriter) throws {
         let start = ContinuousClock.now
         _ = try writer.commit(bringing: definition, cacheName: cacheName) { outcome, since in

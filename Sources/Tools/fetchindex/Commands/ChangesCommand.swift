@@ -41,7 +41,7 @@ struct ChangesCommand: ParsableCommand {
                 let report = try ChangeReport(order.outcome, duration, ChangeDetails(definition, order))
                 bar.finish()
                 isKnown = try print(report)
-                // The cache records the new order after this returns.
+                // The cache is caught up after this body returns.
                 try Output.settle()
                 isPrinted = true
             }

@@ -102,7 +102,7 @@ struct FetchCommand: ParsableCommand {
             try order.prove(sections: range.sections, rows: range.rows)
             do {
                 try print(order, outcome, definition, range, columns)
-                // The cache records the new order after this returns.
+                // The cache is caught up after this body returns.
                 if case .caughtUp = order.outcome { try Output.settle() } else { try Output.flush() }
             } catch  where error.isDamage {
                 throw Failure("\(error); the output is incomplete")

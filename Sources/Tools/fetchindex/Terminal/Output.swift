@@ -33,7 +33,7 @@ enum Output {
         }
     }
 
-    /// Like `flush`, and syncs a file to disk. A cache must not record changes as read before this returns.
+    /// Like `flush`, and syncs a file to disk. A cache whose changes are printed is caught up only after this returns.
     static func settle() throws {
         try flush()
         // Pipes and terminals can't be synced.
