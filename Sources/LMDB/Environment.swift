@@ -179,7 +179,8 @@ package final class Environment: Sendable {
         }
         let lockFileBefore = try lockFile()
         let code = FileSizeLimit.withoutSignal { mdb_env_open(handle, path, flags, 0o600) }
-        // The lock file may have been invalidated by a compaction that died: the first process to lock it exclusively resets it.
+        // The lock file may have been invalidated by a compaction that died: the first process to lock it exclusively
+        // resets it.
         if code == MDB_INVALID { throw Unsettled(reason: LMDBError.invalidFile) }
         try check(code)
         let opened = Opened(handle: handle, dataFile: try dataFile(of: handle), lockFile: try lockFile())

@@ -23,9 +23,9 @@ public struct ObjectID: Sendable {
     /// The name of the object's entity, as it was when the id was made.
     public var entityName: String { origin.entityName }
 
-    /// The store that gave the object its number: the object's own store, or, for an object that a backup copied, the original.
-    /// It is nil if a version without identifiers made the store, until the store is written to and opened again. Every store accepts
-    /// such ids.
+    /// The store that gave the object its number: the object's own store, or, for an object that a backup copied, the
+    /// original. It is nil if a version without identifiers made the store, until the store is written to and opened
+    /// again. Every store accepts such ids.
     public var storeIdentifier: UUID? { origin.store(of: key.number) }
 
     /// The object's number within its entity, from 1. The number of a temporary id means nothing outside of its

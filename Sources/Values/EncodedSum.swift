@@ -53,7 +53,8 @@ package struct EncodedSum: ~Escapable {
         return (bits, base.scale + 32 * (first + count - 4) - shift, isInexact)
     }
 
-    /// The nearest double to bits of which the lowest counts 2^exponent; `isInexact` means that more bits follow below them.
+    /// The nearest double to bits of which the lowest counts 2^exponent; `isInexact` means that more bits follow below
+    /// them.
     private func nearestDouble(_ bits: UInt128, exponent: Int, isInexact: Bool) -> Double {
         if bits == 0 { return 0 }
         let shift = bits.leadingZeroBitCount

@@ -29,7 +29,8 @@ public struct FetchedRow: ~Escapable {
         self.state = state
     }
 
-    /// The value of an attribute. O(length of the value). Throws `StoreError.unknownAttribute`, and `StoreError.corrupted`.
+    /// The value of an attribute. O(length of the value). Throws `StoreError.unknownAttribute`, and
+    /// `StoreError.corrupted`.
     public func value(of attribute: String) throws -> Value {
         try withPublicErrors { try value(ofSlot: entity.requireSlot(of: attribute)) }
     }

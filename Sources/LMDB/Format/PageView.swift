@@ -1,6 +1,6 @@
 internal import FetchIndexPlatform
-/// A branch or leaf page as LMDB writes it. Call `headerDefect` and `nodeDefect` before anything else: the other accessors
-/// do not validate.
+/// A branch or leaf page as LMDB writes it. Call `headerDefect` and `nodeDefect` before anything else: the other
+/// accessors do not validate.
 ///
 ///     page number 8 | pad 2 | flags 2 | lower 2 | upper 2 | offset of each node 2 | free room | nodes
 ///

@@ -1,5 +1,6 @@
-/// An estimate of how many pages a cursor comes to, one after the other. LMDB does not tell the page that a cursor is on, and a write
-/// transaction has copies of pages anywhere in memory. So two keys are taken as of two pages when they are at least a page's length apart.
+/// An estimate of the number of pages that a cursor visits in succession. LMDB doesn't tell the page that a cursor is
+/// on, and a write transaction has copies of pages anywhere in memory. So two keys count as being on two pages if they
+/// are at least a page's length apart.
 package struct VisitedPages {
     package private(set) var count = 0
     /// The address of the key that the last page was counted for.

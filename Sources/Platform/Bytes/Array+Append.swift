@@ -9,7 +9,8 @@ extension [UInt8] {
             self.init(copying: first)
             return
         }
-        // Measured: for short pieces faster than `init(repeating:count:)`, which is not specialized here, and than two appends.
+        // Measured: for short pieces faster than `init(repeating:count:)`, which is not specialized here, and than two
+        // appends.
         self = withUnsafeTemporaryAllocation(byteCount: first.byteCount + second.byteCount, alignment: 1) { bytes in
             first.withUnsafeBytes { bytes.copyMemory(from: $0) }
             let rest = UnsafeMutableRawBufferPointer(rebasing: bytes[first.byteCount...])

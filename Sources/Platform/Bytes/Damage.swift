@@ -4,6 +4,7 @@ package protocol DamageReporting: Error {
 }
 
 extension Error {
-    /// Whether damaged stored bytes caused the error: those of a cache, which a rebuild replaces, or of the records or log.
+    /// Whether damaged stored bytes caused the error: those of a cache, which a rebuild replaces, or of the records or
+    /// log.
     package var isDamage: Bool { (self as? any DamageReporting)?.isDamage ?? false }
 }

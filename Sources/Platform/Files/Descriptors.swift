@@ -1,6 +1,6 @@
 /// Descriptors 0 to 2 are standard input, output and error. A program may be started with some of them closed; then the
-/// next file that it opens gets such a descriptor, and whatever the program prints is written into that file. So no file
-/// of a store has a descriptor below 3.
+/// next file that it opens gets such a descriptor, and whatever the program prints is written into that file. So no
+/// file of a store has a descriptor below 3.
 package enum Descriptors {
     private static let firstFree: CInt = 3
     /// The greatest limit that `raiseLimit` sets: enough for a server of one machine.
@@ -26,8 +26,8 @@ package enum Descriptors {
         return raised
     }
 
-    /// Opens /dev/null for each of the descriptors 0 to 2 that is closed, before a library opens files by itself. Standard
-    /// input is opened for writing and the others for reading, so that using them still fails.
+    /// Opens /dev/null for each of the descriptors 0 to 2 that is closed, before a library opens files by itself.
+    /// Standard input is opened for writing and the others for reading, so that using them still fails.
     package static func openMissingStandard() {
         for file in 0..<firstFree where fcntl(file, F_GETFD) < 0 && errno == EBADF {
             // The lowest closed descriptor is this one.

@@ -1,5 +1,6 @@
-/// Two threads: a leader divides its work into parts, and a helper takes some of them when it has done its own work. `Threads.run`
-/// doesn't fit here: the helper is a thread that exists already and is busy until then, so a share must not wait for it.
+/// Two threads: a leader divides its work into parts, and a helper takes some of them when it has done its own work.
+/// `Threads.run` doesn't fit here: the helper is a thread that exists already and is busy until then, so a share must
+/// not wait for it.
 ///
 ///     leader    lead { ... share(parts) ... share(parts) ... }
 ///     helper    its own work, then help, until the leader ends

@@ -61,7 +61,8 @@ package final class TimeZoneOffsets: Sendable {
         }
     }
 
-    /// The day since 1970, in this zone, of an instant in seconds since 2001. Instants beyond 100 million years are clamped.
+    /// The day since 1970, in this zone, of an instant in seconds since 2001. Instants beyond 100 million years are
+    /// clamped.
     package func day(of moment: Double) -> Int {
         let bound = 3.15e15
         let seconds = min(max(moment.isNaN ? 0 : moment, -bound), bound) + 978_307_200
