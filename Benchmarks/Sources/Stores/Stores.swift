@@ -6,7 +6,7 @@ public import GRDB
 /// Whether FETCHINDEX_BENCHMARK_BRIEF is set: a brief run has fewer rows and rounds.
 public let isBrief = ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_BRIEF"] != nil
 
-/// The same rows in a FetchIndex store, in an SQLite database and, for shapes of files, in a catalogue file. They stay in a folder
+/// Rows in a FetchIndex store, the same rows in an SQLite database and, for shapes of files, in a catalogue file. They stay in a folder
 /// between runs.
 public struct Stores: Sendable {
     public let rows: Int

@@ -12,7 +12,7 @@ extension CacheView {
     /// The time after which a search answers with the rows found so far.
     private static let searchTime = Duration.milliseconds(12)
 
-    /// Returns the columns and counts, the page's first request. The order is brought up to date before.
+    /// Returns the columns and counts: the answer to the page's first request. The order is caught up before.
     func view() throws -> ViewMessage {
         _ = try bringUpToDate()
         return try read { opened, order in
