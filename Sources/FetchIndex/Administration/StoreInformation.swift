@@ -67,7 +67,8 @@ public struct StoreInformation: Sendable {
         public let program: String?
         /// The number of transactions since the one that the process sees.
         public let age: Int
-        /// The seconds since the first commit that the process doesn't see; nil if the log doesn't contain it.
+        /// The seconds since the oldest commit in the log that the process doesn't see, 0 if it sees the newest one; nil if
+        /// the log has none of these commits.
         public let seconds: Double?
         /// Whether the state that the process sees may be older than `seconds`.
         public let isOlder: Bool

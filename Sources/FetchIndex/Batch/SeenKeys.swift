@@ -13,8 +13,8 @@ struct SeenKeys {
 
     var isFull: Bool { count >= most }
 
-    /// Inserts a hash. Returns false if it is present: the key was seen, or another key has the same hash. An import of
-    /// 12 million keys has two keys with one hash with a probability of 1 to 250,000.
+    /// Inserts a hash. Returns false if it is present: the key was seen, or another key has the same hash. The
+    /// probability that 12 million keys have two with the same hash is 1 in 250,000.
     mutating func insert(_ hash: UInt64) -> Bool {
         guard parts[Int(hash >> (64 - UInt64(Self.partBits)))].insert(hash) else { return false }
         count += 1
