@@ -16,7 +16,7 @@ package struct LineChart {
 
     private let lines: [(points: [Point], style: String)]
     private let places: ClosedRange<Double>
-    /// Whole powers of ten around all values.
+    /// The exponents of the powers of ten below and above all values.
     private let decades: ClosedRange<Int>
 
     /// The values at the lower and the upper edge: powers of ten.

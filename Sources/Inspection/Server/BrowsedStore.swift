@@ -4,6 +4,10 @@ internal import FetchIndexPlatform
 
 /// The store that the live page shows. It is opened again after it was moved, and its changes are sent to all listeners (open event
 /// streams).
+///
+///     poll, every second ──> summaries of all caches ──> "caches", "store", "problem" ──┐
+///                                                                                       ├──> listeners
+///     commits ──follow──> CacheView.advance ──────────> "rows" of one cache ────────────┘
 actor BrowsedStore {
     private static let pollInterval = Duration.seconds(1)
     private static let keepAliveInterval = Duration.seconds(10)
@@ -125,7 +129,7 @@ actor BrowsedStore {
                 update(try await summarizer.summaries(of: container), commit)
             }
         } catch {
-            // The path may have another store next time.
+            // The path may have another store when it is opened again.
             if case StoreError.moved = error { close() }
             setProblem("\(error)".visible)
         }

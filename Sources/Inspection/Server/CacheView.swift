@@ -6,6 +6,11 @@ internal import FetchIndexPlatform
 internal import FetchIndexInspection
 
 /// A live, read-only view of a cache's rows. Rows are read by rank when the page asks for them.
+///
+///     closed ──open──> opened ──bringUpToDate: changes are collected──> opened ──advance──> an event with the changes
+///        ^                │
+///        └─────close──────┘  after an error, or if the cache has another request or the store another model: the
+///                            next `advance` returns a reset
 actor CacheView {
     private static let mostEvents = 1000
     /// The rows of a cache that is further behind are not shown: catching it up in memory would take too long.
