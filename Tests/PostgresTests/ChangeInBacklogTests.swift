@@ -4,7 +4,7 @@ import FetchIndexPostgresSource
 import FetchIndexTestSupport
 import Testing
 
-/// Tables that change while older rows of them are still to come.
+/// Tables that change while the stream still has older rows of them.
 @Suite(.enabled(if: TestServer.isInstalled)) struct ChangeInBacklogTests {
     private func requireEqual(_ followed: Followed, _ table: String, _ columns: String...) throws {
         let columns = Dictionary(uniqueKeysWithValues: columns.map { ($0, $0) })
@@ -14,7 +14,7 @@ import Testing
         try followed.check()
     }
 
-    /// Rows of the stream from before the change come after it was noticed, in other groups of transactions.
+    /// Rows from before the change arrive after it was noticed, in later groups of transactions.
     @Test(arguments: [false, true]) func aBacklogHoldsOlderRows(isKilled: Bool) throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, v integer)",
@@ -26,7 +26,7 @@ import Testing
         try connection.execute("INSERT INTO public.t VALUES (50, 50)")
         try connection.execute("ALTER TABLE public.t ADD c integer DEFAULT 7")
         if isKilled {
-            // The next one begins after the first group.
+            // The next follower begins after the first group.
             var options = FollowOptions()
             (options.groupLength, options.endsWhenCurrent) = (2, true)
             var count = 0
@@ -42,7 +42,7 @@ import Testing
         #expect(try followed.follow() == [])
     }
 
-    /// While one table is copied, another one changes, and rows of it before and after that.
+    /// While one table is copied, another one changes, with rows before and after the change.
     @Test(arguments: [
         "UPDATE public.b SET v = 4 WHERE id = 3; ALTER TABLE public.b ALTER v TYPE bigint USING v * 10",
         "DELETE FROM public.b WHERE id = 3; INSERT INTO public.b VALUES (3, 5); ALTER TABLE public.b ADD c integer DEFAULT 7",
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    /// Two changes during a copy that leave no other names.
+    /// Two changes during a copy, after which all columns have their old names.
     @Test(arguments: [false, true]) func columnsMayChangePlacesAndBack(usesChangeTable: Bool) throws {
         var (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, a text, b text)",
@@ -106,7 +106,7 @@ import Testing
         #expect(try followed.rows("t", key: "id")["60"]?["a"] == "a60")
     }
 
-    /// Another identity, and back: rows that changed meanwhile were sent without their old keys.
+    /// While a table had another replica identity, changed rows were sent without their old keys.
     @Test func keysThatWereNotSentAreNoticed() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, other integer NOT NULL UNIQUE)",
@@ -135,13 +135,13 @@ import Testing
         try followed.check()
     }
 
-    /// A slot that was made before the table was as it is now.
+    /// A slot that is older than the table's present columns.
     @Test func anOlderSlotHoldsOlderRows() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, a text, b text); CREATE PUBLICATION mine FOR TABLE public.t",
             "INSERT INTO public.t SELECT i, 'a', 'b' FROM generate_series(1, 9) i")
         let slot = "slot_" + UUID().uuidString.prefix(8).lowercased()
-        // A slot waits for the transactions that run, those of other tests too.
+        // Making a slot waits for all running transactions, including those of other tests.
         try connection.execute("SET lock_timeout = 0")
         try connection.execute("SELECT pg_create_logical_replication_slot('\(slot)', 'pgoutput')")
         try connection.execute("UPDATE public.t SET a = 'A' WHERE id = 1")
@@ -159,7 +159,7 @@ import Testing
         for name in [slot, slot + "_two"] { try connection.execute("SELECT pg_drop_replication_slot('\(name)')") }
     }
 
-    /// Values in arrays and composite values have the labels of today.
+    /// Values in arrays and composite types have the present labels.
     @Test(arguments: [false, true]) func typesWithinTypesMayChange(usesChangeTable: Bool) throws {
         var (followed, connection) = try Followed.database(
             "CREATE TYPE public.mood AS ENUM ('red', 'blue'); CREATE TYPE public.inner_pair AS (a integer, m public.mood); CREATE TYPE public.outer_pair AS (p public.inner_pair)",
@@ -184,7 +184,7 @@ import Testing
         #expect(try followed.follow().allSatisfy { !$0.hasPrefix("copied") })
     }
 
-    /// What waits for a standby is sent before it can be seen: a copy waits for it.
+    /// A commit that waits for a standby is sent before it is visible: a copy waits for it.
     @Test func whatCannotBeSeenYetIsNotCopiedOver() throws {
         let server = try TestServer()
         defer { server.stop() }
@@ -207,7 +207,7 @@ import Testing
         #expect(try followed.rows("t", key: "id").count == 10)
     }
 
-    /// A table that was not followed takes the place of one that was, and its rows have come already.
+    /// A table that wasn't followed takes the place of a followed one after its rows were sent.
     @Test func anotherTablesRowsAreFollowedFromThenOn() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, v integer); CREATE PUBLICATION mine FOR ALL TABLES")

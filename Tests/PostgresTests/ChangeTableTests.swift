@@ -44,7 +44,7 @@ import Testing
             "UPDATE public.t SET a = 'x' WHERE id < 3; DELETE FROM public.t WHERE id = 4; INSERT INTO public.t VALUES (100, NULL)"
         )
         try connection.execute("UPDATE public.t SET id = 200 WHERE id = 5")
-        // What comes to nothing.
+        // A row that is inserted and deleted, and a transaction that is rolled back.
         try connection.execute("INSERT INTO public.t VALUES (300); DELETE FROM public.t WHERE id = 300")
         try connection.execute("BEGIN; UPDATE public.t SET a = 'never'; ROLLBACK")
         #expect(try followed.follow() == ["+2 ~2 -2"])
@@ -56,7 +56,7 @@ import Testing
         try requireEqual(followed)
     }
 
-    /// A transaction that began first and commits last is read when it has committed, and once.
+    /// A transaction that began first and commits last is read once, after its commit.
     @Test func transactionsMayCommitInAnyOrder() throws {
         let (followed, connection) = try table()
         try followed.follow(["t"])
@@ -113,7 +113,7 @@ import Testing
         var (followed, connection) = try database()
         for command in Traffic.tables { try connection.execute(command) }
         try setUp(followed, Self.books)
-        // Some follow by the log at the same time.
+        // Some of the stores follow by the log at the same time.
         var others: [Followed] = []
         for number in 0..<(TestSettings.isLong ? 15 : 3) {
             var other = Followed(address: followed.address)
@@ -171,7 +171,7 @@ import Testing
         #expect(try followed.rows("t", key: "id").count == 15)
     }
 
-    /// A share of a table: no special rights of the table are needed, whatever the condition reads.
+    /// A condition needs no particular replica identity, whatever columns it reads.
     @Test func aConditionIsAShare() throws {
         let (followed, connection) = try table()
         try connection.execute("ALTER TABLE public.t ADD key integer, ADD c integer")
@@ -203,7 +203,7 @@ import Testing
     }
 
     @Test func whatCannotBeTrustedIsASentence() throws {
-        // Its own server: other databases' transactions would keep changes.
+        // The test has its own server, because transactions of other databases would retain changes.
         let server = try TestServer()
         defer { server.stop() }
         let (followed, connection) = try table(in: server)
@@ -214,36 +214,36 @@ import Testing
             try requireEqual(followed)
         }
         try followed.follow(["t"])
-        // Trimmed further than it has read.
+        // The change table is trimmed further than the store has read.
         try connection.execute("UPDATE public.t SET a = 'trimmed' WHERE id = 1")
-        // Changes are kept while any transaction of the server's is older.
+        // Changes are retained while any transaction of the server is older.
         while try connection.value("SELECT fetchindex.trim('0')") == "0" { usleep(50_000) }
         try require("was trimmed to less than this store needs")
-        // Trimmed as far as it has read.
+        // The change table is trimmed as far as the store has read.
         try connection.execute("UPDATE public.t SET a = 'kept' WHERE id = 1")
         try followed.follow()
         while try connection.value("SELECT fetchindex.trim('0')") == "0" { usleep(50_000) }
         try connection.execute("UPDATE public.t SET a = 'again' WHERE id = 1")
         #expect(try followed.follow() == ["+0 ~1 -0"])
-        // By a transaction that has changes of its own.
+        // The trimming transaction has changes of its own.
         try connection.execute("BEGIN; UPDATE public.t SET a = 'mine' WHERE id = 1")
         try connection.execute("SELECT fetchindex.trim('0'); COMMIT")
         #expect(try followed.follow() == ["+0 ~1 -0"])
         try requireEqual(followed)
-        // With numbers of another server, from which a dump came.
+        // The numbers are those of another server, from which a dump came.
         try connection.execute("UPDATE fetchindex.log SET trimmed = '99999999'")
-        // Each copy would be lost again.
+        // Each further copy would be lost again.
         let again = #expect(throws: SourceError.self) { try followed.follow { $0.recopiesWhenLost = true } }
         #expect(again?.kind == .lost)
         try setUp(followed, ["t"])
         try followed.follow { $0.recopies = true }
         #expect(try followed.follow() == [])
-        // Triggers that were off.
+        // A trigger was off for a while.
         try connection.execute("ALTER TABLE public.t DISABLE TRIGGER fetchindex_note")
         try connection.execute("DELETE FROM public.t WHERE id = 2")
         try connection.execute("ALTER TABLE public.t ENABLE ALWAYS TRIGGER fetchindex_note")
         try require("triggers of the change table, or the database, were replaced")
-        // Another table under the name.
+        // Another table has the name now.
         try connection.execute("DROP TABLE public.t; CREATE TABLE public.t(id integer PRIMARY KEY, a text)")
         let missing = #expect(throws: SourceError.self) { try followed.follow() }
         #expect(missing?.description.contains("is another table now") ?? false)
@@ -268,7 +268,7 @@ import Testing
         try followed.follow(["t"])
         try connection.execute("INSERT INTO public.t VALUES (1)")
         #expect(try followed.follow() == ["+1 ~0 -0"])
-        // Without a slot, a publication and the right to replicate.
+        // The role has no right to replicate, and neither a slot nor a publication is made.
         let role = "role_" + UUID().uuidString.prefix(8).lowercased()
         try connection.execute(
             "CREATE ROLE \(role) LOGIN; GRANT SELECT ON public.t TO \(role)")

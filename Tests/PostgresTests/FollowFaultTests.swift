@@ -6,7 +6,7 @@ import Synchronization
 import FetchIndexTestSupport
 import Testing
 
-/// Stores that follow while the source changes, and while processes are killed: in the end and on the way they equal the tables.
+/// Stores that follow while the source changes and processes are killed: they equal the tables meanwhile and in the end.
 @Suite(.enabled(if: TestServer.isInstalled), .serialized) struct FollowFaultTests {
     private static let books = [
         "id": "id", "title": "title", "publisher": "publisher", "price": "trim_scale(price)", "body": "body",
@@ -16,7 +16,7 @@ import Testing
         "stamp": "to_char(stamp AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')",
     ]
 
-    /// How many states are compared.
+    /// The number of states that are compared.
     private var points: Int { TestSettings.isLong ? 100 : 6 }
 
     private func start(_ server: TestServer) throws -> Followed {
@@ -46,7 +46,7 @@ import Testing
         try followed.check()
     }
 
-    /// Each transaction of the source is in the store's history once, in the order of its positions.
+    /// Requires that the store's history has each transaction of the source once, in the order of positions.
     private func requireSingleTransactions(_ followed: Followed) throws {
         let container = try PersistentContainer(at: URL(fileURLWithPath: followed.store))
         let positions = try container.newContext().fetchHistory(after: container.store.snapshot().state.logStart)
@@ -97,7 +97,7 @@ import Testing
         defer { traffic.letEnd() }
         let tables = ["--table", "public.books=Book", "--table", "notes"] + (usesChangeTable ? ["--change-table"] : [])
         for round in 0..<(TestSettings.isLong ? 200 : 12) {
-            // In each third round, the store may not grow far.
+            // In each third round, the store's file may not grow far.
             let limit = round % 3 == 2 ? "\(Int.random(in: 40...1000, using: &random))" : "unlimited"
             let follower = try Child(
                 "/bin/bash",
@@ -120,7 +120,7 @@ import Testing
         if !usesChangeTable { try requireSingleTransactions(followed) }
     }
 
-    /// What does not fit on the disk ends with a sentence, and goes on where it was. A sanitizer's own file must fit.
+    /// A full disk ends the follower with one sentence, and the next one goes on. A sanitizer's own file must fit.
     @Test(arguments: [false, true]) func aFullDiskLosesNothing(usesChangeTable: Bool) throws {
         var followed = try start(TestServer.shared())
         followed.usesChangeTable = usesChangeTable
@@ -130,7 +130,7 @@ import Testing
         }
         try followed.follow(["books=Book", "notes"])
         try fetchOrders(followed)
-        // More than the buffer of a transaction holds, so that it waits in a file.
+        // The transaction exceeds its buffer, so that it waits in a file.
         try connection.execute(
             "INSERT INTO public.books SELECT i, 'T' || i, 'P', i, repeat(md5(i::text), 40) FROM generate_series(1000, 9000) i"
         )
@@ -154,7 +154,7 @@ import Testing
         if !usesChangeTable { try requireSingleTransactions(followed) }
     }
 
-    /// Whether it has enough files or too few: it follows, or says so and ends, and an interrupt ends it.
+    /// With any limit of open files, the follower either follows or ends with a message; an interrupt ends it.
     @Test(.disabled(if: isUnderSanitizer)) func anyLimitOfFilesIsEnoughOrToldAtTheStart() throws {
         let followed = try start(TestServer.shared())
         try followed.follow(["books=Book", "notes"])
@@ -213,7 +213,7 @@ import Testing
         try requireSingleTransactions(followed)
     }
 
-    /// Each run is interrupted after some ranges, and rows change in between.
+    /// Each run is interrupted after some ranges, and rows change before the next one.
     @Test func anInterruptedCopyGoesOn() throws {
         var random = SeededGenerator(seed: 21)
         let followed = try start(TestServer.shared())
@@ -261,7 +261,7 @@ import Testing
         #expect(!follower.isRunning)
     }
 
-    /// A lost command connection, while rows are read again, drops nothing.
+    /// The connection for commands is lost while incomplete rows are read: no change is dropped.
     @Test func aLostCommandConnectionDropsNothing() throws {
         let followed = try start(TestServer.shared())
         let connection = try Connection(followed.address)
@@ -291,7 +291,7 @@ import Testing
         try requireEqual(followed)
     }
 
-    /// A slot that is gone is a sentence; then rows are copied over those that are there, and the difference is exact.
+    /// A dropped slot ends the follower with one sentence. A further copy then gives the exact difference.
     @Test func aLostSlotIsNoticed() throws {
         let followed = try start(TestServer.shared())
         let connection = try Connection(followed.address)
@@ -314,10 +314,10 @@ import Testing
         let order = OrderDefinition(entity: "Book", sortKeys: [SortKey("publisher"), SortKey("price", .descending)])
         try container.withOrder(order, .init(cacheName: "by price")) { order in
             guard case .caughtUp(let change) = order.outcome else { throw Unexpected() }
-            // Ten are gone, one is new, one has another title.
+            // Ten rows are deleted, one is new, and one has another title.
             #expect(change.rows.count == 12)
         }
-        // Somebody else has read the slot.
+        // Another program has read the slot.
         try connection.execute("INSERT INTO public.books(id) VALUES (1001)")
         try connection.execute("SELECT pg_replication_slot_advance('\(slot)', pg_current_wal_lsn())")
         let passed = #expect(throws: SourceError.self) { try followed.follow() }

@@ -16,7 +16,7 @@ import FetchIndexValues
             """,
             "INSERT INTO public.authors SELECT i, 'A' || i, nullif(i + 1, 31) FROM generate_series(30, 1, -1) i",
             "INSERT INTO public.books SELECT 'b' || i, 1 + i % 30, nullif(i % 31, 0) FROM generate_series(1, 90) i")
-        // The referring table is named first.
+        // The options name the referring table first.
         try followed.follow(["books=Book", "authors=Author"])
         func requireEqual() throws {
             var stored: [String: [String?]] = [:]
@@ -47,7 +47,7 @@ import FetchIndexValues
         let model = try PersistentContainer(at: URL(fileURLWithPath: followed.store)).model()
         #expect(
             Set(try #require(model.entity(named: "Book")).relationships.map(\.name)) == ["author", "editor_object"])
-        // A book before its author, in one transaction.
+        // A book is inserted before its author, in one transaction.
         try connection.execute(
             "BEGIN; INSERT INTO public.books VALUES ('new', 100, NULL); INSERT INTO public.authors VALUES (100, 'A100', 1); COMMIT"
         )
@@ -67,7 +67,7 @@ import FetchIndexValues
         try requireEqual()
     }
 
-    /// A source that replicates itself does not enforce foreign keys.
+    /// A source that is a replica itself doesn't enforce foreign keys.
     @Test func rowsWaitForThoseThatTheyReferTo() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.authors(id integer PRIMARY KEY, name text)",
@@ -91,18 +91,18 @@ import FetchIndexValues
         }
         try followed.follow(["books=Book", "authors=Author"])
         #expect(try authors() == ["a": "A1"])
-        // Of the copy, and after a restart.
+        // A copied row waits, also after a restart.
         try follow("INSERT INTO public.authors VALUES (2, 'A2')")
         #expect(try authors() == ["a": "A1", "b": "A2"])
-        // Of the stream.
+        // A streamed row waits.
         try follow("INSERT INTO public.books VALUES ('e', 4), ('f', 4)")
         try follow("INSERT INTO public.authors VALUES (4, 'A4')")
         #expect(try authors() == ["a": "A1", "b": "A2", "e": "A4", "f": "A4"])
-        // A key that becomes the one that is waited for.
+        // A row takes the awaited key by an update.
         try follow("INSERT INTO public.authors VALUES (30, 'A3')")
         try follow("UPDATE public.authors SET id = 3 WHERE id = 30")
         #expect(try authors()["c"] == "A3")
-        // Deleted and inserted again, in one transaction and in two.
+        // A row is deleted and inserted again, in one transaction and in two.
         try follow("DELETE FROM public.authors WHERE id = 4; INSERT INTO public.authors VALUES (4, 'A5')")
         #expect(try authors()["e"] == "A5")
         try follow("DELETE FROM public.authors WHERE id = 4")

@@ -6,7 +6,7 @@ import FetchIndexTestSupport
 import Testing
 import FetchIndexValues
 
-/// What a store is that follows tables of a real server.
+/// Stores that follow tables of a real server by its log.
 @Suite(.enabled(if: TestServer.isInstalled)) struct FollowTests {
     @Test func valuesOfAllTypesArrive() throws {
         let (followed, connection) = try Followed.database(
@@ -38,7 +38,7 @@ import FetchIndexValues
         try followed.follow(["public.things=Thing"])
         try expect("1")
         #expect(try followed.rows("Thing", key: "id")["2"] == ["id": "2"])
-        // The same by the stream.
+        // The stream sends equal values.
         try connection.execute("UPDATE public.things SET id = 3 WHERE id = 1")
         #expect(try followed.follow() == ["+0 ~1 -0"])
         try expect("3")
@@ -75,7 +75,7 @@ import FetchIndexValues
         try followed.check()
     }
 
-    /// A large value that an update does not touch is not sent: the store has it.
+    /// A large value that an update doesn't change isn't sent: the store keeps it.
     @Test func valuesThatWereNotSentStay() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.pages(id integer PRIMARY KEY, title text, body text)",
@@ -90,7 +90,7 @@ import FetchIndexValues
         try followed.follow()
         let columns = ["id": "id", "title": "title", "body": "body"]
         #expect(try followed.rows("pages", key: "id") == followed.sourceRows("public.pages", key: "id", columns))
-        // Even where the store has lost the row.
+        // If the store has lost the row, it is read from the source.
         let container = try PersistentContainer(at: URL(fileURLWithPath: followed.store))
         let writer = try BatchWriter(container, entity: "pages", key: "id")
         if let object = try writer.object(key: 6) { try writer.delete(object) }
@@ -122,14 +122,14 @@ import FetchIndexValues
                 $0.tables[0].columns = ["name", "section"]
             }
         }
-        // The source's own updates would fail.
+        // With such a publication, the source's own updates would fail.
         let refusal = #expect(throws: SourceError.self) { try follow() }
         #expect(refusal?.description.contains("ALTER TABLE \"public\".\"packages\" REPLICA IDENTITY FULL") ?? false)
         try connection.execute("UPDATE public.packages SET size = 3 WHERE name = 'p1'")
         try connection.execute("ALTER TABLE public.packages REPLICA IDENTITY FULL")
         try follow()
         #expect(try followed.rows("packages", key: "name").count == 10)
-        // One leaves, one enters.
+        // One row leaves the condition, and one enters it.
         try connection.execute("UPDATE public.packages SET section = 'web' WHERE name = 'p2'")
         try connection.execute("UPDATE public.packages SET section = 'games' WHERE name = 'p3'")
         #expect(try followed.follow() == ["+0 ~0 -1", "+1 ~0 -0"])
@@ -165,7 +165,7 @@ import FetchIndexValues
             #expect(try followed.rows("t", key: "id") == followed.sourceRows("public.t", key: "id", columns))
         }
         try requireEqual(["id", "name", "b", "c"])
-        // Rows have the default without having been changed.
+        // Unchanged rows have the default, too.
         try connection.execute("ALTER TABLE public.t ADD d integer NOT NULL DEFAULT 7")
         try connection.execute("INSERT INTO public.t(id, name) VALUES (31, 'x')")
         let events = try followed.follow()
@@ -175,7 +175,7 @@ import FetchIndexValues
         try connection.execute("DELETE FROM public.t WHERE id = 5")
         try followed.follow()
         try requireEqual(["id", "name", "b", "d"])
-        // A type of the same kind is the same; another one stops before anything is lost.
+        // A type that is stored in the same way changes nothing; another one is refused before anything is lost.
         try connection.execute("ALTER TABLE public.t ALTER b TYPE bigint")
         try connection.execute("UPDATE public.t SET b = 5000000000 WHERE id = 6")
         try followed.follow()

@@ -6,7 +6,7 @@ import FetchIndexTestSupport
 import Testing
 import FetchIndexValues
 
-/// A store that follows tables, compared with them.
+/// A store that follows tables, and is compared with them.
 struct Followed {
     let folder = TemporaryFolder()
     let address: String
@@ -14,7 +14,7 @@ struct Followed {
 
     init(address: String) { self.address = address }
 
-    /// To follow a database of its own, after some commands; with a connection to that.
+    /// A store for a new database, in which some commands were executed, and a connection to it.
     static func database(_ commands: String...) throws -> (Followed, Connection) {
         let followed = Followed(address: try TestServer.shared().makeDatabase())
         let connection = try Connection(followed.address)
@@ -26,7 +26,7 @@ struct Followed {
 
     struct NeverCurrent: Error {}
 
-    /// Follows until all is here that the source has now.
+    /// Follows until the store has all that the source has now. Returns the events.
     @discardableResult
     func follow(_ tables: [String] = [], _ change: (inout FollowOptions) throws -> Void = { _ in }) throws -> [String] {
         var options = FollowOptions()
@@ -55,7 +55,7 @@ struct Followed {
         return events
     }
 
-    /// The rows of an entity: their values as texts, by the key's.
+    /// The rows of an entity by key: their values as texts, by name.
     func rows(_ entity: String, key: String) throws -> [String: [String: String]] {
         let container = try PersistentContainer(at: URL(fileURLWithPath: store))
         let definition = OrderDefinition(entity: entity, sortKeys: [SortKey(key)])
@@ -74,7 +74,7 @@ struct Followed {
         return rows
     }
 
-    /// The same of a table. Values are compared as texts, which the statement makes as the store writes them.
+    /// The rows of a table, like `rows`. `columns` are SQL expressions for the texts, by name.
     func sourceRows(
         _ table: String, key: String, _ columns: [String: String], in connection: Connection? = nil
     ) throws -> [String: [String: String]] {
@@ -90,14 +90,14 @@ struct Followed {
         return rows
     }
 
-    /// Nothing is wrong with the store or its caches.
+    /// Checks that the store and its caches have no defects.
     func check() throws {
         let container = try PersistentContainer(at: URL(fileURLWithPath: store))
         let defects = try container.check { _, _ in }
         #expect(defects.isEmpty, "\(defects)")
     }
 
-    /// Fetches an order, so that its cache is there.
+    /// Fetches an order with a cache name, so that the cache exists. Returns the number of rows.
     func fetch(_ definition: OrderDefinition, cache: String) throws -> Int {
         let container = try PersistentContainer(at: URL(fileURLWithPath: store))
         return try container.withOrder(definition, .init(cacheName: cache)) { $0.rowCount }

@@ -4,7 +4,7 @@ import FetchIndexPostgresSource
 import FetchIndexTestSupport
 import Testing
 
-/// What cannot be followed is one sentence, and makes nothing.
+/// A source that can't be followed is refused with one sentence, and nothing is made.
 @Suite(.enabled(if: TestServer.isInstalled)) struct RefusalTests {
     private func refusal(
         _ address: String, _ tables: [String] = ["t"], _ change: (inout FollowOptions) throws -> Void = { _ in }
@@ -57,7 +57,7 @@ import Testing
         #expect(try refusal(full.address()) { $0.slot = "a-b" }.contains("and this is another one: a-b"))
         try full.run("ALTER ROLE reader REPLICATION")
         #expect(try refusal(full.address(user: "reader")).contains("permission denied"))
-        // A password that is wrong.
+        // The password is missing.
         try full.run("ALTER ROLE reader PASSWORD 'right'")
         let rules = full.folder + "/cluster/pg_hba.conf"
         try
@@ -93,7 +93,7 @@ import Testing
         #expect(try refusal(address, ["bare=A", "pair=A"]).contains("primary key"))
         // Nothing is left in the source.
         #expect(try connection.value("SELECT count(*) FROM pg_publication") == "0")
-        // What the source computes is left out.
+        // Computed columns are left out.
         let followed = Followed(address: address)
         try connection.execute("INSERT INTO public.made VALUES (4)")
         try followed.follow(["made"])
@@ -111,7 +111,7 @@ import Testing
                 == "public.t.n of the row with the key 2 is NaN, not a decimal of at most 38 digits; the column can be stored as "
                 + "text: --end, drop the entity with `fetchindex model drop-entity`, and follow it with --text n")
         try connection.execute("UPDATE public.t SET n = 2 WHERE id = 2")
-        // The same store goes on.
+        // After the row is mended, the store goes on.
         try followed.follow()
         try connection.execute("UPDATE public.t SET d = 'infinity' WHERE id = 1")
         let streamed = #expect(throws: SourceError.self) { try followed.follow() }
@@ -145,7 +145,7 @@ import Testing
         #expect(try connection.value("SELECT count(*) FROM pg_publication") == "0")
         options.tables = [try TableChoice("t")]
         options.address = address
-        // Objects of others are not written over.
+        // Objects that don't come from the source aren't overwritten.
         let container = try PersistentContainer(at: URL(fileURLWithPath: followed.store))
         let writer = try BatchWriter(container, entity: "t", key: "id")
         try writer.insert([1])

@@ -4,7 +4,7 @@ import FetchIndexPostgresSource
 import FetchIndexTestSupport
 import Testing
 
-/// Sources that are others now, under the same address.
+/// Addresses under which another source answers now.
 @Suite(.enabled(if: TestServer.isInstalled)) struct ReplacedSourceTests {
     private static let table = "CREATE TABLE public.t(id integer PRIMARY KEY, a text, b text)"
 
@@ -18,13 +18,13 @@ import Testing
         try followed.check()
     }
 
-    /// Rows that are not in the other server are deleted; those that are in both stay.
+    /// Rows that the other server lacks are deleted; equal rows stay.
     @Test(arguments: [false, true]) func anotherServerIsCopiedOnlyWhenAsked(usesChangeTable: Bool) throws {
         let servers = try (0..<2).map { _ in try TestServer() }
         defer { for server in servers { server.stop() } }
         var followed = Followed(address: servers[0].address())
         followed.usesChangeTable = usesChangeTable
-        // A dropped column has a number, which a dump does not carry over.
+        // A dropped column uses up a number, which a dump doesn't carry over.
         try servers[0].run("\(Self.table); ALTER TABLE public.t DROP a; ALTER TABLE public.t ADD a text")
         try servers[1].run(Self.table)
         for (number, server) in servers.enumerated() {
@@ -44,7 +44,7 @@ import Testing
                 ?? false)
         #expect(try followed.rows("t", key: "id").count == 21)
         let events = try followed.follow { $0.recopies = true }
-        // The source's rows are the same, and nothing is written for them.
+        // The rows are equal, so that nothing is written.
         #expect(events.contains("copied public.t: 0"), "\(events)")
         try requireEqual(followed)
         try servers[1].run("UPDATE public.t SET b = 'c' WHERE id = 15")
@@ -52,7 +52,7 @@ import Testing
         try requireEqual(followed)
     }
 
-    /// The log of a standby that was behind has other transactions at the positions that the store has followed.
+    /// A standby that was behind has other transactions at positions that the store has followed.
     @Test func aStandbyThatLacksTransactionsIsNoticed() throws {
         let server = try TestServer()
         defer { server.stop() }
@@ -71,7 +71,7 @@ import Testing
             "\(String(describing: error))")
         try followed.follow { $0.recopiesWhenLost = true }
         try requireEqual(followed)
-        // One that has all of them is followed as before.
+        // A standby that has all transactions is followed as before.
         for id in [5000, 5001] {
             try server.takeOver(withKeptFiles: false)
             try server.run("INSERT INTO public.t VALUES (\(id), 'a', 'b')")
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    /// A copy of the database, in its place: of what happened between, the change table says nothing.
+    /// A copy of the database takes its place: its change table lacks what happened since.
     @Test func aDatabaseThatWasSetBackIsNoticed() throws {
         let server = try TestServer.shared()
         var followed = Followed(address: try server.makeDatabase())

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Where servers of tests keep their files. A hundred databases are 40,000 files, which some disks need minutes to remove: they are
-/// kept in memory where the system offers enough of it as a folder.
+/// The folders of test servers. A hundred databases have 40,000 files, which some disks need minutes to remove: they are
+/// in memory if the system offers a folder with enough of it.
 enum ServerFolders {
     private static let place: String = {
         var statistics = statvfs()
@@ -12,7 +12,7 @@ enum ServerFolders {
     }()
     private static let prefix = "fetchindex-postgres-"
 
-    /// Folders of test runs that were killed hold memory until they are removed.
+    /// Removes the folders of killed test runs, which use memory otherwise.
     private static let abandoned: Void = {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: place)) ?? [] where name.hasPrefix(prefix) {
             guard let owner = name.dropFirst(prefix.count).split(separator: "-").first.flatMap({ pid_t($0) }),

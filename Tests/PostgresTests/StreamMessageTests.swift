@@ -4,7 +4,7 @@ import FetchIndexTestSupport
 import Testing
 import FetchIndexValues
 
-/// Messages of the protocol, put together by hand from its documentation.
+/// Messages of the protocol, assembled by hand from its documentation.
 @Suite struct StreamMessageTests {
     private struct Bytes {
         var bytes: [UInt8] = []
@@ -94,7 +94,7 @@ import FetchIndexValues
             #expect(throws: StreamMessage.Malformed.self) { try read(message.bytes + [0]) }
         }
         let lies = [
-            // Counts and lengths of things that are not there.
+            // Counts and lengths that exceed the message.
             Bytes("T").long(.max).byte(0).long(5), Bytes("I").long(5).letter("N").short(.max).field("a"),
             Bytes("I").long(5).letter("N").short(1).letter("t").long(.max), Bytes("I").long(5).letter("X").short(0),
             Bytes("R").long(1).text("public").text("b").letter("d").short(.max), Bytes("?"),
@@ -141,7 +141,7 @@ import FetchIndexValues
         #expect(value("1969-12-31 23:59:59", .date) == date("-1"))
         #expect(value("0001-12-31 BC", .date) == date("-62135683200"))
         #expect(value("294276-12-31 00:00:00+00", .date) != nil)
-        // Dates of that time have no microseconds: these are cut off, as in files.
+        // Dates so far away have no microseconds: they are cut off, as in files.
         let last = value("9999-12-31 23:59:59.999999", .date)
         #expect(
             last == Value("9999-12-31T23:59:59.999999Z", as: .date) && last?.description == "9999-12-31T23:59:59.999Z")

@@ -4,7 +4,7 @@ import FetchIndexPostgresSource
 import FetchIndexTestSupport
 import Testing
 
-/// Tables that change in ways that their rows do not tell.
+/// Changes of tables that no row of the stream tells.
 @Suite(.enabled(if: TestServer.isInstalled)) struct TableChangeTests {
     private struct Change: CustomTestStringConvertible {
         let table: String
@@ -43,7 +43,7 @@ import Testing
         Change("v text", "'b'", "ADD c public.five", same("id", "v", "c")),
         Change("v integer", "4", "ALTER v TYPE bigint USING v * 10", same("id", "v")),
         Change("v text", "'b'", "RENAME id TO code", ["code": "code", "v": "v"]),
-        // Rows that have lost their keys by it are gone.
+        // The change gives all rows other keys.
         Change("v text", "'b'", "ALTER id TYPE bigint USING id + 10", same("id", "v")),
         Change(
             "p public.pair", "ROW(1, 2)", "ADD z integer; ALTER TYPE public.pair ADD ATTRIBUTE c integer",
@@ -61,7 +61,7 @@ import Testing
         try connection.execute(
             "INSERT INTO public.t VALUES (1, \(change.rows)), (2, \(change.rows)), (3, \(change.rows))")
         try followed.follow(["t"])
-        // Changed at once, so that the stream is behind the catalogue, and once more when it has come there.
+        // Rows before and after the change arrive together, so that the stream is behind the catalogue; then another one.
         let key = change.columns["code"] == nil ? "id" : "code"
         try connection.execute("DELETE FROM public.t WHERE id = 3")
         try connection.execute("ALTER TABLE public.t \(change.change)")
@@ -76,7 +76,7 @@ import Testing
         try followed.check()
     }
 
-    /// The stream tells of a change with the table's next row, which does not come here.
+    /// The stream describes a change before the table's next row, which never comes here.
     @Test(arguments: changes.indices) func changesWithoutRowsAreFollowed(index: Int) throws {
         let change = Self.changes[index]
         let followed = Followed(address: try TestServer.shared().makeDatabase())
@@ -133,7 +133,7 @@ import Testing
                 try followed.rows("t", key: "id")
                     == followed.sourceRows("public.t", key: "id", Self.same("id", "a")))
         }
-        // Tables of others are no matter.
+        // Another table in the publication changes nothing.
         try connection.execute(
             "CREATE TABLE public.u(id integer PRIMARY KEY); ALTER PUBLICATION mine ADD TABLE public.u")
         try followed.follow()
@@ -175,7 +175,7 @@ import Testing
         #expect(try followed.rows("t", key: "id") == ["50": ["id": "50", "a": "new"]])
     }
 
-    /// Values of the new column would be converted from those of another one.
+    /// Values of one column would be taken for those of another one.
     @Test func columnsOfOtherTypesMayNotChangeNames() throws {
         let (followed, connection) = try followedTable()
         try connection.execute("ALTER TABLE public.t ADD n integer")
@@ -190,7 +190,7 @@ import Testing
             ) ?? false, "\(error?.description ?? "")")
     }
 
-    /// A recopy takes columns over that were added and dropped while the slot was lost.
+    /// A further copy adopts columns that were added and dropped meanwhile.
     @Test func aRecopyTakesTheColumnsThatThereAreNow() throws {
         let (followed, connection) = try followedTable()
         try followed.follow(["t"])
@@ -201,12 +201,12 @@ import Testing
             try followed.rows("t", key: "id") == followed.sourceRows("public.t", key: "id", ["id": "id", "b": "b"]))
     }
 
-    /// Keys that change places between the slot and the copy, with values that are not sent.
+    /// Keys that are exchanged between the slot's beginning and the copy, in rows whose values aren't sent.
     @Test func exchangedKeysKeepTheirValues() throws {
         let (followed, connection) = try followedTable()
         try connection.execute(
             "ALTER TABLE public.t ALTER a SET STORAGE EXTERNAL; UPDATE public.t SET a = repeat('v' || id, 3000)")
-        // A copy that ends after its first range.
+        // The copy ends after its first range.
         var ranges = 0
         var options = FollowOptions()
         (options.address, options.tables, options.rangeLength) = (followed.address, [try TableChoice("t")], 2)
@@ -280,7 +280,7 @@ import Testing
             #expect(error?.kind == .usage && error?.description.contains("is not a condition") ?? false)
         }
         #expect(try connection.value("SELECT count(*) FROM public.t") == "9")
-        // The next attempt has other options.
+        // The next attempt may have other options.
         try followed.follow(["t"]) {
             $0.tables[0].condition = "id < 4"
             $0.tables[0].columns = ["a"]

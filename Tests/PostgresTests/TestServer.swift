@@ -2,7 +2,7 @@ import Foundation
 import FetchIndexPostgresSource
 import FetchIndexTestSupport
 
-/// A PostgreSQL server of the tests' own, in a folder that is removed with it.
+/// A PostgreSQL server for tests, in a folder that is removed with it.
 /// Optimized code releases a variable after its last use: `defer { server.stop() }` keeps a server to the end of its test.
 final class TestServer {
     struct NotReady: Error {}
@@ -12,7 +12,7 @@ final class TestServer {
         return !versions.isEmpty
     }()
 
-    /// It has to be in a folder that the server's user can enter.
+    /// The server's folder, which its user can enter.
     let folder = ServerFolders.new()
     private(set) var port: UInt16
     private let settings: [String]
@@ -66,14 +66,14 @@ final class TestServer {
         throw NotReady()
     }
 
-    /// Waits until it has ended.
+    /// Stops the server, and waits until it has ended.
     func stop() {
         process?.interrupt()
         _ = process?.wait()
         process = nil
     }
 
-    /// Has the address of a server that was stopped from now on.
+    /// Restarts under the address of another server, which was stopped.
     func takePlace(of other: TestServer) throws {
         stop()
         port = other.port
@@ -82,14 +82,14 @@ final class TestServer {
 
     private var files: String { folder + "/cluster" }
 
-    /// Keeps its files as they are: those of a standby that falls behind from now on.
+    /// Keeps a copy of the present files: those of a standby that falls behind from now on.
     func keepFiles() throws {
         stop()
         guard try Child("/bin/cp", ["-a", files, files + "-kept"]).wait() == 0 else { throw NotReady() }
         try start()
     }
 
-    /// A standby takes over: one that has all transactions, or one that has those of the kept files.
+    /// Lets a standby take over: one that has all transactions, or one that has those of the kept files.
     func takeOver(withKeptFiles: Bool) throws {
         stop()
         if withKeptFiles {
@@ -101,8 +101,8 @@ final class TestServer {
         try run("SELECT pg_promote()")
     }
 
-    /// Runs commands whose commits wait for a standby that is not there: they are in the log, and nobody sees them. The role commits
-    /// without that.
+    /// Runs commands whose commits wait for a missing standby: they are in the log, and invisible. Other connections commit
+    /// without waiting.
     func leaveWaiting(_ commands: [String]) throws {
         let owner = try connection()
         try owner.execute("SET synchronous_commit = local")
@@ -127,7 +127,7 @@ final class TestServer {
         }
     }
 
-    /// Lets the waiting commits end after a while.
+    /// Ends the waiting of commits after a while.
     func endWaiting(after microseconds: UInt32) {
         let address = address()
         Thread.detachNewThread {
@@ -138,11 +138,11 @@ final class TestServer {
         }
     }
 
-    /// Ends all its processes as a crash of the machine would; the next start recovers.
+    /// Ends all processes, like a crash of the machine; the next start recovers.
     func crash() {
         let main = (try? String(contentsOfFile: folder + "/cluster/postmaster.pid", encoding: .utf8))?
             .split(separator: "\n").first.flatMap { pid_t($0) }
-        // Children notice within a moment that the main process is gone.
+        // The other processes notice within a moment that the main one is gone.
         if let main { kill(main, SIGKILL) }
         _ = process?.wait()
         process = nil
@@ -158,7 +158,7 @@ final class TestServer {
     @discardableResult
     func run(_ command: String) throws -> [[String?]] { try connection().execute(command) }
 
-    /// A database of a test's own.
+    /// Makes a new database, and returns its address.
     func makeDatabase() throws -> String {
         let name = "test_" + UUID().uuidString.filter { $0 != "-" }.lowercased()
         try run("CREATE DATABASE \(name)")
@@ -169,7 +169,7 @@ final class TestServer {
 extension TestServer {
     nonisolated(unsafe) private static let made = Result { try TestServer() }
 
-    /// One for all tests that leave it running. It ends with the process.
+    /// The server of all tests that don't stop it. It ends with the process.
     static func shared() throws -> TestServer {
         _ = endsWithProcess
         return try made.get()

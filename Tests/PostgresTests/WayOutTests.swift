@@ -5,7 +5,7 @@ import FetchIndexRecords
 import FetchIndexTestSupport
 import Testing
 
-/// What ends following has a way out, and loses nothing.
+/// After each error that ends following, there is a way to go on, and nothing is lost.
 @Suite(.enabled(if: TestServer.isInstalled)) struct WayOutTests {
     private func requireEqual(
         _ followed: Followed, _ columns: String..., table: String = "public.t",
@@ -22,7 +22,7 @@ import Testing
         #expect(throws: SourceError.self) { try followed.follow([], change) }?.description ?? ""
     }
 
-    /// The columns of a condition may be called anything.
+    /// Columns in a condition may be renamed.
     @Test func namesUnderAConditionMayChange() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, v text, w text); ALTER TABLE public.t REPLICA IDENTITY FULL",
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    /// Triggers know nothing of a condition.
+    /// With a change table, a condition isn't adapted to renamed columns.
     @Test func aConditionThatFitsNoMoreIsNamed() throws {
         var (followed, connection) = try Followed.database("CREATE TABLE public.t(id integer PRIMARY KEY, v text)")
         followed.usesChangeTable = true
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    /// What waited for a standby when an earlier process stored it.
+    /// Rows that waited for a standby when an earlier process stored them.
     @Test func aCopyWaitsForWhatWasStoredBefore() throws {
         let server = try TestServer()
         defer { server.stop() }
@@ -75,7 +75,7 @@ import Testing
         try server.leaveWaiting(["INSERT INTO public.t VALUES (100, 'y')", "DELETE FROM public.t WHERE id = 1"])
         try followed.follow()
         #expect(try followed.rows("t", key: "id").keys.sorted() == ["100", "2", "3", "4", "5"])
-        // With a new connection, which commits without the standby.
+        // A new connection commits without the standby.
         try server.run("ALTER TYPE public.mood RENAME VALUE 'x' TO 'xx'")
         server.endWaiting(after: 1_500_000)
         #expect(try followed.follow().contains { $0.hasPrefix("copied public.t") })
@@ -83,7 +83,7 @@ import Testing
         try requireEqual(followed, "id", "v")
     }
 
-    /// Its first attempt, which waits, is not given up.
+    /// The second start doesn't take the first one, which waits, for an abandoned attempt.
     @Test func twoFirstStartsDoNotDisturbEachOther() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY); CREATE TABLE public.u(id integer PRIMARY KEY)",
@@ -107,7 +107,7 @@ import Testing
         try requireEqual(followed, "id")
     }
 
-    /// A source that was set back to before a change of a table.
+    /// The source was restored to a state from before a change of a table.
     @Test func aChangeThatTheSourceHasNoMoreIsNotWaitedFor() throws {
         let (followed, _) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY); INSERT INTO public.t VALUES (1)")
@@ -145,11 +145,11 @@ import Testing
         try requireEqual(followed, "id")
     }
 
-    /// What it holds of before was written when there was no publication.
+    /// The slot's older log was written before the publication existed.
     @Test(arguments: [nil, "mine"]) func aGivenSlotMayBeOlderThanThePublication(publication: String?) throws {
         let (followed, connection) = try Followed.database("CREATE TABLE public.t(id integer PRIMARY KEY)")
         let slot = "slot_" + UUID().uuidString.prefix(8).lowercased()
-        // A slot waits for the transactions that run, those of other tests too.
+        // Making a slot waits for all running transactions, including those of other tests.
         try connection.execute("SET lock_timeout = 0")
         try connection.execute("SELECT pg_create_logical_replication_slot('\(slot)', 'pgoutput')")
         try connection.execute("INSERT INTO public.t VALUES (1)")
@@ -161,7 +161,7 @@ import Testing
         try connection.execute("SELECT pg_drop_replication_slot('\(slot)')")
     }
 
-    /// Refusals come before anything is dropped or changed, in the source and here.
+    /// A refusal comes before anything is dropped or changed, in the source and in the store.
     @Test(arguments: [
         (
             "ALTER TABLE public.t RENAME id TO x; ALTER TABLE public.t RENAME b TO id; ALTER TABLE public.t RENAME x TO b",
@@ -191,7 +191,7 @@ import Testing
         #expect(try PersistentContainer(at: URL(fileURLWithPath: followed.store)).model() == model)
     }
 
-    /// Values from before a change of the type are still to come when the model has the new one.
+    /// Values from before a change of the type arrive after the model has the new type.
     @Test func aTypeMayBeConverted() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, v text); INSERT INTO public.t VALUES (1, '1')")
@@ -210,7 +210,7 @@ import Testing
         try requireEqual(followed, "id", "v")
     }
 
-    /// A table that somebody has locked keeps nobody from ending.
+    /// A locked table doesn't keep a follower from ending.
     @Test func aLockedTableIsNotWaitedForWithoutEnd() throws {
         let (followed, connection) = try Followed.database("CREATE TABLE public.t(id integer PRIMARY KEY)")
         try followed.follow(["t"])

@@ -1,7 +1,7 @@
 internal import FetchIndexPlatform
 
-/// A place in the source's write-ahead log (LSN), in bytes from its beginning. Written as two hexadecimal numbers: 16/B374D848.
-/// PostgreSQL documentation, 8.20 "pg_lsn Type".
+/// A position in the source's write-ahead log (LSN): bytes from the log's beginning. It is written as two hexadecimal
+/// numbers: 16/B374D848. PostgreSQL documentation, 8.20 "pg_lsn Type".
 package struct LogPosition: Hashable, Comparable, Sendable, CustomStringConvertible {
     package let rawValue: UInt64
 

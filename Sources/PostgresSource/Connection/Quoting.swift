@@ -1,10 +1,10 @@
 extension String {
-    /// As a name in SQL.
+    /// The text as an identifier in SQL.
     var quotedName: String {
         "\"" + split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
     }
 
-    /// As a text in SQL. The session has standard_conforming_strings.
+    /// The text as a string constant in SQL. `Connection` sets standard_conforming_strings.
     var quotedText: String {
         "'" + split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
     }

@@ -1,9 +1,9 @@
 internal import CFetchIndexPostgres
 internal import FetchIndexPlatform
 
-/// An address without its password, which is refused: arguments and the store are read by others.
+/// Checks addresses, which must have no password: others can read a program's arguments and the store.
 package enum SourceAddress {
-    /// Throws `SourceError` when an address cannot be read, or holds a password.
+    /// Throws `SourceError` for an address that can't be read, or has a password.
     package static func check(_ address: String) throws {
         var reason: UnsafeMutablePointer<CChar>?
         guard let options = PQconninfoParse(address, &reason) else {

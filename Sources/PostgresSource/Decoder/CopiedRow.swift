@@ -1,15 +1,15 @@
 internal import FetchIndexPlatform
 
-/// A row of COPY's text format: fields between tabs, \N for null, what would be misread behind a backslash.
+/// A row of COPY's text format: fields between tabs, `\N` for null, and a backslash before what would be misread.
 /// PostgreSQL documentation, COPY, "Text Format".
 package struct CopiedRow {
     package private(set) var fields: [StreamedValue] = []
-    /// The bytes that the fields' ranges are in.
+    /// The unescaped bytes, in which the fields are ranges.
     package private(set) var bytes: [UInt8] = []
 
     package init() {}
 
-    /// Reads a row with the line end behind it. O(its bytes).
+    /// Reads a row with the line end behind it. O(bytes).
     package mutating func read(_ row: UnsafeRawBufferPointer) {
         fields.removeAll(keepingCapacity: true)
         bytes.removeAll(keepingCapacity: true)
@@ -39,7 +39,7 @@ package struct CopiedRow {
             } else if byte == 92, place < row.count {
                 let escaped = row[place]
                 place += 1
-                // A field that is \N alone; a text has its backslash doubled.
+                // Only a null has an N behind a backslash, because a text's own backslash is doubled.
                 if escaped == UInt8(ascii: "N") { isNull = true } else { bytes.append(Self.unescaped(escaped)) }
             } else {
                 bytes.append(byte)

@@ -1,55 +1,66 @@
 internal import FetchIndexPlatform
 
-/// A transaction of the source as the stream has brought it.
+/// A transaction of the source that the stream has sent.
 struct StreamedTransaction {
-    /// The position of its commit, and the one after it.
+    /// The position of the commit.
     let end: LogPosition
+    /// The position after the commit.
     let next: LogPosition
+    /// The time of the commit, in seconds since 1970.
     let time: Double
-    /// Its number in the source.
+    /// The transaction's number in the source, without its upper half.
     let number: UInt32
     let messages: TransactionBuffer
 }
 
-/// The stream of a logical replication slot: whole transactions in the order of their commits. PostgreSQL documentation, 55.4 "Streaming
-/// Replication Protocol" and 55.5 "Logical Streaming Replication Protocol".
+/// The stream of a logical replication slot: whole transactions, in the order of their commits. It belongs to the
+/// follower's thread. PostgreSQL documentation, 55.4 "Streaming Replication Protocol" and 55.5 "Logical Streaming
+/// Replication Protocol".
 final class ChangeStream {
     enum Event {
         case transaction(StreamedTransaction)
-        /// All transactions of which the stream has something to say and that end before this position are here.
+        /// The stream has sent all transactions that end before this position and concern the publication.
         case reached(LogPosition)
     }
 
-    /// Messages of transactions that are written together: their changed pages are in memory until then.
+    /// The maximum number of messages in a group of transactions, whose changed pages are in memory until the commit. A
+    /// single transaction may have more.
     static let groupLength = 50_000
     private static let mostBytes = 32 << 20
+    /// The age, in seconds, from which on a transaction is part of a backlog.
     private static let backlogSeconds = 0.5
+    /// The time, in milliseconds, that a group waits for a further transaction of a backlog; and the limit for all of them.
     private static let backlogPause: Int32 = 25
     private static let longestBacklogPause = Duration.milliseconds(500)
-    /// The server ends a connection that it has not heard of for a minute, unless it is set otherwise.
+    /// The interval of reports. A server ends a connection after a minute without one, by default.
     private static let reportInterval = Duration.seconds(5)
-    /// A server that answers nothing for so long is gone.
+    /// The silence after which a server is taken for lost.
     private static let mostSilence = Duration.seconds(60)
 
     private let connection: Connection
     private let folder: String
     private let groupLength: Int
+    /// The transaction whose messages arrive, until its commit.
     private var open: (end: LogPosition, number: UInt32, buffer: TransactionBuffer)?
-    /// Up to where the server has sent its log.
+    /// The end of the log that the server has sent.
     private(set) var sent: LogPosition
-    /// Up to where what came is stored: what the server may forget.
+    /// Flush position: the server may discard its log before it.
     private var stored: LogPosition
+    /// When the flush position was last reported, since the server ends silent connections.
     private var lastReport = ContinuousClock.now
+    /// When a message last arrived, since a server that is gone sends no end.
     private var lastHeard = ContinuousClock.now
+    /// Whether the server has asked for a report.
     private(set) var isReplyWanted = false
 
-    /// A stream of what comes after a position; `begin` begins it. Transactions that are longer than memory wait in files in the folder.
+    /// Makes a stream of the transactions after a position; `begin` starts it. Transactions that exceed their buffer wait in
+    /// files in the folder.
     init(_ connection: Connection, from position: LogPosition, folder: String, groupLength: Int) {
         self.connection = connection
         (self.folder, self.groupLength, sent, stored) = (folder, groupLength, position, position)
     }
 
-    /// Throws `SourceError`.
+    /// Starts the stream. Throws `SourceError`.
     func begin(slot: String, publication: String) throws {
         let position = stored
         try connection.startReplication(
@@ -58,14 +69,15 @@ final class ChangeStream {
         try report()
     }
 
-    /// Waits for the next event, at most some milliseconds. Throws `SourceError` and `StreamMessage.Malformed`.
+    /// Waits for the next event; returns nil if none arrives within the time. Throws `SourceError` and
+    /// `StreamMessage.Malformed`.
     func next(milliseconds: Int32) throws -> Event? {
         let now = ContinuousClock.now
         let wantsReply = now - lastHeard > Self.reportInterval
         if now - lastReport > Self.reportInterval || isReplyWanted { try report(wantsReply: wantsReply) }
         if let event = try take() { return event }
         let end = now + .milliseconds(milliseconds)
-        // What comes may be a part of a transaction.
+        // What arrives may be only a part of a transaction.
         while try connection.wait(milliseconds: max(0, Int32((end - .now) / .milliseconds(1)))) {
             if let event = try take() { return event }
             if ContinuousClock.now >= end { return nil }
@@ -76,8 +88,9 @@ final class ChangeStream {
         return nil
     }
 
-    /// A transaction with those that are here already behind it, as many as are written together. While these are old, more are waited
-    /// for a moment: the larger the group, the fewer pages are written for each row.
+    /// Collects the group of transactions that are written together: a first one and those that have arrived after it.
+    /// While they are part of a backlog, it waits a moment for more: the larger the group, the fewer pages are written per
+    /// row.
     func transactions(after first: StreamedTransaction) throws -> [StreamedTransaction] {
         var transactions = [first]
         var isBehind: Bool {
@@ -90,7 +103,7 @@ final class ChangeStream {
         {
             guard case .transaction(let next) = event else { continue }
             transactions.append(next)
-            // One of nothing, too: there may be many.
+            // Empty transactions count, too, because there may be many.
             count += 1 + next.messages.count
             byteCount += next.messages.byteCount
         }
@@ -148,13 +161,13 @@ final class ChangeStream {
         }
     }
 
-    /// Notes up to where what came is on disk; told to the server now and then.
+    /// Raises the flush position, which is reported to the server now and then.
     func noteStored(_ position: LogPosition) { stored = max(stored, position) }
 
-    /// Tells the server up to where it need not send again.
+    /// Reports the flush position to the server, which answers at once if `wantsReply`.
     func report(wantsReply: Bool = false) throws {
         var message: [UInt8] = [UInt8(ascii: "r")]
-        // Written, flushed, applied.
+        // The positions written, flushed and applied.
         for _ in 0..<3 { message.append(bigEndian: stored.rawValue) }
         let microseconds = (Date().timeIntervalSince1970 - 946_684_800) * 1e6
         message.append(bigEndian: UInt64(max(0, microseconds)))

@@ -1,13 +1,16 @@
 internal import FetchIndexPlatform
 
-/// The messages of one transaction of the source, until its commit is here. Long ones wait in a temporary file.
+/// The messages of one transaction of the source, until its commit arrives. Those of a long one are in a temporary file.
 package struct TransactionBuffer {
+    /// The maximum number of bytes in memory.
     package static let mostBytes = 8 << 20
 
     private let folder: String
     private let mostBytes: Int
+    /// The last messages, each behind its length in 4 bytes; earlier ones are in the file.
     private var bytes: [UInt8] = []
     private var file: TemporaryFile?
+    /// The number of messages, and their bytes: they limit a group of transactions.
     package private(set) var count = 0
     package private(set) var byteCount = 0
 
@@ -34,13 +37,13 @@ package struct TransactionBuffer {
         bytes.removeAll(keepingCapacity: true)
     }
 
-    /// Hands out the messages in order. O(bytes), in bounded memory but for a single large message.
+    /// Hands out the messages in order. O(bytes), in bounded memory unless a single message is large.
     package func forEach(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
         if let file {
             var offset = 0
             var part: [UInt8] = []
             while offset < file.length {
-                // A part that begins with a whole message.
+                // Each part begins with a whole message.
                 part = try Self.read(file, offset, max(mostBytes, 4))
                 let length = Self.length(part, 0)
                 if 4 + length > part.count { part = try Self.read(file, offset, 4 + length) }
@@ -69,7 +72,7 @@ package struct TransactionBuffer {
         return Int(span.unsafeLoadUnaligned(fromByteOffset: place, as: UInt32.self).littleEndian)
     }
 
-    /// Returns how many bytes whole messages take.
+    /// Hands out the whole messages at the beginning of some bytes, and returns their length.
     private static func forEach(in bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws -> Void) throws -> Int {
         var place = 0
         while place + 4 <= bytes.count {

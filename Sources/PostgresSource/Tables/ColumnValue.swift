@@ -2,10 +2,10 @@ internal import FetchIndex
 internal import FetchIndexPlatform
 package import FetchIndexValues
 
-/// How values of a column are read from their texts and stored.
+/// Converts values between the source's texts and the store.
 package enum ColumnValue {
-    /// The type that values of one of the source's own types are stored as; text for those that have no counterpart. The numbers are
-    /// those of PostgreSQL's catalogue pg_type.dat.
+    /// The type that values of a PostgreSQL type are stored as; text if it has no counterpart. The numbers are from
+    /// PostgreSQL's catalogue file pg_type.dat.
     package static func type(of number: UInt32) -> ValueType {
         switch number {
         case 16: .boolean
@@ -19,7 +19,7 @@ package enum ColumnValue {
         }
     }
 
-    /// Adds the value that a text has to a record. False when it has none.
+    /// Appends the value of a text to a record; returns false if the text isn't a value of the type.
     static func append(_ text: UnsafeRawBufferPointer, as type: ValueType, to builder: inout RowBuilder) -> Bool {
         switch type {
         case .string:
@@ -58,7 +58,7 @@ package enum ColumnValue {
         }
     }
 
-    /// As the source reads it.
+    /// The text from which the source reads a value.
     package static func text(of value: Value) -> String {
         switch value {
         case .boolean(let value): value ? "t" : "f"
@@ -69,7 +69,7 @@ package enum ColumnValue {
         }
     }
 
-    /// What a sentence says when a text has no value.
+    /// The end of a sentence about a text that isn't a value of the type.
     static func reason(_ text: UnsafeRawBufferPointer, _ type: ValueType) -> String {
         if text.firstInvalidUTF8 != nil { return "is not UTF-8" }
         let shown = String(decoding: text.prefix(60), as: UTF8.self) + (text.count > 60 ? "…" : "")
@@ -90,29 +90,30 @@ package enum ColumnValue {
             if overflows || sumOverflows { return nil }
             (number, hasDigits) = (sum, true)
         }
-        // Counted below zero, where there is one more number.
+        // The sum is negative, because there is one more negative number.
         if !hasDigits || !isNegative && number == .min { return nil }
         return isNegative ? number : -number
     }
 
-    /// Nil when not all digits fit.
+    /// Reads a decimal; returns nil if its digits don't fit.
     private static func decimal(_ text: String) -> Decimal? {
         guard case .decimal(let number)? = Value(text, as: .decimal) else { return nil }
         let digits = text.utf8.filter { (48...57).contains($0) }.drop { $0 == 48 }
-        // Few digits always fit; of many, zeros at the end may be none.
+        // Few digits always fit. Of many, only trailing zeros may be lost.
         if digits.count > 34, significant(text) != significant(number.description) { return nil }
         return number
     }
 
-    /// A number without the zeros that say nothing.
+    /// A number's text without trailing zeros behind the point.
     private static func significant(_ text: String) -> String {
         guard text.contains(".") else { return text }
         let digits = text.reversed().drop { $0 == "0" }
         return String((digits.first == "." ? digits.dropFirst() : digits).reversed())
     }
 
-    /// Days and times as the session's ISO style writes them: 2024-01-31, 2024-01-31 12:34:56.789012, the same with +00, and any of
-    /// them with BC behind. A time without a zone is UTC. A fraction is read as `import` reads it. PostgreSQL documentation, 8.5.2 "Date/Time Output".
+    /// Reads a day or a time in the session's ISO style: 2024-01-31, 2024-01-31 12:34:56.789012, the same with +00, and each
+    /// with BC at its end. A time without a zone is UTC. A fraction is read like those of imported files. PostgreSQL
+    /// documentation, 8.5.2 "Date/Time Output".
     private static func date(_ text: UnsafeRawBufferPointer) -> Date? {
         var reader = DateReader(text)
         guard var year = reader.number(), reader.skip("-"), let month = reader.number(), (1...12).contains(month),

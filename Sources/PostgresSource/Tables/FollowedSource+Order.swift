@@ -1,10 +1,10 @@
 extension FollowedSource {
-    /// The tables that others refer to first.
+    /// The indexes of the tables: a table comes after those that it refers to.
     var copyOrder: [Int] {
         var order: [Int] = []
         var open: Set<Int> = []
         func visit(_ index: Int) {
-            // Of tables that refer to each other, one comes first.
+            // If tables refer to each other, any of them comes first.
             guard !order.contains(index), open.insert(index).inserted else { return }
             for reference in tables[index].references {
                 if let other = tables.firstIndex(where: { $0.entity == reference.entity }) { visit(other) }

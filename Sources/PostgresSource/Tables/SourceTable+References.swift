@@ -1,6 +1,6 @@
 internal import FetchIndexModels
 
-// Foreign keys between followed tables become relationships.
+// Foreign keys between followed tables, which become relationships.
 extension SourceTable {
     /// A foreign key of one column to the key of a table.
     struct Reference {
@@ -24,7 +24,7 @@ extension SourceTable {
         ).map { Reference(column: $0[0] ?? "", schema: $0[1] ?? "", table: $0[2] ?? "", key: $0[3] ?? "") }
     }
 
-    /// The table that a foreign key leads to, where it is followed whole and by that key.
+    /// The table that a foreign key leads to, if all its rows are followed by that key.
     private func destination(_ reference: Reference, among tables: [SourceTable]) -> SourceTable? {
         tables.first {
             $0.choice.schema == reference.schema && $0.choice.name == reference.table && $0.key.name == reference.key
@@ -32,14 +32,16 @@ extension SourceTable {
         }
     }
 
-    /// author_id leads to an author; a column without such an end, to what the other entity is called.
+    /// A name for the relationship of a foreign key: `author` for author_id; for a column without that suffix, the name of
+    /// the other entity.
     private func name(_ column: String, _ entity: String, besides taken: Set<String>) -> String {
         let plain = entity.prefix(1).lowercased() + entity.dropFirst()
         let stem = column.hasSuffix("_id") ? String(column.dropLast(3)) : plain
         return [stem, plain, column + "_object"].first { !$0.isEmpty && !taken.contains($0) } ?? column + "_object_"
     }
 
-    /// The entities of tables, with relationships for the foreign keys between them, and the tables as the store remembers them.
+    /// The tables as the store is to remember them, and their entities with relationships for the foreign keys between
+    /// them.
     static func followed(_ tables: [SourceTable]) throws -> (tables: [FollowedSource.Table], entities: [Entity]) {
         var followed = try tables.map { try $0.followed() }
         var relationships: [String: [RelationshipDescription]] = [:]
