@@ -64,7 +64,7 @@ struct BrowserTests {
             try page.container.withOrder(try #require(BrowsedPage.caches["by group"]), .init(cacheName: "by group")) {
                 try $0.forEachRow(from: top, limit: 10) { expected.append(try $0.value(of: "name").description) }
             }
-            // What stands on the screen, from top to bottom.
+            // The third column of the rows on the screen, from top to bottom.
             let shown =
                 try browser.run(
                     """
@@ -243,7 +243,7 @@ struct BrowserTests {
         #expect(try browser.wait(for: "Math.abs(window.big.top - 5000000) < 50000"))
     }
 
-    /// Where the height is just enough for all rows, and just not.
+    /// The height is just enough for all rows, or just not.
     @Test(arguments: [285_713, 285_714, 285_715, 285_720, 285_735]) func theLastRowsAreReachedStepByStep(count: Int)
         throws
     {

@@ -170,7 +170,8 @@ import Testing
         #expect(try error("view").contains("there is no store"))
         try FileManager.default.moveItem(atPath: page.store + ".away", toPath: page.store)
         #expect(try page.ask("view", ["cache": "by group"]).json["count"] as? Int == 2000)
-        // Every page but those with which LMDB begins. What the table of caches says of this one stands at its page's end.
+        // Every page except those with which LMDB begins. The entry of this cache in the table of caches is at its
+        // page's end.
         let file = try FileHandle(forUpdating: URL(fileURLWithPath: page.store + "/data.mdb"))
         let size = try file.seekToEnd()
         for place in stride(from: UInt64(2 * 4096), to: size, by: 4096) {

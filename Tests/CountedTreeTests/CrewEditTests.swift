@@ -50,7 +50,7 @@ import Testing
     }
 }
 
-/// How often stores may be read, and were asked for others.
+/// The number of reads that stores still allow, and the number of stores that they were asked for.
 private final class Reads: Sendable {
     struct Failure: Error {}
 

@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    /// A leaf that is changed in one go has the bytes of one that is put together again.
+    /// A leaf that is changed in one go has the same bytes as a leaf that is assembled again.
     @Test(arguments: Keys.allCases, seeds) func aChangedLeafIsThatOfItsCells(_ shape: Keys, seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let store = MemoryNodeStore(capacity: Self.capacity)
@@ -193,7 +193,7 @@ import Testing
         }
     }
 
-    /// A key that says it shares less than it does is put together rightly, and not found.
+    /// A key with a shared length that is too small is assembled correctly, but not found.
     @Test func theCheckComparesWhatKeysShare() throws {
         let store = MemoryNodeStore(capacity: 256)
         for (shared, rest) in [(1, [98]), (0, [97, 98])] as [(UInt8, [UInt8])] {

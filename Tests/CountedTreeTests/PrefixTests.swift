@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    /// What stands behind the compared bytes does not matter, and a copy writes no further than the padding.
+    /// Bytes behind the compared ones don't matter, and a copy writes no further than the padding.
     @Test func paddedBytesAreComparedAndCopiedUpToTheirEnd() {
         for length in 0...70 {
             let source = (0..<length + PaddedBytes.padding).map { UInt8($0 + 1) }

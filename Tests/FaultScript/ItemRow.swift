@@ -16,7 +16,7 @@ package struct ItemRow: Equatable, Sendable {
     }
 
     package static let entity = "Item"
-    /// Of the rows whose keys begin with this letter.
+    /// The entity of the rows whose keys begin with this letter.
     package static let subentity = "Special"
     package static let subentityPrefix = "s"
 
@@ -57,7 +57,7 @@ package struct ItemRow: Equatable, Sendable {
         [.string(key), group.map(Value.string) ?? .null, .integer(size), .string(note)]
     }
 
-    /// The key and the row of an object's stored values; nil when they are none of a row's.
+    /// The key and the row of an object's stored values; nil if the values don't belong to a row.
     package static func decoded(_ values: [Value], of entity: Entity, factor: Int64) -> (key: String, row: ItemRow)? {
         let named = Dictionary(uniqueKeysWithValues: zip(entity.attributes.map(\.name), values))
         guard case .string(let key) = named["key"], case .integer(let size) = named["size"],

@@ -1,9 +1,9 @@
 package import FetchIndex
 
-/// What many processes do to one store at once: transfers between accounts, each counted and entered, in one transaction
-/// over three entities and the links between them. So the sum of all balances is 0 in every state, the counters' sum is the
-/// number of entries, entries are there once each, an account's balance is what its entries give, and its partners are
-/// those to which its entries go.
+/// The work of many processes on one store at once: transfers between accounts, each counted and entered, in one
+/// transaction over three entities and the links between them. So the sum of all balances is 0 in every state, the
+/// counters' sum is the number of entries, each entry exists once, an account's balance is the sum of its entries, and
+/// its partners are the accounts to which its entries go.
 package enum Ledger {
     package static let accounts = 24
     package static let counters = 6
@@ -93,7 +93,7 @@ package enum Ledger {
 /// A state of the ledger.
 package struct LedgerState {
     package let commit: UInt64
-    /// Of balances and counters.
+    /// A digest of the balances and counters.
     package let digest: UInt64
     package let counted: Int64
     package let entries: Int
@@ -138,7 +138,7 @@ package struct LedgerState {
         return request
     }
 
-    /// What is torn in it; nil when nothing is.
+    /// The part of the state that is torn; nil if it is whole.
     package var defect: String? {
         if sum != 0 { return "commit \(commit) has balances that sum up to \(sum)" }
         if counted != Int64(entries) { return "commit \(commit) counts \(counted) entries and has \(entries)" }

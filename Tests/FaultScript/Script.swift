@@ -10,7 +10,7 @@ package struct Script: Sendable {
     }
 
     private let seed: UInt64
-    /// About so many rows.
+    /// The approximate number of rows.
     private let rowCount: Int
     private let noteLength: Int
 

@@ -5,12 +5,12 @@ package import FetchIndex
 package struct ScriptState: Equatable, Sendable {
     package var rows: [String: ItemRow] = [:]
     package var commit: UInt64 = 0
-    /// Of the model.
+    /// The factor of the model.
     package var factor: Int64 = 2
 
     package init() {}
 
-    /// What is in a store. O(n). Throws when it cannot be read; a row that is none of the script's counts as missing.
+    /// The state of a store. O(n). Throws if it can't be read; a row that isn't one of the script's counts as missing.
     package init(of container: PersistentContainer) throws {
         let snapshot = try container.store.snapshot()
         commit = snapshot.commit
@@ -48,7 +48,7 @@ package struct ScriptState: Equatable, Sendable {
         }
     }
 
-    /// The state after a step. A transaction that changes no record is no commit.
+    /// The state after a step. A transaction that changes no record makes no commit.
     package func after(_ step: ScriptStep) -> ScriptState {
         var new = self
         switch step {
@@ -112,7 +112,7 @@ package enum ScriptStep: Sendable {
     case deleteCaches(ScriptCache?)
     /// Changes the model: a pass over all records, which computes their derived values and builds indexes again.
     case migrate(factor: Int64)
-    /// Cuts the log up to so many commits before the newest.
+    /// Trims the log to this many commits before the newest one.
     case trim(keeping: UInt64)
 }
 

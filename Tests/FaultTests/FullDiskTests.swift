@@ -93,7 +93,7 @@
             #expect(some > 0)
         }
 
-        /// A file system in memory; nil where none can be mounted.
+        /// A file system in memory; nil if none can be mounted.
         private func mounted(megabytes: Int, in victim: VictimRunner) throws -> String? {
             let disk = victim.folder.path + "/disk"
             try FileManager.default.createDirectory(atPath: disk, withIntermediateDirectories: true)

@@ -87,8 +87,8 @@ import Testing
                 + "\(states) states read, \(inspections) inspections")
     }
 
-    /// Each acknowledged transfer is there once, and nothing else but one that was in flight at most. Returns the last
-    /// commit, and how many were in flight.
+    /// Each acknowledged transfer was made once, and besides these only transfers that were in flight. Returns the last
+    /// commit, and the number of transfers that were in flight.
     private func checkEntries(_ commits: Commits) throws -> (last: UInt64, inFlight: Int) {
         let container = try PersistentContainer(at: URL(fileURLWithPath: victim.store))
         let context = container.newContext()

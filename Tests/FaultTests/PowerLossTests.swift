@@ -9,7 +9,7 @@ import FetchIndexRecords
 
     /// Power losses, simulated from the trace of what a process wrote and synced.
     @Suite struct PowerLossTests {
-        /// A victim's trace, its states after so many steps, and the transactions that they ended with.
+        /// A victim's trace, its states after each number of steps, and the transactions with which they ended.
         private struct Recording {
             let events: [WriteTrace.Event]
             private(set) var states = [ScriptState()]
@@ -40,7 +40,7 @@ import FetchIndexRecords
             }
         }
 
-        /// What was acknowledged when a crash came, what it left, and how a failure is told.
+        /// A crash: the acknowledged steps, the file that it left, and a description for failures.
         private struct Crash {
             let steps: Int
             let transaction: Int

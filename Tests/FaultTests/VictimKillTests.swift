@@ -6,7 +6,8 @@
 
     /// Processes that are killed in the middle of everything that writes.
     @Suite struct VictimKillTests {
-        /// What was acknowledged is there, at most the step in flight besides, and every cache is what the records give.
+        /// All acknowledged steps are in the store, and at most the step in flight besides; every cache equals the one
+        /// computed from the records.
         @Test func aKilledProcessLeavesTheStateOfItsLastStepOrOfTheOneInFlight() throws {
             let victim = try VictimRunner()
             var generator = SeededGenerator(seed: 17)

@@ -42,7 +42,7 @@ struct WriteTrace {
         var offset: UInt64
     }
 
-    /// Nil for what is of other files: they are not to matter.
+    /// The event of a line; nil for other files, which don't matter.
     private static func event(_ header: Header, _ bytes: [UInt8]) -> Event? {
         switch (header.kind, header.file) {
         case (1, 1): .write(offset: Int(header.offset), bytes: bytes, isDurable: header.isDurable != 0)

@@ -292,7 +292,7 @@ import FetchIndexValues
     @Test func damagedRecordsAreListedAndLeftWhileAllElseIsMended() throws {
         try change(\.records, [1, 1, 0, 0, 0, 0, 0, 0], flipped)
         try change(\.caches, Array("by price".utf8), flipped)
-        // Without that of the damaged record, which could not be made anew.
+        // The key of the damaged record is left out, because it couldn't be made again.
         let unique = try entries(\.unique).keys.sorted { $0.lexicographicallyPrecedes($1) }.prefix(3)
         for lost in unique { try change(\.unique, lost) { _ in nil } }
         let (records, repair) = try (

@@ -34,7 +34,7 @@ import Testing
         return entries
     }
 
-    /// Of several ranges in one block, as far as there is room.
+    /// The entries of several ranges in one block, as far as it has room.
     private func entriesInOneBlock(
         _ view: TransactionView, _ table: Table, _ ranges: [ClosedRange<UInt64>]
     ) throws -> [Entry] {

@@ -4,7 +4,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// What stands in the place of an environment's files, and is refused before LMDB opens it.
+/// Files that replace an environment's, and that are refused before LMDB opens them.
 @Suite struct FileGuardTests {
     let folder = TemporaryFolder()
 
@@ -173,7 +173,7 @@ import Testing
     @Test func aLockFileThatIsTooShortIsRefused() throws {
         try Data([UInt8](repeating: 1, count: 100)).write(to: URL(fileURLWithPath: lockFile))
         #expect(refusal()?.description.hasPrefix("its lock.mdb is not LMDB's") == true)
-        // One that nobody holds is made anew by LMDB.
+        // LMDB writes a lock file again if nobody holds it.
         try Data([UInt8](repeating: 1, count: 5000)).write(to: URL(fileURLWithPath: lockFile))
         #expect(refusal() == nil)
     }

@@ -88,7 +88,7 @@ import Testing
             try expectSafe(environment, 3, lockFile: folder.path + "/lock.mdb")
         }
 
-        /// The files of a folder that has not changed for long are not looked at again.
+        /// The files of a folder that hasn't changed for long are not checked again.
         @Test func movesAreNoticedAlsoInAFolderThatHasNotChangedForLong() throws {
             let environment = try make(folder, entries: 3)
             let renamed = folder.path + "-renamed"

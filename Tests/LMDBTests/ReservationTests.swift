@@ -12,7 +12,7 @@ import Testing
     @Test func thousandsOfSmallFilesFitInAProcess() {
         let sizes = (0..<4000).map { Environment.reservation(fileBytes: 100_000, beside: $0) }
         #expect(sizes.reduce(0, +) < Self.addresses / 4 * 3)
-        // Where there are few, a map outgrows no program's life.
+        // With few stores, a map is larger than any file in a program's life.
         #expect(sizes[..<8].allSatisfy { $0 == 1 << 40 })
         #expect(sizes == sizes.sorted(by: >) && sizes.allSatisfy { $0 >= 1 << 34 })
     }

@@ -60,7 +60,8 @@ import FetchIndexValues
                 do { try insert(TestRow(group: "g\(written)", rank: 7)) } catch { Issue.record(error) }
                 written += 1
             })
-        // The first thread tells of the records that it reads. When the other one is quicker, these are too few, and it tells of the end.
+        // The first thread reports the records that it reads. If the other one is quicker, these are too few, and it
+        // reports the end.
         #expect(written > 0)
         #expect(opened.outcome == .rebuilt(.first))
         try expectRight(opened)
@@ -115,7 +116,7 @@ import FetchIndexValues
         try expectRight(caches.open("rows", request()))
     }
 
-    /// What a killed build has left is no damage, and the next build takes it out.
+    /// The nodes that a killed build has left aren't damage, and the next build deletes them.
     @Test func whatAKilledBuildHasLeftIsTakenOut() throws {
         let pieces = PieceNodeStore(test.store, pieceLength: 1 << 16)
         _ = try request().builder.build(from: try test.store.snapshot(), in: pieces)

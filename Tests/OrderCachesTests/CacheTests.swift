@@ -132,7 +132,7 @@ import FetchIndexValues
         ]
         for (part, reason) in changes {
             var identity = request.identity
-            // An order that reads fewer attributes, where all of them are there.
+            // An order that reads fewer attributes, all of which the model has.
             identity[keyPath: part] = part == \.reads ? "0:6" : identity[keyPath: part] + " changed"
             let changed = OrderRequest(builder: request.builder, identity: identity)
             #expect(try caches.open("n", changed).outcome == .rebuilt(part == changes[0].0 ? .first : reason))

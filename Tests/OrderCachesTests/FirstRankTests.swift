@@ -9,7 +9,7 @@ import FetchIndexValues
 
 @testable import FetchIndexOrderCaches
 
-/// Where a section's rows begin, by its entry and by its rows.
+/// The rank of a section's first row, by the section's entry and by its rows.
 @Suite struct FirstRankTests {
     private static let groups: [String?] = [nil, "", "a", "ab", "b", "é"]
 
@@ -45,7 +45,7 @@ import FetchIndexValues
         }
     }
 
-    /// Of two values of a type, where the shape says so of one of them.
+    /// If the shape says so of one of two values of a type, their sections are in the order of their rows.
     @Test func sectionsInOrderOfRowsAre() throws {
         let texts = ["", "\0", "\u{1}", "a", "a\0b", "aa", "B", "b", "10", "9", "é", "e\u{301}", "日本"]
         let values: [[Value]] = [

@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    /// With a second thread that helps.
+    /// Prepares a cache with a second thread that helps.
     private func prepare(
         _ cache: CacheRequest, for changes: [RecordChange], in snapshot: Snapshot
     ) throws -> CacheEngine.PreparedOrders {

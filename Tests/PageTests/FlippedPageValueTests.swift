@@ -13,7 +13,7 @@ import Testing
 @Suite struct FlippedPageValueTests {
     /// FETCHINDEX_TEST_FLIPS is how many rounds a table has, or "all".
     private static let flips = TestSettings.flips ?? 6
-    /// Of these tables, a damaged value can keep others from being read: one is flipped at a time.
+    /// Tables in which a damaged value can prevent others from being read: one value is flipped at a time.
     private static let single: Set = ["meta", "caches"]
 
     private let sample: SampleStore

@@ -65,8 +65,8 @@ import FetchIndexValues
         }
     }
 
-    /// A snapshot keeps the map from growing and pages from being used again, and idle commits take what is left: all of
-    /// it, or all but so many. Then the operation meets the end of the map, sooner or later.
+    /// A snapshot prevents the map from growing and pages from being reused, and idle commits take the rest: all of it,
+    /// or all except some pages. Then the operation meets the end of the map, sooner or later.
     @Test(arguments: Operation.allCases) func anOperationThatMeetsTheEndOfTheMapLeavesTheStoreAsItWas(
         operation: Operation
     ) throws {
@@ -101,7 +101,7 @@ import FetchIndexValues
         return container
     }
 
-    /// How many commits of next to nothing a map takes while a snapshot is open.
+    /// The number of nearly empty commits that fit into the map while a snapshot is open.
     private func idleCommits() throws -> Int {
         let file = try DamagedFile(sample.data)
         let container = try opened(file)
@@ -115,7 +115,8 @@ import FetchIndexValues
         return count
     }
 
-    /// Of the library, or of the layers below it, which some operations here use directly.
+    /// Whether an error of the library, or of the layers below it that some operations use here, says that the map is
+    /// full.
     private static func isMapFull(_ error: any Error) -> Bool {
         if case StoreError.notSaved(let reason) = error { reason.contains("map of") } else { error is MapFull }
     }

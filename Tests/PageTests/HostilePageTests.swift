@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    /// Each value that names a run that another has is told of once, and the run is not walked for it again: values times
+    /// Each value that names a run of another value is reported once, and the run isn't walked again: values times
     /// pages would take hours.
     @Test func oneRunThatManyValuesNameIsWalkedOnce() throws {
         let added = 5000
@@ -186,7 +186,7 @@ import Testing
         }
     }
 
-    /// What is told of a store without a look at all pages reads the free list through LMDB.
+    /// Facts of a store that are read without checking all pages read the free list through LMDB.
     @Test func aFreeListWithAForgedCountIsAnErrorOfWhoeverAsksForThePages() throws {
         let list = try node(0, of: Int(meta.freeList.root)) + 16
         for count in [UInt64.max, UInt64(Int.max), 1 << 20] {

@@ -6,7 +6,7 @@ import FetchIndexTestSupport
 
 @testable import FetchIndexRecords
 
-/// Where a value of one of the store's tables lies in the data file.
+/// The place of a value of a store's table in the data file.
 struct ValuePlace {
     let table: String
     let key: [UInt8]

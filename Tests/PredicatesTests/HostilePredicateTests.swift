@@ -31,7 +31,7 @@ import FetchIndexValues
         let text = String(repeating: "a", count: 1_000_000)
         let long = String(repeating: "a", count: 20_000)
         for comparison in [
-            // Of a and e, a is the rarer one, which is looked for.
+            // The rarer one of a and e is a, which is searched for.
             "LIKE '*\(long)e*'", "LIKE '\(long)*\(long)e*a'", "CONTAINS '\(long)e'", "MATCHES '(a+)+b'",
             "LIKE '*\(String(repeating: "?a", count: 5000))?b*'",
         ] {

@@ -51,7 +51,7 @@ import FetchIndexValues
         try Self.parts.entities[0].record([code.map(Value.string) ?? .null, .integer(Int64(price))])
     }
 
-    /// Of several parts and zones, with nulls, until a key is taken.
+    /// A batch of several parts and zones, with nulls, until a key is taken.
     @Test func aLongInsertedBatchIsItsRecordsOneByOne() throws {
         let pair = try BatchPair(model: Self.parts)
         var records = try (0..<20_000).map { try part($0 % 3 == 0 ? nil : "\($0 * 7919 % 20_011)", $0 % 5) }
@@ -125,7 +125,7 @@ import FetchIndexValues
         try pair.expectSameContents("")
     }
 
-    /// The unchanged record stands before, between and behind others that change its object.
+    /// The unchanged record comes before, between or after others that change its object.
     @Test(arguments: [[0, 1], [1, 0], [1, 0, 2], [0, 1, 0], [1, 0, 1], [2, 1, 0, 0]])
     func anUnchangedRecordBesideChangesOfItsObject(prices: [Int]) throws {
         let pair = try BatchPair(model: Self.parts)
@@ -137,7 +137,7 @@ import FetchIndexValues
         try pair.expectSameContents("\(prices)")
     }
 
-    /// Of new and of stored objects, and what came before and comes behind is written.
+    /// A record of a new or a stored object is refused, and the records before and after it are written.
     @Test func aReferenceToNoObjectIsRefusedInItsPlace() throws {
         let code = AttributeDescription("code", .string, isUnique: true)
         let pair = try BatchPair(
@@ -178,7 +178,7 @@ import FetchIndexValues
         #expect(try pair.batched.store.snapshot().check() == [])
     }
 
-    /// What was taken before the error is in, with its unique keys.
+    /// The records before the error are stored, with their unique keys.
     @Test func anErrorKeepsWhatCameBefore() throws {
         let test = try TestStore(model: TestStore.books)
         let records = try (0..<10).map { try test.book("id-\(9 - $0)", Int64($0)) }

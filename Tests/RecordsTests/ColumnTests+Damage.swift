@@ -48,7 +48,7 @@ extension ColumnTests {
         try damage("the column of slot 1 in zone 0 of entity 0 is missing") { view, table in
             try view.delete(key.bytes, in: table)
         }
-        // One column in the place of another.
+        // One column's value under another one's key.
         try damage("the column of slot 1 in zone 0 of entity 0 does not match its checksum") { view, table in
             try view.put(stored(other), for: key.bytes, in: table)
         }

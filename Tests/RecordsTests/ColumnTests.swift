@@ -10,7 +10,7 @@ import FetchIndexValues
 
 /// Columns say what texts the objects of a zone have, whatever is written.
 @Suite struct ColumnTests {
-    /// Few different texts, more than a byte's codes can tell apart, too many, and long ones.
+    /// Few different texts, more than a byte's codes can distinguish, too many, and long ones.
     private static let entity = Entity(
         "Item",
         [
@@ -161,7 +161,7 @@ import FetchIndexValues
             try skipped(Self.kind, "kind-2", comment)
             try skipped(Self.title, "title 1", comment)
         }
-        // Of each object, several scans leave it out.
+        // Several scans leave out each object.
         #expect(left > 20_000, "seed \(seed): \(left)")
         // Zones that are whole have columns, but none of titles.
         let whole = try zones().filter { $0.value.coded.end == Int(Zone.length) }
@@ -213,7 +213,7 @@ import FetchIndexValues
         }
         #expect(try skipped(Self.kind, "new", "none") == 8191 + 809)
         try change(1..<2, "new")
-        // The same value again, and one of an attribute without columns.
+        // An equal value, and a value of an attribute without columns.
         try change(1..<2, "new")
         let record = try Self.record(2, kind: "old", section: "section", title: "other")
         try test.write { try $0.update(RecordKey(entity: 0, number: 2), record.span.bytes) }
@@ -257,7 +257,7 @@ import FetchIndexValues
             block.forEachOfAll { object, _ in read.append(object.number) }
             return true
         }
-        // Where the test fails, all are read.
+        // If the test throws, all records are read.
         #expect(read.count == 8191 && scanned.skipped == 0 && calls == 1)
         #expect(ScanFilter([]) == nil)
     }

@@ -9,7 +9,7 @@ import Testing
 /// `check` names each part of the log that is damaged, misplaced or missing.
 @Suite struct LogCheckTests {
     private let test: TestStore
-    /// Of six commits, each with a header and one part: three insert an object, and three update it.
+    /// The log of six commits, each with a header and one part: three insert an object, and three update it.
     private var parts: [LogKey: [UInt8]] = [:]
 
     init() throws {

@@ -10,7 +10,7 @@ import FetchIndexValues
 /// a commit.
 @Suite struct NewestStateTests {
     private static let pageLength = 4096
-    /// Of the transaction number in a meta page.
+    /// The offset of the transaction number in a meta page.
     private static let numberOffset = 16 + 128
 
     private func fill(_ path: String, commits: Int) throws {
@@ -46,8 +46,8 @@ import FetchIndexValues
                 }
             }
         }
-        // A number of the newest page that becomes the one before the other page's looks like a write that failed, of a
-        // commit that nobody was told of.
+        // If the newest page's number becomes the one before the other page's, it looks like a failed write of a commit
+        // that was never acknowledged.
         #expect(hidden.count <= 1, "\(hidden)")
         #expect(refused >= 127)
         try whole.write(to: file)

@@ -44,7 +44,7 @@ import Testing
         #expect(withExtendedLifetime(held) { held?.commit } == 5)
         held = nil
         #expect(try test.store.environmentInformation().readers.isEmpty)
-        // What it pinned is used again now: as many commits as pages, and the file does not grow.
+        // The pages that it pinned are reused now: as many commits as pages, and the file doesn't grow.
         try commit(old.pinnedPages / 8, in: test.store, test)
         #expect(try test.store.environmentInformation().fileBytes == grown.fileBytes)
     }

@@ -104,7 +104,7 @@ import FetchIndexValues
 
     private func endsWithChecksum(_ record: [UInt8]) -> Bool { record.span.bytes.endsWithChecksum() }
 
-    /// The layout is that of stores that are there.
+    /// Existing stores have this layout.
     @Test func recordsHaveTheseBytes() {
         var builder = RecordBuilder()
         var records: [UInt8] = [0xEE]

@@ -51,7 +51,7 @@ import Testing
         let hasFailed = Mutex(false)
         #expect(throws: Fault(isOfFinish: false)) {
             try scan.forEachBlock(of: 0) { thread, block in
-                // The last thread fails, the others go on slowly until they hear of it.
+                // The last thread fails, and the others go on slowly until they learn of it.
                 if thread == scan.threadCount - 1 {
                     hasFailed.withLock { $0 = true }
                     throw Fault(isOfFinish: false)

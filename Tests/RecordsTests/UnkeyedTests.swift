@@ -129,7 +129,7 @@ import FetchIndexValues
         }
     }
 
-    /// A record that is lost is noticed, by who looks for a value and by who writes the keys.
+    /// A lost record is noticed when a value is looked up and when the keys are written.
     @Test func lostRecordsAreNoticed() throws {
         try fill(keyed: ["b", "d"], unkeyed: ["c", "a", "e"])
         let transaction = try store.environment.beginWrite()

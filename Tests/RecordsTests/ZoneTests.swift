@@ -178,7 +178,7 @@ import FetchIndexValues
             bytes[3] ^= 1
             try view.put(bytes, for: keys[0].bytes, in: table)
         }
-        // One zone in the place of another.
+        // One zone's value under another one's key.
         try damage("zone 1 of entity 0 does not match its checksum") { view, table in
             try view.put(right[0]!.encoded(at: keys[0]), for: keys[1].bytes, in: table)
         }

@@ -74,7 +74,7 @@ import Testing
         #expect(try self.page().contains("<span class=\"state behind\">1 change behind</span>"))
     }
 
-    /// Of an order with very many sections, not all are read: a column is the mean of its sections.
+    /// The sections of an order with very many aren't all read: a column is the mean of its sections.
     @Test func manySectionsAreDrawnByTheirRanks() throws {
         // The first half of the sections has one row each, the second half three.
         try insert(0..<42_000) { "g\(100_000 + ($0 < 10_500 ? $0 : 10_500 + ($0 - 10_500) / 3))" }

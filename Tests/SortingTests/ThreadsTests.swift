@@ -47,7 +47,7 @@ import Testing
         #expect(taken == Array(0..<1000))
     }
 
-    /// What was delivered before an error is consumed.
+    /// Items delivered before an error are consumed.
     @Test(arguments: [1, 2]) func anErrorOfTheProducerEndsThePipe(threads: Int) {
         var taken: [Int] = []
         #expect(throws: Fault(number: 7)) {
@@ -125,7 +125,7 @@ import Testing
         #expect(results == [0])
     }
 
-    /// An error behind the last part that is wanted is none.
+    /// An error behind the last wanted part isn't thrown.
     @Test(arguments: [1, 2, 5], [39, 40, 41]) func anErrorOfAPartIsThrownInItsTurn(threads: Int, end: Int) {
         var results: [Int] = []
         func run() throws {

@@ -69,7 +69,7 @@ package final class Child {
     /// The number of one that has ended may be another's.
     package func send(_ signal: Int32) { if isRunning { kill(process, signal) } }
 
-    /// The exit code; nil when a signal ended it. A program that does not end by itself is killed.
+    /// The exit code; nil if a signal ended it. A program that doesn't end by itself is killed.
     package func wait(seconds: Double = 120) -> Int32? {
         let end = Date() + seconds
         while isRunning, Date() < end { usleep(2000) }

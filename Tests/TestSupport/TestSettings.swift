@@ -12,7 +12,7 @@ package enum TestSettings {
     package static let kills = number("KILLS")
     /// Crash points of each trace of writes.
     package static let crashes = number("CRASHES") ?? 200
-    /// How long tests with several processes run; nil: as long as the test does by default.
+    /// The seconds that tests with several processes run; nil for each test's default.
     package static let seconds = number("SECONDS").map(Double.init)
     /// Damaged copies of each kind.
     package static let damages = number("DAMAGES") ?? 1

@@ -6,7 +6,7 @@ package struct UserProgram {
 
     package init(_ source: String) { self.source = source }
 
-    /// Where the package manager has put what it built.
+    /// The folder of the products that the package manager has built.
     private static var products: URL {
         let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
         return bundle?.deletingLastPathComponent() ?? Bundle.main.bundleURL
@@ -33,7 +33,7 @@ package struct UserProgram {
         return found.status == 0 && !found.output.contains("warning:") ? "" : found.output + "status \(found.status)"
     }
 
-    /// Of the C libraries, as the package manager passes them.
+    /// The module maps of the C libraries, as the package manager passes them.
     private static func moduleMaps() throws -> [String] {
         let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("Sources").path

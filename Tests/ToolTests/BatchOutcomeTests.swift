@@ -202,7 +202,7 @@ import Testing
         #expect(try tool.run(["fetch", tool.store, "--section-offset", "-1"] + request).status == 2)
     }
 
-    /// The sections of null and of "" are told apart in batches, as they are in lists of sections.
+    /// Batches distinguish the sections of null and of "", like lists of sections.
     @Test func theSectionOfNullIsNullInBatches() throws {
         let file = try tool.file("rows.csv", "id,kind\n1,a\n")
         #expect(try tool.run("import", tool.store, file, "--entity", "Row", "--key", "id").status == 0)

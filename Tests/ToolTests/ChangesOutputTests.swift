@@ -69,7 +69,7 @@ import Testing
         #expect(lines.map { $0?["toSectionName"] as? String } == [nil, "B", "C", "A"])
     }
 
-    /// The names are those of the sections where the rows stood and stand, whatever the sections do.
+    /// The names are the names of the sections that the rows were in and are in, whatever the sections do.
     @Test(arguments: 0..<4 as Range<UInt64>) func rowsNameTheirSections(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed &+ 40)
         func rows() -> [Int: String] {

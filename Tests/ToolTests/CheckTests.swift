@@ -52,7 +52,7 @@ import Testing
         #expect(writer.terminationStatus == 0)
     }
 
-    /// Where the system gives no terabyte of addresses, the map is smaller.
+    /// If the system gives no terabyte of addresses, the map is smaller.
     @Test(.disabled(if: isUnderSanitizer)) func aProcessWithLittleAddressSpaceWritesAStore() throws {
         let command = "ulimit -v 2500000; exec \"$0\" import \"$1\" \"$2\" --entity Row --key id"
         let arguments = ["-c", command, Tool.executable.path, tool.store, rows]

@@ -160,7 +160,7 @@ import Testing
             ("t MATCHES '(a+)+b'", "takes too much time or memory on a text"),
             ("t MATCHES '(a|aa)+$'", "takes too much time or memory"),
             ("t LIKE '*\(long)e*'", "LIKE takes too much time on a text of 3000001 bytes"),
-            // Of these, a is the rarer one, which is looked for.
+            // The rarer one of these is a, which is searched for.
             ("t CONTAINS '\(long)e'", "CONTAINS takes too much time on a text of 3000001 bytes"),
         ] {
             let start = ContinuousClock.now

@@ -158,7 +158,7 @@ private struct ImportSeries {
         var hasDoubles = false
     }
 
-    /// A field: nil is absent, which lines of JSON alone can have; null is no value.
+    /// A field: nil is absent, which only lines of JSON can have; null is an empty value.
     private enum Field: Equatable {
         case null
         case text(String)

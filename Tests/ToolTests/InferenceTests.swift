@@ -109,7 +109,7 @@ import Testing
         let result = try tool.run(command)
         #expect(result.status == 1 && result.error.contains("line 2, column 1 (code): "), "\(result.error)")
         #expect(result.error.contains(reason), "\(result.error)")
-        // The same of `apply`, and of columns that name related objects.
+        // `apply`, and columns that name related objects, refuse it too.
         let change = try tool.file("c.jsonl", "{\"op\":\"insert\",\"values\":{\"code\":\"\(text)\"}}\n")
         let applied = try tool.run("apply", tool.store, change, "--entity", "E")
         #expect(applied.status == 1 && applied.error.contains(reason), "\(applied.error)")
@@ -158,7 +158,7 @@ import Testing
         #expect(try exported() == "k,v,w\n2.0,1e2,true\n2,1E+2,-0.0\n")
     }
 
-    /// A number of JSON that is no key is its value, however it is written.
+    /// A number of JSON that isn't a key is its value, however it is written.
     @Test func wholeNumbersOfJSONAreIntegersWhereThatIsTheType() throws {
         let file = try tool.file("a.jsonl", "{\"k\":\"a\",\"v\":2.0}\n{\"k\":\"b\",\"v\":1e2}\n{\"k\":\"c\",\"v\":3}\n")
         #expect(try types(file, "--types", "v:integer", "--key", "k") == "k:string,v:integer\n")
@@ -181,7 +181,7 @@ import Testing
         #expect(number.error.contains("there is no F with number 1.0"), "\(number.error)")
     }
 
-    /// Where a key can be written in two ways, a file has one of them.
+    /// If a key can be written in two ways, a file has one of them.
     @Test(arguments: [
         ("date", "2024-01-02", "2024-01-03", "2024-01-03T00:00:00Z"),
         ("date", "2024-01-02T00:00:00Z", "2024-01-03T00:00:00Z", "2024-01-03"),

@@ -2,7 +2,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Processes killed at random moments: what was acknowledged is there, what was not is absent, the store is whole.
+/// Processes killed at random moments: acknowledged changes are stored, others are absent, the store is whole.
 @Suite struct KillTests {
     /// Kills of each kind; more with FETCHINDEX_TEST_KILLS.
     static let kills = TestSettings.kills ?? 6
@@ -52,7 +52,7 @@ import Testing
             case .shuffled: all.shuffled(using: &generator)
             case .sortedThenShuffled: all.filter { $0 % 4 == 0 } + all.filter { $0 % 4 > 0 }.shuffled(using: &generator)
             }
-        // Of these, few keys fill a page.
+        // Few of these keys fill a page.
         let end = order == .sortedThenShuffled ? String(repeating: "x", count: 200) : ""
         for number in numbers { text += "id-\(number)\(end)\ts\(number % 50)\t\(number)\n" }
         let file = try tool.file("rows.tsv", text)

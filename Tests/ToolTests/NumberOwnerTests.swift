@@ -216,7 +216,7 @@ import Testing
         #expect(try put(tool.store, export(backup)).error.contains("line 1, column 1 (@id): 1 is the number of"))
         #expect(try sequels(tool.store) == ["a A b", "b B", "c C"])
         #expect(try sequels(backup) == ["a A b", "b B", "d D"])
-        // With a key both go on as other stores do.
+        // With a key, both stores go on like unrelated stores.
         let authors = try tool.run("export", tool.store, "--entity", "Author").output
         #expect(authors.contains(identifiers[0]?.uuidString ?? "?"), "\(authors)")
         for store in [tool.store, backup] { #expect(try tool.run("check", store).output.contains("whole")) }
@@ -259,7 +259,7 @@ import Testing
         try context.save()
     }
 
-    /// The ids of objects that were there before the copy mean the same objects in both.
+    /// The ids of objects from before the copy name the same objects in both stores.
     @Test func aBackupSharesTheIDsOfItsOriginal() throws {
         let backup = tool.store + " backup"
         try make(tool.store, ["a"])
@@ -332,7 +332,7 @@ import Testing
         let result = try put(tool.store, file, "--key", "isbn")
         #expect(result.output.contains("2 inserted"), "\(result.output)\(result.error)")
         #expect(try sequels(tool.store) == ["d  f", "f ", "x X y", "y Y"])
-        // A number that no row has is no object of this import either.
+        // A number that no row has doesn't name an object of this import either.
         let missing = try put(tool.store, tool.file("b.csv", "@id,isbn,sequel\n9,g,5\n8,h,\n"), "--key", "isbn")
         #expect(missing.error.contains("names a row by its number, which is not in the file"), "\(missing.error)")
         let other = try put(tool.store, tool.file("c.csv", "@id,isbn\n1,y\n"), "--key", "isbn")

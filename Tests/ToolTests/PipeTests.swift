@@ -73,7 +73,7 @@ import Testing
         #expect(
             result.output.contains("cut.csv.gz ends within its gzip data; \(said) rows before it are saved"),
             "\(result.output)")
-        // The same import again, with the whole file.
+        // A second import, with the whole file.
         #expect(try tool.run("import", tool.store, tool.file("a.csv", rows), "--entity", "E", "--key", "k").status == 0)
         #expect(try count() == 3000)
     }

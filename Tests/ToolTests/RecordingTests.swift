@@ -32,7 +32,7 @@ import Testing
         let shown = try tool.run("cache", "show", tool.store, "c", "--output", "json")
         let history = try #require(shown["history"] as? [String: Any])
         let openings = try #require(history["openings"] as? [[String: Any]])
-        // Nobody waits for the file, so that some may be missing; none is there twice or half.
+        // Nobody waits for the file, so some openings may be missing; but each one is recorded once and whole.
         #expect((5...5 * rounds + 1).contains(openings.count), "\(openings.count)")
         #expect(openings.allSatisfy { $0["process"] as? String == "fetchindex" })
         let check = try tool.run("check", tool.store)

@@ -2,7 +2,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// `refresh`: caches are brought up to date before they are fetched.
+/// `refresh`: caches are made current before they are fetched.
 @Suite struct RefreshTests {
     let tool: Tool
 

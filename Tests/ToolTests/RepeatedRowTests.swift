@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Of rows with one key in a file, the last one decides before anything is compared.
+/// If several rows of a file have one key, the last one decides before anything is compared.
 @Suite struct RepeatedRowTests {
     private let tool: Tool
 
@@ -62,7 +62,7 @@ import Testing
         #expect(history.last?.changes.count == 2)
     }
 
-    /// Updates that wait for later rows are there at the end, and before the row that ends the import.
+    /// Updates that wait for later rows are saved at the end, and before the row that ends the import.
     @Test func changesThatWaitAreSaved() throws {
         let count = 160_000
         let rows = (0..<count).map { "\($0),\($0)\n" }

@@ -44,7 +44,7 @@ import Testing
             #expect(result["inserted"] as? Int == wanted.keys.filter { before[$0] == nil }.count)
         }
         #expect(try tool.run("check", tool.store).status == 0)
-        // The same file again changes nothing, and makes no commit.
+        // A second import of the file changes nothing, and makes no commit.
         let commit = try tool.run("info", tool.store, "--output", "json")["commit"] as? Int
         #expect(try replace(file(wanted), "--replace")["deleted"] as? Int == 0)
         #expect(try tool.run("info", tool.store, "--output", "json")["commit"] as? Int == commit)

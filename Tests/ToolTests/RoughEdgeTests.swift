@@ -69,7 +69,7 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    /// Types that are given are no reason to forget what is not.
+    /// The entity's types that aren't given stay, even if others are given.
     @Test func anEmptyEntityKeepsWhatIsNotGivenAnew() throws {
         let header = try tool.file("header.csv", "id,size,name\n"), rows = try tool.file("rows.csv", "id,size\n1,2\n")
         let keyed = ["import", tool.store, header, "--entity", "Row", "--key", "id", "--types", "id:integer"]

@@ -2,7 +2,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Sections of dates by the machine's time zone data, and what becomes of caches when these change.
+/// Sections of dates by the machine's time zone data, and the fate of caches when these data change.
 @Suite struct TimeZoneCommandTests {
     let tool: Tool
 
@@ -45,7 +45,7 @@ import Testing
         // A zone that the data lack is ICU's, and UTC is nobody's.
         #expect(try fetch("day(at)", new).0 == "hit")
         #expect(try fetch("day(at,Asia/Tokyo)", new).0 == "hit")
-        // The same version with another zone.
+        // An equal version with another zone.
         #expect(try fetch("day(at,Africa/Cairo)", zones("2098b", hours: 2)).0 == "rebuilt collationChanged")
         // Data older than ICU's do not decide.
         #expect(try fetch("day(at,Africa/Cairo)", zones("2001a", hours: 14)).1 == ["2030-01-01"])

@@ -32,7 +32,7 @@ import Testing
         try succeed(["apply", tool.store, tool.file("delta.jsonl", lines), "--entity", "Row"])
     }
 
-    /// The keys of the rows that `changes` tells of.
+    /// The keys of the rows that `changes` reports.
     private func told() throws -> [Int] {
         try keys(succeed(["changes", tool.store, "--cache", "c", "--output", "json"]).output)
     }
@@ -72,7 +72,7 @@ import Testing
         #expect(try told() == [])
     }
 
-    /// Every writer brings a maintained cache further; its reader hears of it nevertheless.
+    /// Every writer catches up a maintained cache; its reader receives the change nevertheless.
     @Test(arguments: readers.filter { $0[0] != "fetch" })
     func aFullDiskLosesNoBatchOfAMaintainedCache(reader: [String]) throws {
         try apply(1)

@@ -7,7 +7,7 @@ import Testing
 
 /// One process watches an order while others write.
 @Suite struct WatchTests {
-    /// How long writers write: FETCHINDEX_TEST_SECONDS says so.
+    /// The seconds that writers write: FETCHINDEX_TEST_SECONDS.
     static let seconds = TestSettings.seconds ?? 4
 
     let tool: Tool
@@ -172,7 +172,7 @@ import Testing
         (watch.standardOutput, watch.standardError) = (output, error)
         try watch.run()
         #expect(!output.fileHandleForReading.availableData.isEmpty)
-        // What was committed before is told, and a short absence does no harm.
+        // Commits from before are reported, and a short absence does no harm.
         _ = try tool.run("import", tool.store, try tool.file("more.csv", "id\nb\n"), "--entity", "Row")
         try FileManager.default.moveItem(atPath: tool.store, toPath: tool.store + "-away")
         usleep(200_000)

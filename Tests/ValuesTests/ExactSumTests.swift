@@ -92,7 +92,7 @@ extension ExactSum {
         #expect(try bytes(joined(.binary, parts.shuffled(using: &generator))) == bytes(sum), "seed \(seed)")
     }
 
-    /// All exponents: what is added is taken away again in another order, up to one number.
+    /// All exponents: numbers are added and subtracted again in another order, except for one.
     @Test(arguments: 1...20 as ClosedRange<UInt64>) func doublesOfAllSizesCancel(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         func random() -> Double {
@@ -186,7 +186,8 @@ extension ExactSum {
                 exact += Int128(number) << 40
                 _ = sum.add(Double(number))
             }
-            // With 40 more bits than a double has, rounding their quotient is rounding the exact one, but for halves.
+            // With 40 more bits than a double has, rounding their quotient equals rounding the exact one, except for
+            // halves.
             let expected = Double(exact / Int128(count)) / Double(1 << 40)
             let bytes = sum.bytes
             let found = EncodedSum(bytes.span.bytes, .binary).double(dividedBy: count)

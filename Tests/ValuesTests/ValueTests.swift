@@ -197,7 +197,7 @@ import Testing
                     "seed \(seed): \(text) as \(printed)")
             }
             #expect(Date(exactText: date.exactText) == date, "seed \(seed): \(text) as \(date.exactText)")
-            // Milliseconds are told apart in all years of four digits.
+            // Milliseconds are distinguished in all years of four digits.
             let shown = text.trimmingSuffix { $0 == "0" }.trimmingSuffix { $0 == "." }
             if places <= 3 { #expect(date.iso8601.hasPrefix(shown), "seed \(seed): \(text) as \(date.iso8601)") }
         }
@@ -213,7 +213,7 @@ import Testing
         }
     }
 
-    /// Of a thousandth of a second, and at the ends of days and years, reading gives what was written.
+    /// For thousandths of a second, and at the ends of days and years, reading gives what was written.
     @Test(arguments: 1...5) func writingAndReadingAreInverse(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<500 {

@@ -63,7 +63,7 @@ internal import FetchIndex
             number += 1
         }
 
-        /// Steps of a kind with a fault in the first call, the second, and so on, until a step has not so many.
+        /// Steps of a kind with a fault in the first call, the second, and so on, until a step makes fewer calls.
         private func fail(_ kind: Script.Kind, _ fault: Fault) throws {
             for call in 0..<200 {
                 try prepare(kind)

@@ -3,8 +3,8 @@ internal import Foundation
 
 /// A user's program that runs out of descriptors, and waits for commits as programs with an async `main` do.
 ///
-/// `of=stores`: opens stores until it gets no more. `of=files`: opens a store, then files until it gets no more. `of=nothing`: opens so
-/// many stores as `count` says. `of=bytes`: saves until a file may not grow.
+/// `of=stores`: opens stores until it gets no more. `of=files`: opens a store, then files until it gets no more.
+/// `of=nothing`: opens `count` stores. `of=bytes`: saves until a file may not grow.
 struct StarvedProgram {
     private let arguments: VictimArguments
 

@@ -28,7 +28,7 @@ enum Victim {
     }
 }
 
-/// Lines that the test reads: each is written at once, so that one that is there was whole when its time came.
+/// Lines that the test reads. Each is written at once, so a line that exists was whole when its time came.
 enum VictimOutput {
     static func line(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
 }

@@ -17,7 +17,7 @@ final class Sale: ManagedObject {
         .count(\.sold), .min(\.sold), .max(\.sold),
     ]
 
-    /// The same of an array of objects, one by one. Weights are quarters, so that their sums are exact.
+    /// The aggregates of an array of objects, computed one by one. Weights are quarters, so that their sums are exact.
     static func plain(_ sales: [Sale]) -> [Value] {
         let (amounts, weights) = (sales.compactMap(\.amount), sales.compactMap(\.weight))
         let (costs, dates) = (sales.compactMap(\.cost), sales.compactMap(\.sold))

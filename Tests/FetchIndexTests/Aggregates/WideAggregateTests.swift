@@ -33,7 +33,7 @@ import Testing
                 if round > 0 { guard case .caughtUp = order.outcome else { Issue.record("\(order.outcome)"); return } }
                 try order.forEachSection { section in
                     for name in names {
-                        // Of the sections tree and of the rows tree.
+                        // The sum from the sections tree, and the sum from the rows tree.
                         let sum = try section.aggregate(.sum(name))
                         let sumOfRows = try order.aggregate(
                             .sum(name), inRows: section.rowsBefore..<section.rowsBefore + section.count)

@@ -13,7 +13,7 @@ final class DamageProbe {
     private(set) var contents: [String: [String]] = [:]
     /// Defects that `check` reported, or the error when the store could not be checked at all.
     private(set) var defects: [String] = []
-    /// Errors of types that nobody is told of.
+    /// Errors of types that users don't know.
     private(set) var strangeErrors: [String] = []
 
     private let folder: TemporaryFolder

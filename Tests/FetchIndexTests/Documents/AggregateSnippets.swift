@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-// The example of the article "Sections", as it stands there.
+// The example of the article "Sections", word for word.
 
 @Suite struct AggregateSnippets {
     @Test func aggregates() throws {

@@ -4,7 +4,7 @@ import Observation
 import FetchIndexTestSupport
 import Testing
 
-// The examples of the articles and of doc comments, as they stand there; what is around them gives what they need.
+// The examples of the articles and of doc comments, word for word; what is around them gives what they need.
 
 private enum Attributes {
     enum Genre: String, AttributeValue, CaseIterable {

@@ -2,7 +2,7 @@ import FetchIndex
 import FetchIndexTestSupport
 import Testing
 
-// The examples of functions that give one object, and of key paths, as they stand at them.
+// The examples of functions that give one object, and of key paths, word for word.
 
 private enum First {
     final class Book: ManagedObject {

@@ -2,7 +2,7 @@ import FetchIndex
 import FetchIndexTestSupport
 import Testing
 
-// The examples of the article "Indexes and derived attributes", as they stand there.
+// The examples of the article "Indexes and derived attributes", word for word.
 
 private enum Indexes {
     final class Book: ManagedObject {

@@ -1,7 +1,7 @@
 import FetchIndex
 import Testing
 
-// The examples of the article "Entity inheritance", as they stand there.
+// The examples of the article "Entity inheritance", word for word.
 
 private enum Inheritance {
     class Work: ManagedObject {

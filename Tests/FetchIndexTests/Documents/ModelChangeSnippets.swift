@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-// The examples of the article "Models that change", as they stand there.
+// The examples of the article "Models that change", word for word.
 
 private enum ModelChanges {
     final class Book: ManagedObject {

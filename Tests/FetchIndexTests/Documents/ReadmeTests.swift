@@ -11,7 +11,7 @@ private enum Readme {
     }
 }
 
-/// The README's example in Swift, as it stands there.
+/// The README's example in Swift, word for word.
 @Suite struct ReadmeTests {
     /// As a user's file: all blocks, one after the other, and nothing else.
     @Test(.enabled(if: UserProgram.canBeCompiled)) func theSwiftOfTheReadmeIsAProgram() throws {

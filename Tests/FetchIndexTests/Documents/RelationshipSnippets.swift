@@ -1,7 +1,7 @@
 import FetchIndex
 import Testing
 
-// The examples of the article "Relationships" and of `Relationship`, as they stand there.
+// The examples of the article "Relationships" and of `Relationship`, word for word.
 
 private enum Related1 {
     final class Publisher: ManagedObject {

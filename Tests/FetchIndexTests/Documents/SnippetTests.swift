@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Each Swift example of the articles and of doc comments stands in this folder's tests, line by line, so that the compiler has
-/// read it. Those of the README are a program: see `ReadmeTests`.
+/// Each Swift example of the articles and of doc comments is in this folder's tests, line by line, so that the compiler
+/// has read it. The README's examples are a program: see `ReadmeTests`.
 @Suite struct SnippetTests {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()

@@ -87,7 +87,7 @@ import Testing
         // Removed from both.
         let removed = try store.open(model(Self.base, removed: ["price"], with: declared))
         #expect(try removed.model().entities.allSatisfy { $0.attributes.map(\.name) == ["code", "name"] })
-        // Of another type in both, as the passes of the two make it.
+        // The attribute gets another type in both entities, by a pass over each.
         let text = [AttributeDescription("code", .string, isUnique: true), AttributeDescription("name", .string)]
         let converted = try store.open(model(text, with: declared), .automatic)
         #expect(try codes("Base", in: converted) == (0..<4).map { .string("\($0)") })

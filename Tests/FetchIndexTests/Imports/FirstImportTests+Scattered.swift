@@ -104,7 +104,7 @@ extension FirstImportTests {
         }
     }
 
-    /// What was left out is completed by the next writer too: the keys before it are there.
+    /// The keys that were left out are completed by the next writer too, and the keys before them exist.
     @Test func scatteredKeysThatAnImportLeftAreCompleted() throws {
         var generator = SeededGenerator(seed: 7)
         let rows = interleavedRows(&generator)

@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// What follows commits by itself hears of the last one, also when no other comes.
+/// A context or controller that follows commits by itself receives the last one, even if no other commit comes.
 @MainActor @Suite struct BurstTests {
     @Test func theLastCommitOfABurstIsMerged() async throws {
         let folder = TemporaryFolder()

@@ -126,7 +126,7 @@ import Testing
         #expect(try container.cacheHistory("next").hitsByHour.isEmpty)
     }
 
-    /// Numbers are given again, also where the file was not there when a cache was deleted.
+    /// Numbers are allocated again, even if the file was missing when a cache was deleted.
     @Test func aCacheOfAnotherNameBeginsAnew() throws {
         try open()
         try open()

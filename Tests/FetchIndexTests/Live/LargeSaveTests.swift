@@ -4,7 +4,7 @@ import Synchronization
 import FetchIndexTestSupport
 import Testing
 
-/// Saves of so many objects that another thread prepares the caches meanwhile.
+/// Saves that are large enough for another thread to prepare the caches meanwhile.
 @Suite struct LargeSaveTests {
     /// What a section function notes.
     private final class Notes: Sendable {
@@ -94,7 +94,7 @@ import Testing
         #expect(recorder.take().contains { $0.contains("update") })
     }
 
-    /// A record that cannot be written fails the save, and nothing of it is there.
+    /// A record that can't be written fails the save, and nothing of it is stored.
     @Test func aFailingSaveLeavesTheCacheAsItWas() throws {
         let store = try LiveStore(Model(Account.self))
         let context = store.container.newContext()

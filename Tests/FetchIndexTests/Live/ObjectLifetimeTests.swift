@@ -5,7 +5,7 @@ import Testing
 
 @testable import FetchIndex
 
-/// A class with a stored property that is no attribute.
+/// A class with a stored property that isn't an attribute.
 final class Draft: ManagedObject {
     @Attribute("text") var text = ""
     var saves = 0

@@ -22,7 +22,7 @@ import Testing
         nonisolated(unsafe) var count = 0
     }
 
-    /// How often a change of what `read` reads is heard while `act` runs: once at most.
+    /// The number of times that a change of what `read` reads is reported while `act` runs: at most one.
     private func heard(reading read: () -> Void, during act: () throws -> Void) rethrows -> Int {
         let counter = Counter()
         withObservationTracking(read) { counter.count += 1 }

@@ -39,7 +39,7 @@ struct PartTable {
         }
     }
 
-    /// The table after a save; nil when it must fail.
+    /// The table after a save; nil if the save must fail.
     func saving(_ edits: Edits) -> PartTable? {
         var table = self
         for number in edits.deleted { table.rows[number] = nil }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FetchIndex
 
-/// Objects get other ids when they are first saved: whoever keeps ids hears of it.
+/// Objects get other ids when they are first saved, and a program that keeps ids receives the new ones.
 @Suite struct RenumberedTests {
     let store: LiveStore
     let context: ManagedObjectContext
@@ -68,7 +68,7 @@ import Testing
     }
 }
 
-/// What a batch writer tells of a named order that it brings along.
+/// The outcomes that a batch writer reports for a named order that it catches up.
 @Suite struct BroughtOrderTests {
     private let byTitle = OrderDefinition(entity: "Book", sortKeys: [SortKey("title")])
     private let byPrice = OrderDefinition(entity: "Book", sortKeys: [SortKey("price")])

@@ -33,7 +33,7 @@ import Testing
 /// Controllers that are watched, and the contexts that they are of.
 private struct Scene {
     let seed: UInt64
-    /// How many rows there are at first. With some, edits are many at a time.
+    /// The number of rows at first. With some rows, edits come many at a time.
     let size: Int
     let store: LiveStore
     var generator: SeededGenerator

@@ -62,7 +62,7 @@ final class Recorder<Object: ManagedObject>: FetchedResultsControllerDelegate {
 
     init(_ name: @escaping (Object) -> String) { self.name = name }
 
-    /// What was heard since the last asking.
+    /// The events since the last call.
     func take() -> [String] {
         defer { lines = [] }
         return lines

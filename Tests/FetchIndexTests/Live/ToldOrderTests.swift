@@ -181,7 +181,7 @@ import Testing
         #expect(events(try read(failing: true)) == 2)
         #expect(events(try read()) == 2)
         #expect(try read() == .hit)
-        // Others keep the cache current; its reader still has to hear of it.
+        // Other writers keep the cache current; its reader must still receive the change.
         try put([(7, 0, 54)])
         try put([(8, 0, 55)])
         #expect(events(try read()) == 2)
@@ -217,7 +217,8 @@ import Testing
         #expect(try read() == .hit)
     }
 
-    /// The log is kept for the reader of a maintained cache; for that of one that is no longer maintained only as long as it is there.
+    /// The log is retained for the reader of a maintained cache. For the reader of a cache that is no longer
+    /// maintained, it lasts only until it is trimmed.
     @Test(arguments: [false, true]) func aReaderKeepsTheLogOnlyOfAMaintainedCache(isStopped: Bool) throws {
         let folder = TemporaryFolder()
         var storeOptions = Store.Options()

@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    /// A context, a store of records, and a follower that hears of changes only.
+    /// A context, a store of records, and a follower that receives only changes.
     private struct Scene {
         var edits = UnsavedEdits<Item>()
         var stored: [RecordKey: [UInt8]] = [:]

@@ -149,7 +149,7 @@ import Testing
         // A program of the first expression goes on, with the newest one.
         #expect(
             try store.models.open(store.model(total)).model().entities[0].attributes.last?.derivation == "0 - price")
-        // What it reads may be renamed, and not removed.
+        // An attribute that a derivation reads may be renamed, but not removed.
         let renamed = Entity("Item", [AttributeDescription("cost", .integer, renamedFrom: "price")])
         container = try store.models.open(Model(entities: [renamed]))
         let context = container.newContext()

@@ -274,7 +274,7 @@ private final class Member: ManagedObject {
         #expect(
             stored.uniqueAttributes == [["writer", "title"]]
                 && stored.indexes.map(\.description) == ["writer,title:desc"])
-        // The same again changes nothing.
+        // Opening the same model again changes nothing.
         #expect(try container.plan(for: unique).steps.isEmpty)
         // A renamed relationship keeps both.
         container = try versions.opened(

@@ -59,7 +59,7 @@ import FetchIndexValues
         try newer.execute(
             BatchUpdateRequest(entityName: "Book", predicate: nil, propertiesToUpdate: ["note": "batch"]))
         #expect(try store.values(other, of: "note") == ["batch"])
-        // The context of the first program hears of it.
+        // The context of the first program learns of it.
         book["title"] = "lost"
         #expect(throws: StoreError.self) { try context.save() }
         #expect(throws: StoreError.self) { try context.mergeChanges() }

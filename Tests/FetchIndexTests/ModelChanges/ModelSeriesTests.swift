@@ -193,7 +193,7 @@ import FetchIndexValues
         let indexes = try container.cacheStatistics().filter { $0.name.hasPrefix("index:") }
         #expect(try indexes.count == container.model().entities[0].indexes.count, comment)
         #expect(indexes.allSatisfy { $0.isFresh && $0.rowCount == oracle.rows.count }, comment)
-        // A cache of a random attribute is right, whatever has become of its attribute since.
+        // A cache of a random attribute is correct, whatever happened to its attribute since.
         guard let attribute = oracle.attributes.randomElement(using: &generator) else { return }
         request.sortKeys = [SortKey(attribute.name), SortKey("key")]
         let controller = try FetchedResultsController(

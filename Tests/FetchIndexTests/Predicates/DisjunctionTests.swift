@@ -143,7 +143,7 @@ import FetchIndexValues
         #expect(
             try parsed.evaluate(with: ["key": "k7999", "number": 7999, "size": 1, "name": "n7999"])
                 == !["made", "tag"].contains(attribute))
-        // Of a debug build, on a busy machine; one look at each term for each row would take hours.
+        // The limit is for a debug build on a busy machine; testing each term for each row would take hours.
         #expect(clock.now - start < .seconds(600), "\(clock.now - start)")
     }
 

@@ -146,7 +146,7 @@ import FetchIndexValues
         #expect(plans.count == 3 && plans.values.allSatisfy { $0 >= 10 }, "seed \(seed): \(plans)")
     }
 
-    /// Keys of subentities stand among those of the entity that declares the attribute.
+    /// Keys of subentities are among the keys of the entity that declares the attribute.
     @Test func rangesOfInheritedKeysHaveTheObjectsOfTheWantedEntities() throws {
         let container = try container(
             Model(entities: [
@@ -210,7 +210,7 @@ import FetchIndexValues
         switch kind {
         case 0: value[0] ^= 1
         default:
-            // Of an object that there is, and of one that there is not.
+            // The number of an existing object, and of a missing one.
             value = kind == 1 ? [7] : [255, 255]
             value.appendChecksum()
         }

@@ -64,7 +64,8 @@ extension ZoneFetchTests {
         #expect(renewed.found == 749 && renewed.read >= 749 && renewed.read < 1000)
     }
 
-    /// A column of a removed attribute takes those of the others with it: they are made anew, and a change is seen before that.
+    /// A column of a removed attribute takes the other columns with it: they are built again, and a change is found
+    /// even before that.
     @Test func columnsFollowTheModel() throws {
         let texts = [AttributeDescription("kind", .string), AttributeDescription("section", .string)]
         do {

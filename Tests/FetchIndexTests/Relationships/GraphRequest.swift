@@ -8,7 +8,7 @@ struct GraphRequest {
     let isDescending: Bool
     let predicate: String?
     let sectionKey: SectionKey?
-    /// Of an object; nil is null.
+    /// The sort key of an object; nil is null.
     let key: (PlainGraph, Int) -> Int?
     let isMember: (PlainGraph, Int) -> Bool
     /// What the rows of a section have in common.
@@ -76,7 +76,7 @@ struct GraphRequest {
         }
     }
 
-    /// Of none to three to-one relationships, with a point at the end unless it is empty.
+    /// A path of zero to three to-one relationships, with a point at its end unless it is empty.
     private static func path(from entity: Int, _ shape: GraphShape, _ random: inout SeededGenerator) -> Path {
         var (text, end, steps) = ("", entity, [Int]())
         for _ in 0..<Int.random(in: 0...3, using: &random) {

@@ -74,7 +74,7 @@ import Testing
             for (index, name) in renamed { names[index] = name }
         }
 
-        /// Equal sections stand by their objects, that of none first.
+        /// Equal sections are ordered by their objects, the section without an object first.
         private func sort(_ sections: inout [[Object]], _ object: (Object) -> (id: ObjectID, name: String)?) {
             func isBefore(_ left: [Object], _ right: [Object], _ isEqual: Bool, _ isLess: Bool) -> Bool {
                 guard isEqual else { return isLess }
@@ -134,7 +134,7 @@ import Testing
                 #expect(names == expected.map { object($0[0])?.name ?? "" }, "\(name): \(note)")
                 #expect(controller.sections.map(\.objectID) == expected.map { object($0[0])?.id }, "\(name): \(note)")
             }
-            // Without a section key there is one section.
+            // A request without a section key has one section.
             let none: [[ObjectID]] = kind.section == nil ? [[]] : []
             #expect(rows == (expected.isEmpty ? none : expected.map { $0.map(\.objectID) }), "\(name): \(note)")
             for object in members.prefix(3) where kind.window == nil {

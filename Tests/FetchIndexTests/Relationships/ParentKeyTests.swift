@@ -16,7 +16,7 @@ final class ForumPost: ManagedObject {
     @Relationship("forum", inverse: "posts") var forum: Forum?
 }
 
-/// Rows whose sort key is their parent's: a change of the parent is told of the rows that it moves, and of no others.
+/// Rows whose sort key is their parent's: a change of the parent reports the rows that it moves, and no others.
 @Suite struct ParentKeyTests {
     /// What is seen of a row, and may be reported.
     private struct Row: Equatable {

@@ -110,7 +110,7 @@ struct PlainGraph {
         objects[other]?.related[shape.sides[side].inverse]?.removeAll { $0 == object }
     }
 
-    /// By the delete rules.
+    /// Deletes an object, and applies the delete rules.
     mutating func delete(_ object: Int) {
         guard let gone = objects[object] else { return }
         var doomed: [Int] = []

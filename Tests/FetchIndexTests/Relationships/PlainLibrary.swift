@@ -14,7 +14,7 @@ struct PlainLibrary: Equatable {
     var writerOfNovel: [Int: Int] = [:]
     var ownerOfPassport: [Int: Int] = [:]
     var labels: Set<Pair> = []
-    /// In their order.
+    /// The chapters of a novel, in their order.
     var chaptersOfNovel: [Int: [Int]] = [:]
     var parentOfFolder: [Int: Int] = [:]
 
@@ -39,7 +39,7 @@ struct PlainLibrary: Equatable {
         return false
     }
 
-    /// By the delete rules of the library.
+    /// Deletes an object by the delete rules of the library.
     mutating func delete(_ object: Int) {
         guard let kind = objects.removeValue(forKey: object) else { return }
         switch kind {
@@ -122,7 +122,7 @@ struct LiveLibrary {
         }
     }
 
-    /// The same objects in another context.
+    /// The library's objects in another context.
     func copied(to context: ManagedObjectContext, _ plain: PlainLibrary) throws -> LiveLibrary {
         var copy = LiveLibrary()
         for number in plain.objects.keys {

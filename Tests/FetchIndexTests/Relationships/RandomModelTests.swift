@@ -163,7 +163,7 @@ import Testing
                 list.move(try editor.object(other), to: index)
                 return graph.link(side, number, other, at: place > old ? place - 1 : place)
             }
-            // What one side of the same list loses may stand before the place.
+            // An object that one side of the same list loses may be before the place.
             list.insert(try editor.object(other), at: index)
             graph.link(side, number, other, at: place)
         }

@@ -31,7 +31,7 @@ enum NodeBody {
         edit(tree, edits, isWhole: isWhole)
     }
 
-    /// Of ascending keys.
+    /// Edits of ascending keys.
     private static func edits(_ reader: inout InputReader, isWeighted: Bool) -> [TreeEdit] {
         var changes: [[UInt8]: TreeEdit.Change] = [:]
         for _ in 0..<reader.byte() % 16 {

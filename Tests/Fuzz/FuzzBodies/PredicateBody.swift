@@ -42,7 +42,7 @@ enum PredicateBody {
         }
     }
 
-    /// Nested loops over lists take as long as the predicate says; that is no finding.
+    /// Nested loops over lists take as long as the predicate demands, which isn't a finding.
     private static func isCheap(_ predicate: FetchPredicate) -> Bool {
         let printed = predicate.description
         let loops = ["SUBQUERY", "ANY ", "ALL ", "NONE "].reduce(0) { $0 + printed.ranges(of: $1).count }

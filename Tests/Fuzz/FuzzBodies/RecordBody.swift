@@ -8,7 +8,7 @@ import FetchIndexValues
 /// The bytes of a record, and of a key: all that reads records reads it, and values are taken from it as from a key. With
 /// their checksum they are read as a model, as a part of the log and as headers.
 enum RecordBody {
-    /// Of each kind of test that a compiled predicate has.
+    /// Predicates with each kind of test that a compiled predicate has.
     private static let predicates: [CompiledPredicate] = [
         "boolean == TRUE AND integer < 600 OR double >= 4.5", "string CONTAINS[cd] 'strasse' OR title BEGINSWITH '虐'",
         "string LIKE '*a?h*' AND NOT title MATCHES '.*器.'", "date BETWEEN {'2001-01-01', '2016-05-16'}",

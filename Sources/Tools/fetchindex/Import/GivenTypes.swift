@@ -1,7 +1,8 @@
 internal import ArgumentParser
 internal import FetchIndex
 
-/// Of `import --types price:integer,*:string`: the types of attributes by their names, and the type of all others.
+/// The option `import --types price:integer,*:string`: the types of attributes by their names, and the type of all
+/// others.
 struct GivenTypes {
     private(set) var named: [(name: String, type: ValueType)] = []
     private var ofOthers: ValueType?

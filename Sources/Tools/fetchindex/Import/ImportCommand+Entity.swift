@@ -9,7 +9,8 @@ extension ImportCommand {
     /// Creates a missing entity with the file's columns or, if it has none, with those of `--types`. A stored entity keeps its
     /// types, unless it has no objects: a failed import may have inferred wrong ones.
     ///
-    /// Columns of `--relate` are relationships of a new entity; those of a stored one, and the numbers of objects, are no attributes.
+    /// Columns of `--relate` are relationships of a new entity. Columns of a stored entity's relationships, and the
+    /// column of object numbers, aren't attributes.
     func prepareEntity(
         _ container: PersistentContainer, columns all: [String], _ relations: [RelateOption],
         given: GivenTypes, rows: () throws -> any RowSource, inferred inferredOfAll: (Set<Int>) throws -> [ValueType]
@@ -30,7 +31,7 @@ extension ImportCommand {
         if let stored {
             try addRelationships(relations, to: stored, container)
             if addColumns { return try addMissing(columns, to: stored, types, inferred: inferred) }
-            // In a hierarchy, and with relationships, an entity cannot be made anew: others depend on it.
+            // In a hierarchy, and with relationships, an entity can't be replaced: others depend on it.
             let model = try container.model()
             let isRelated = model.entities.contains { other in
                 other.relationships.contains { other.name == entity || $0.destination == entity }
@@ -84,8 +85,9 @@ extension ImportCommand {
         return column != RecordKey.numberName(isTaken) && column != RecordKey.storeName(isTaken)
     }
 
-    /// A container's entities with an entity that gets relationships, and their other sides. These are called as the entity, in the
-    /// plural: books of Book; where that name is taken, or the entity the same, there is none.
+    /// A container's entities, with relationships added to one of them, and their inverses to the others. An inverse is
+    /// named like the entity, in the plural: books for Book. If that name is taken, or both entities are the same, the
+    /// relationship has no inverse.
     private func model(
         of container: PersistentContainer, adding relations: [RelateOption], to entity: Entity
     ) throws -> Model {
@@ -121,7 +123,7 @@ extension ImportCommand {
         return Model(entities: entities)
     }
 
-    /// Makes the entities that `--relate` names and the store lacks, where that is wanted.
+    /// Makes the entities that `--relate` names and the store lacks, with `--create-related`.
     func prepareRelated(_ relations: [RelateOption], _ container: PersistentContainer) throws {
         // All of them first: what is refused makes nothing.
         for relation in relations { try require(relation, container.model()) }
@@ -276,7 +278,7 @@ extension ImportCommand {
 }
 
 extension Entity {
-    /// The same with more attributes and relationships.
+    /// The entity with more attributes and relationships.
     fileprivate func adding(
         _ attributes: [AttributeDescription], _ relationships: [RelationshipDescription]
     ) -> Entity {

@@ -41,7 +41,7 @@ extension ImportCommand {
         return names
     }
 
-    /// Those of two columns whose values are all numbers of objects, or all identifiers of stores.
+    /// The columns whose values are all object numbers, or all identifiers of stores.
     private func placesOfExport(number: Int?, store: Int?, _ rows: any RowSource) throws -> Set<Int> {
         var (left, found) = (Set([number, store].compactMap { $0 }), Set<Int>())
         try read(rows) { row in
@@ -78,6 +78,6 @@ extension ImportCommand {
         } catch is Decided {
         } catch is BadInput {
         } catch is UnreadableFile {}
-        // What ends the reading is met again, by who reads the rows.
+        // An error that ends the reading is found again when the rows are imported.
     }
 }

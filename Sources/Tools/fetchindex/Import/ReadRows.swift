@@ -18,7 +18,7 @@ struct BadRows {
     private(set) var count = 0
     private(set) var listed: [BadInput] = []
 
-    /// Whether so many rows were bad that a batch ends without rows.
+    /// Whether the number of bad rows is the maximum for a batch, which then ends even without rows.
     var isFull: Bool { count >= RowBatch.mostRows }
 
     mutating func note(_ bad: BadInput) {

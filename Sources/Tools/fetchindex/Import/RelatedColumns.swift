@@ -4,7 +4,8 @@ internal import FetchIndex
 internal import FetchIndexModels
 internal import FetchIndexPlatform
 
-/// Of `import --relate author=Author.name`: a column whose fields name objects of an entity by a unique attribute.
+/// The option `import --relate author=Author.name`: a column whose fields name objects of an entity by a unique
+/// attribute.
 struct RelateOption {
     let column: String
     let entity: String
@@ -21,23 +22,23 @@ struct RelateOption {
     }
 }
 
-/// The columns of a file that are no attributes: the number of a row's object, and the objects that it is related to.
+/// The columns of a file that aren't attributes: the number of a row's object, and the related objects.
 struct RelatedColumns {
     let columns: [RelatedColumn]
-    /// Where they are in the file.
+    /// The places of the columns in the file.
     let places: [Int]
     let idPlace: Int?
-    /// What `object` needs of the model.
+    /// The numbers of the model's entities by their names, for `object`.
     private let numbers: [String: Int]
 
     var isEmpty: Bool { columns.isEmpty && idPlace == nil }
-    /// Of the fields that no attribute has.
+    /// The places of all fields that don't belong to an attribute.
     var allPlaces: Set<Int> { Set(places + [idPlace, storePlace].compactMap { $0 }) }
     private let storePlace: Int?
     private let entity: Int
-    /// Whose objects the numbers of the rows are.
+    /// Decides whose objects the numbers of the rows name.
     private(set) var owner: NumberOwner
-    /// The store that new objects come from, with their numbers; nil: this one.
+    /// The store whose numbers new objects get; nil if they get this store's.
     var source: UUID? { owner.source(of: entity) }
     /// Whether numbers name rows of the file before they name stored objects.
     var resolvesInFile: Bool { owner.isKeyed && idPlace != nil }
@@ -129,16 +130,16 @@ struct RelatedColumns {
 
     static func isNumber(_ text: String) -> Bool { number(text) != nil }
 
-    /// What a row says that has none of the columns.
+    /// The related objects of a row that lacks all of the columns.
     var absent: [RelatedObject] { Array(repeating: .absent, count: columns.count) }
 
-    /// Whether a row has none of the columns, and its new object may get the next number.
+    /// Whether a row lacks all of the columns, and its new object may get the next number.
     mutating func areAbsent(in row: FieldRow) -> Bool {
         guard places.allSatisfy({ row.isAbsent($0) }), idPlace.map({ row.isAbsent($0) }) ?? true else { return false }
         return owner.isKeyed || owner.isOnly(.own)
     }
 
-    /// What related objects a row names; null and empty fields say that there are none.
+    /// The related objects that a row names; null and empty fields name none.
     private mutating func related(in row: FieldRow, _ giver: NumberGiver) throws(UnreadableField) -> [RelatedObject] {
         var related: [RelatedObject] = []
         for (column, place) in zip(columns, places) {

@@ -190,7 +190,7 @@ extension UnsafeRawBufferPointer {
         return first != 0x2B && (number == 0 ? count == 1 : digits.first != 0x30)
     }
 
-    /// The decimal integer that is written here; nil when it is none or takes more than 64 bits.
+    /// The decimal integer that the text is; nil if it isn't one or takes more than 64 bits.
     fileprivate var decimalInteger: Int64? {
         let isNegative = first == 0x2D
         let digits = isNegative || first == 0x2B ? UnsafeRawBufferPointer(rebasing: dropFirst()) : self
