@@ -84,21 +84,28 @@ let package = Package(
         .cLibrary("Postgres", pkgConfig: "libpq", apt: "libpq-dev", brew: "libpq"),
         // malloc_trim, if the C library is glibc
         .systemLibrary(name: "CFetchIndexMalloc", path: "Sources/CLibraries/Malloc"),
+        // the system's C library: Glibc or Darwin
+        .target(name: "FetchIndexCLibrary", path: "Sources/Platform/CLibrary", swiftSettings: strict),
+        // dates, decimals, UUIDs, URLs: FoundationEssentials, or Apple's Foundation
+        .target(name: "FetchIndexEssentials", path: "Sources/Platform/Essentials", swiftSettings: strict),
         // bytes (spans, numbers, checksums), files (private files, locks, replacement), threads
-        .room("Platform", ["CFetchIndexMalloc", "CFetchIndexXXHash"]),
+        .target(
+            name: "FetchIndexPlatform",
+            dependencies: ["CFetchIndexMalloc", "CFetchIndexXXHash", "FetchIndexCLibrary", "FetchIndexEssentials"],
+            path: "Sources/Platform", exclude: ["CLibrary", "Essentials"], swiftSettings: strict),
 
         // MARK: Structures
 
         // environment, transactions, tables, cursors; the page format, and a walk over it that trusts nothing
-        .room("LMDB", ["CFetchIndexLMDB", "FetchIndexPlatform"]),
+        .room("LMDB", ["CFetchIndexLMDB", "FetchIndexCLibrary", "FetchIndexPlatform"]),
         // value types, their order, order-preserving key bytes, text order, calendars and time zones (public)
-        .room("Values", ["CFetchIndexICU", "FetchIndexPlatform"]),
+        .room("Values", ["CFetchIndexICU", "FetchIndexCLibrary", "FetchIndexEssentials", "FetchIndexPlatform"]),
         // the format language: parse, print, evaluate (public)
-        .room("Predicates", ["FetchIndexPlatform", "FetchIndexValues"]),
+        .room("Predicates", ["FetchIndexCLibrary", "FetchIndexEssentials", "FetchIndexPlatform", "FetchIndexValues"]),
         // entities, attributes, object ids, errors of a store (public)
         .room("Models", ["FetchIndexPlatform", "FetchIndexPredicates", "FetchIndexValues"]),
         // byte keys in order, in bounded memory, on several threads
-        .room("Sorting", ["FetchIndexPlatform"]),
+        .room("Sorting", ["FetchIndexCLibrary", "FetchIndexPlatform"]),
 
         // MARK: Store
 
@@ -108,8 +115,8 @@ let package = Package(
         .room(
             "Records",
             [
-                "FetchIndexLMDB", "FetchIndexModels", "FetchIndexPlatform", "FetchIndexPredicates", "FetchIndexSorting",
-                "FetchIndexValues",
+                "FetchIndexCLibrary", "FetchIndexEssentials", "FetchIndexLMDB", "FetchIndexModels",
+                "FetchIndexPlatform", "FetchIndexPredicates", "FetchIndexSorting", "FetchIndexValues",
             ]),
 
         // MARK: Orders
@@ -118,8 +125,8 @@ let package = Package(
         .room(
             "OrderCaches",
             [
-                "FetchIndexCountedTree", "FetchIndexLMDB", "FetchIndexModels", "FetchIndexPlatform",
-                "FetchIndexRecords", "FetchIndexSorting", "FetchIndexValues",
+                "FetchIndexCLibrary", "FetchIndexCountedTree", "FetchIndexEssentials", "FetchIndexLMDB",
+                "FetchIndexModels", "FetchIndexPlatform", "FetchIndexRecords", "FetchIndexSorting", "FetchIndexValues",
             ]),
 
         // MARK: Library
@@ -128,8 +135,9 @@ let package = Package(
         .target(
             name: "FetchIndex",
             dependencies: [
-                "FetchIndexCountedTree", "FetchIndexLMDB", "FetchIndexModels", "FetchIndexOrderCaches",
-                "FetchIndexPlatform", "FetchIndexPredicates", "FetchIndexRecords", "FetchIndexValues",
+                "FetchIndexCLibrary", "FetchIndexCountedTree", "FetchIndexEssentials", "FetchIndexLMDB",
+                "FetchIndexModels", "FetchIndexOrderCaches", "FetchIndexPlatform", "FetchIndexPredicates",
+                "FetchIndexRecords", "FetchIndexValues",
             ], swiftSettings: strict),
 
         // MARK: Satellites
@@ -137,13 +145,16 @@ let package = Package(
         // rows of CSV, TSV and JSON lines files
         .room(
             "Catalogues",
-            ["CFetchIndexCSV", "CFetchIndexZlib", "CFetchIndexZstd", "FetchIndexPlatform", "FetchIndexValues"]),
+            [
+                "CFetchIndexCSV", "CFetchIndexZlib", "CFetchIndexZstd", "FetchIndexCLibrary", "FetchIndexEssentials",
+                "FetchIndexPlatform", "FetchIndexValues",
+            ]),
         // numbers, sizes, times and errors as people read them; charts as SVG; the inspection report: a page of HTML
         .target(
             name: "FetchIndexInspection",
             dependencies: [
-                "FetchIndex", "FetchIndexModels", "FetchIndexPlatform", "FetchIndexPredicates", "FetchIndexValues",
-                .ofTools("Mustache", package: "swift-mustache"),
+                "FetchIndex", "FetchIndexCLibrary", "FetchIndexEssentials", "FetchIndexModels", "FetchIndexPredicates",
+                "FetchIndexValues", .ofTools("Mustache", package: "swift-mustache"),
             ],
             path: "Sources/Inspection", exclude: ["Server"],
             resources: ["report.mustache", "live.mustache", "store.mustache", "card.mustache", "report.css"].map {
@@ -154,8 +165,8 @@ let package = Package(
         .target(
             name: "FetchIndexInspectionServer",
             dependencies: [
-                "FetchIndex", "FetchIndexInspection", "FetchIndexModels", "FetchIndexPlatform", "FetchIndexPredicates",
-                .ofTools("FlyingSocks", package: "FlyingFox"),
+                "FetchIndex", "FetchIndexCLibrary", "FetchIndexEssentials", "FetchIndexInspection", "FetchIndexModels",
+                "FetchIndexPlatform", "FetchIndexPredicates", .ofTools("FlyingSocks", package: "FlyingFox"),
             ],
             path: "Sources/Inspection/Server",
             resources: ["basics.js", "list.js", "overview.js", "rows.js", "search.js", "page.js", "page.css"].map {
@@ -166,7 +177,8 @@ let package = Package(
         .room(
             "PostgresSource",
             [
-                "CFetchIndexPostgres", "FetchIndex", "FetchIndexModels", "FetchIndexPlatform", "FetchIndexValues",
+                "CFetchIndexPostgres", "FetchIndex", "FetchIndexCLibrary", "FetchIndexEssentials", "FetchIndexModels",
+                "FetchIndexPlatform", "FetchIndexValues",
             ]),
 
         // MARK: Tools
@@ -175,26 +187,29 @@ let package = Package(
         .executableTarget(
             name: "FetchIndexTool",
             dependencies: [
-                "FetchIndex", "FetchIndexCatalogues", "FetchIndexInspection", "FetchIndexModels", "FetchIndexPlatform",
+                "FetchIndex", "FetchIndexCLibrary", "FetchIndexCatalogues", "FetchIndexEssentials",
+                "FetchIndexInspection", "FetchIndexModels", "FetchIndexPlatform",
                 .ofTools("ArgumentParser", package: "swift-argument-parser"),
             ], path: "Sources/Tools/fetchindex", swiftSettings: strict),
         // `fetchindex browse` runs it
         .executableTarget(
             name: "FetchIndexBrowseTool",
             dependencies: [
-                "FetchIndex", "FetchIndexInspection", "FetchIndexInspectionServer", "FetchIndexPlatform",
-                .ofTools("ArgumentParser", package: "swift-argument-parser"),
+                "FetchIndex", "FetchIndexCLibrary", "FetchIndexInspection", "FetchIndexInspectionServer",
+                "FetchIndexPlatform", .ofTools("ArgumentParser", package: "swift-argument-parser"),
             ], path: "Sources/Tools/fetchindex-browse", swiftSettings: strict),
         // `fetchindex follow` runs it: the tool for jobs does not link libpq
         .executableTarget(
             name: "FetchIndexFollowTool",
             dependencies: [
-                "FetchIndex", "FetchIndexInspection", "FetchIndexPlatform", "FetchIndexPostgresSource",
+                "FetchIndex", "FetchIndexCLibrary", "FetchIndexEssentials", "FetchIndexInspection",
+                "FetchIndexPlatform", "FetchIndexPostgresSource",
                 .ofTools("ArgumentParser", package: "swift-argument-parser"),
             ], path: "Sources/Tools/fetchindex-follow", swiftSettings: strict),
         // writes the page of a run of the benchmarks
         .executableTarget(
-            name: "FetchIndexBenchmarkPage", dependencies: ["FetchIndexInspection", "FetchIndexPlatform"],
+            name: "FetchIndexBenchmarkPage",
+            dependencies: ["FetchIndexCLibrary", "FetchIndexEssentials", "FetchIndexInspection"],
             path: "Benchmarks/Page", resources: [.embedInCode("benchmark.mustache")], swiftSettings: strict),
 
         // MARK: Tests
@@ -254,8 +269,8 @@ let package = Package(
         .testTarget(
             name: "PageTests",
             dependencies: [
-                "FetchIndex", "FetchIndexLMDB", "FetchIndexModels", "FetchIndexOrderCaches", "FetchIndexPlatform",
-                "FetchIndexRecords", "FetchIndexTestSupport", "FetchIndexValues",
+                "FetchIndex", "FetchIndexLMDB", "FetchIndexModels", "FetchIndexOrderCaches", "FetchIndexRecords",
+                "FetchIndexTestSupport", "FetchIndexValues",
             ], swiftSettings: strict),
         .testTarget(
             name: "CataloguesTests",

@@ -1,5 +1,5 @@
+internal import FetchIndexEssentials
 internal import FetchIndexInspection
-internal import FetchIndexPlatform
 
 /// The page of a run of `Scripts/benchmark`: charts of each question's times by number of rows, ours and the peer's.
 struct BenchmarkPage {

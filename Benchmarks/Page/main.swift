@@ -1,4 +1,5 @@
-internal import FetchIndexPlatform
+internal import FetchIndexCLibrary
+internal import FetchIndexEssentials
 
 // usage: benchmark-page RESULTS.json OUT.html
 // Writes the page of a run of Scripts/benchmark.

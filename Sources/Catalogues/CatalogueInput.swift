@@ -1,4 +1,4 @@
-internal import FetchIndexPlatform
+internal import FetchIndexCLibrary
 
 /// The input of a catalogue or a change file, which may be read more than once: a file, a pipe, or bytes in memory.
 /// Files and pipes may be compressed with gzip or zstd.

@@ -1,4 +1,4 @@
-internal import FetchIndexPlatform
+internal import FetchIndexEssentials
 package import FetchIndexValues
 
 /// Checks how the keys of a file are written. Two spellings of one key would merge two rows into one object. If a type

@@ -1,4 +1,4 @@
-internal import FetchIndexPlatform
+internal import FetchIndexEssentials
 internal import FetchIndexValues
 
 /// The form in which a time is written, apart from its value: 2024-01-02T03:04:05.000Z has a T, three digits behind a

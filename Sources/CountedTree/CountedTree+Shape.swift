@@ -1,5 +1,3 @@
-internal import FetchIndexPlatform
-
 /// The number of a tree's nodes and how full its leaves are, found without reading every leaf.
 package struct TreeShape: Sendable, Equatable {
     /// The number of nodes on each level, leaves first.

@@ -1,5 +1,3 @@
-internal import FetchIndexPlatform
-
 extension CountedTree {
     /// The summary of the entries in a range of ranks; empty in a tree without summaries. O(log n). Traps if a rank is
     /// outside of the tree.

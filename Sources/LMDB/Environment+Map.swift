@@ -1,4 +1,5 @@
 internal import CFetchIndexLMDB
+internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 internal import Synchronization
 

@@ -1,3 +1,4 @@
+internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 internal import CFetchIndexLMDB
 internal import Synchronization

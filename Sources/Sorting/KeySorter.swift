@@ -1,3 +1,4 @@
+internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 
 /// Sorts byte keys, none of which is a prefix of another, in bounded memory: keys that don't fit are written to sorted

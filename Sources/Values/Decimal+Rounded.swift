@@ -1,4 +1,4 @@
-package import FetchIndexPlatform
+package import FetchIndexEssentials
 
 extension Decimal {
     /// Rounds to a whole number: down, up, or toward zero by any other rule. Cuts the printed digits at the point, then

@@ -1,4 +1,4 @@
-package import FetchIndexPlatform
+package import FetchIndexEssentials
 
 /// A sum as `ExactSum.take` wrote it, read in place.
 package struct EncodedSum: ~Escapable {

@@ -1,4 +1,4 @@
-package import FetchIndexPlatform
+package import FetchIndexEssentials
 
 /// Intervals of equal width; each begins with a multiple of the width.
 package struct NumberBuckets: Sendable {

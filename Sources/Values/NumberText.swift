@@ -1,4 +1,4 @@
-internal import FetchIndexPlatform
+internal import FetchIndexCLibrary
 
 /// A number as text: a sign, digits with a point, and an exponent. It keeps all digits, so that a caller can tell
 /// whether a type holds the number exactly.

@@ -1,4 +1,4 @@
-internal import FetchIndexPlatform
+internal import FetchIndexEssentials
 
 /// A decimal read from an `OrderKey`: 0.digits x 10^point.
 package struct KeyDecimal {

@@ -1,3 +1,5 @@
+internal import FetchIndexCLibrary
+internal import FetchIndexEssentials
 internal import FetchIndexPlatform
 
 /// The values of a key as bytes in memcmp order, one value after the other.

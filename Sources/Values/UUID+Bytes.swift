@@ -1,4 +1,4 @@
-package import FetchIndexPlatform
+package import FetchIndexEssentials
 
 extension UUID {
     /// Returns nil unless there are 16 bytes. Unlike `UUID()`, it doesn't ask the system for random bytes.

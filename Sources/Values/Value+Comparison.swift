@@ -1,4 +1,4 @@
-internal import FetchIndexPlatform
+internal import FetchIndexEssentials
 
 /// The order of two values.
 package enum ValueOrdering: Sendable {

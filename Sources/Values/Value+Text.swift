@@ -1,4 +1,4 @@
-internal import FetchIndexPlatform
+internal import FetchIndexEssentials
 
 extension Value: CustomStringConvertible {
     /// The value as plain text: numbers in plain decimal, true as "1" and false as "0", dates as ISO 8601 in UTC,

@@ -1,4 +1,3 @@
-import FetchIndexPlatform
 import FetchIndexTestSupport
 import Testing
 

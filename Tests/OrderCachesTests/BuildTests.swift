@@ -1,4 +1,3 @@
-import FetchIndexPlatform
 import FetchIndexModels
 import FetchIndexCountedTree
 import Foundation

@@ -1,4 +1,3 @@
-import FetchIndexPlatform
 import FetchIndexCountedTree
 import Foundation
 import FetchIndexTestSupport

@@ -1,4 +1,3 @@
-import FetchIndexPlatform
 import FetchIndex
 import Foundation
 import FetchIndexOrderCaches

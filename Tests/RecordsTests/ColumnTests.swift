@@ -1,4 +1,3 @@
-import FetchIndexPlatform
 import Foundation
 import FetchIndexModels
 import Synchronization

@@ -1,4 +1,3 @@
-import FetchIndexPlatform
 import Foundation
 import FetchIndexLMDB
 import FetchIndexModels

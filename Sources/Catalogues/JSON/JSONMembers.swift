@@ -1,4 +1,4 @@
-internal import FetchIndexPlatform
+internal import FetchIndexCLibrary
 
 /// Reads the members of JSON lines, and numbers their names from 0.
 ///

@@ -1,4 +1,4 @@
-internal import FetchIndexPlatform
+internal import FetchIndexCLibrary
 
 /// Bytes that are read once, sequentially.
 protocol ByteSource: AnyObject {
@@ -59,8 +59,8 @@ final class FileSource: ByteSource {
 
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         if buffer.isEmpty || isAtEnd { return 0 }
-        var count = FetchIndexPlatform.read(file, buffer.baseAddress, buffer.count)
-        while count < 0 && errno == EINTR { count = FetchIndexPlatform.read(file, buffer.baseAddress, buffer.count) }
+        var count = FetchIndexCLibrary.read(file, buffer.baseAddress, buffer.count)
+        while count < 0 && errno == EINTR { count = FetchIndexCLibrary.read(file, buffer.baseAddress, buffer.count) }
         guard count >= 0 else {
             throw UnreadableFile(path: path, reason: "cannot be read: \(String(cString: strerror(errno)))")
         }

@@ -1,4 +1,4 @@
-internal import FetchIndexPlatform
+internal import FetchIndexCLibrary
 
 /// Splits a file into lines, without their ends: LF, CRLF or CR, also mixed.
 package final class LineSplitter {

@@ -1,3 +1,4 @@
+internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 
 /// The bytes of a pipe, whose beginning several readers may read, and which one reads to the end. Bytes that were read

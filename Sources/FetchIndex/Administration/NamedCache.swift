@@ -1,11 +1,7 @@
+public import FetchIndexEssentials
 internal import FetchIndexModels
 internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 /// The facts of a named cache in one state of its store, without reading its order. Lists, reports and the live page
 /// print them.

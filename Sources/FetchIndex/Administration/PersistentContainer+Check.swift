@@ -2,11 +2,7 @@ internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 internal import FetchIndexModels
 internal import FetchIndexValues
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import FetchIndexEssentials
 
 extension PersistentContainer {
     /// Returns every defect of a store, one sentence each; an intact store has none. Checks the pages of its file

@@ -1,3 +1,5 @@
+internal import FetchIndexCLibrary
+internal import FetchIndexEssentials
 internal import FetchIndexPlatform
 
 /// A backup in which its check found damage.

@@ -1,9 +1,5 @@
+public import FetchIndexEssentials
 internal import FetchIndexRecords
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 /// The result of a compaction.
 public struct StoreCompaction: Equatable, Sendable {

@@ -1,11 +1,7 @@
 internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 internal import FetchIndexModels
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import FetchIndexEssentials
 
 /// The defects that a repair found, the repairs that it made, and the defects that are left, one sentence each.
 public struct StoreRepair: Encodable, Sendable {

@@ -1,3 +1,4 @@
+internal import FetchIndexEssentials
 internal import FetchIndexModels
 internal import FetchIndexPlatform
 internal import FetchIndexRecords

@@ -1,3 +1,5 @@
+internal import FetchIndexCLibrary
+internal import FetchIndexEssentials
 internal import FetchIndexPlatform
 internal import FetchIndexRecords
 

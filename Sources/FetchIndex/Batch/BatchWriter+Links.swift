@@ -1,6 +1,6 @@
 internal import FetchIndexModels
 internal import FetchIndexRecords
-internal import FetchIndexPlatform
+internal import FetchIndexEssentials
 
 /// A link that could not be made when its row was written, because its object was missing or linked to another one.
 struct MissingLink {

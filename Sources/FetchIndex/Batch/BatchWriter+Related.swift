@@ -1,6 +1,6 @@
 package import FetchIndexModels
 internal import FetchIndexRecords
-internal import FetchIndexPlatform
+internal import FetchIndexEssentials
 
 /// An object that a row of a file is related to.
 package enum RelatedObject {

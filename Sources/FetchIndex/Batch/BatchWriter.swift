@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
-internal import FetchIndexPlatform
+internal import FetchIndexEssentials
 public import FetchIndexModels
 /// Writes many objects of an entity without making managed objects: in transactions, by unique keys, logged like every
 /// change.

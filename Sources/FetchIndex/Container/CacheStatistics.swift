@@ -1,11 +1,7 @@
 internal import FetchIndexModels
 internal import FetchIndexRecords
 internal import FetchIndexOrderCaches
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import FetchIndexEssentials
 
 /// A named cache with the size of its order.
 public struct CacheStatistics: Equatable, Sendable {

@@ -1,9 +1,5 @@
+public import FetchIndexEssentials
 public import FetchIndexModels
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 internal import FetchIndexRecords
 
 /// A commit of the store, from its log.

@@ -1,7 +1,7 @@
 internal import FetchIndexModels
 internal import FetchIndexLMDB
 internal import FetchIndexRecords
-internal import FetchIndexPlatform
+internal import FetchIndexCLibrary
 internal import Synchronization
 
 extension PersistentContainer {

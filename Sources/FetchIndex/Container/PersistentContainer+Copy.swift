@@ -1,9 +1,5 @@
+public import FetchIndexEssentials
 internal import FetchIndexRecords
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 extension PersistentContainer {
     /// Copies the newest state of the store to a folder that is new or empty, while readers and writers go on.

@@ -1,6 +1,5 @@
 package import FetchIndexOrderCaches
 package import FetchIndexRecords
-internal import FetchIndexPlatform
 public import FetchIndexModels
 internal import Dispatch
 internal import Synchronization

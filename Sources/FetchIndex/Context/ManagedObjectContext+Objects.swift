@@ -1,4 +1,3 @@
-internal import FetchIndexPlatform
 public import FetchIndexModels
 internal import FetchIndexRecords
 

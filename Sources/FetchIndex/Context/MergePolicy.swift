@@ -1,5 +1,5 @@
 public import FetchIndexModels
-internal import Foundation
+internal import FetchIndexEssentials
 internal import FetchIndexRecords
 
 /// The action of a save for an object that another context or process has changed since this context read it.

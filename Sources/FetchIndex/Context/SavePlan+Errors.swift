@@ -1,4 +1,3 @@
-internal import FetchIndexPlatform
 internal import FetchIndexModels
 internal import FetchIndexRecords
 

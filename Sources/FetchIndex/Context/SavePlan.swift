@@ -1,5 +1,4 @@
 internal import FetchIndexOrderCaches
-internal import FetchIndexPlatform
 internal import FetchIndexModels
 internal import FetchIndexRecords
 

@@ -1,5 +1,5 @@
+internal import FetchIndexEssentials
 internal import FetchIndexModels
-internal import FetchIndexPlatform
 public import FetchIndexValues
 
 extension ManagedObject {

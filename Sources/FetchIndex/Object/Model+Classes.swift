@@ -1,5 +1,5 @@
+internal import FetchIndexEssentials
 public import FetchIndexModels
-internal import FetchIndexPlatform
 
 extension Model {
     /// Makes the model that classes of managed objects declare. If a class's base class is among them, its entity is a

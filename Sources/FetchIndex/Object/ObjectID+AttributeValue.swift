@@ -1,4 +1,4 @@
-internal import FetchIndexPlatform
+internal import FetchIndexEssentials
 public import FetchIndexModels
 public import FetchIndexPredicates
 public import FetchIndexValues

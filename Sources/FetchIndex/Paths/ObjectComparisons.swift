@@ -1,7 +1,6 @@
 internal import FetchIndexModels
 internal import FetchIndexPredicates
 internal import FetchIndexRecords
-internal import FetchIndexPlatform
 internal import FetchIndexValues
 
 /// Rewrites a predicate so that objects are compared by their keys: `author == %@`, `SELF IN %@`, `ANY tags == SELF`,

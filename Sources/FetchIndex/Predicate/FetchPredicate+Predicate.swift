@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import FetchIndexEssentials
 public import FetchIndexPredicates
 internal import FetchIndexValues
 

@@ -1,5 +1,5 @@
+internal import FetchIndexEssentials
 internal import FetchIndexModels
-internal import FetchIndexPlatform
 
 /// A to-many relationship of an object in its context.
 struct ToManyAccess {

@@ -1,11 +1,7 @@
 internal import FetchIndexOrderCaches
 package import FetchIndexModels
 internal import FetchIndexRecords
-#if canImport(FoundationEssentials)
-    package import FoundationEssentials
-#else
-    package import Foundation
-#endif
+package import FetchIndexEssentials
 
 /// The rows of an entity in one state of the store, as an export file has them: values, and related objects by number.
 /// The file can be imported again.

@@ -1,3 +1,4 @@
+internal import FetchIndexEssentials
 internal import FetchIndexModels
 package import FetchIndexPlatform
 internal import FetchIndexRecords

@@ -1,4 +1,4 @@
-internal import FetchIndexPlatform
+internal import FetchIndexCLibrary
 
 /// A chart of stacked columns, side by side.
 package struct ColumnChart {

@@ -1,4 +1,4 @@
-internal import FetchIndexPlatform
+internal import FetchIndexCLibrary
 
 /// Lines through measured points on logarithmic axes: a cost that grows with the number of rows is a rising line, a constant cost a
 /// level one.

@@ -1,5 +1,5 @@
 internal import FetchIndex
-internal import FetchIndexPlatform
+internal import FetchIndexEssentials
 
 /// Makes the part of the report about one cache.
 struct CacheCard {

@@ -1,5 +1,5 @@
 package import FetchIndex
-internal import FetchIndexPlatform
+internal import FetchIndexEssentials
 
 /// One line about a cache, as lists show it.
 package struct CacheSummary: Hashable, Sendable {

@@ -1,5 +1,5 @@
 internal import FetchIndex
-internal import FetchIndexPlatform
+internal import FetchIndexEssentials
 
 /// Makes charts and table rows of a cache's history.
 enum HistoryCharts {

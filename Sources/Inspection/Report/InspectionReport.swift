@@ -1,5 +1,4 @@
 package import FetchIndex
-internal import FetchIndexPlatform
 
 /// The inspection report of a store: one HTML page that loads no other files.
 package struct InspectionReport {

@@ -1,7 +1,6 @@
 internal import FetchIndex
 internal import FetchIndexModels
 internal import FetchIndexPredicates
-internal import FetchIndexPlatform
 internal import FetchIndexInspection
 
 /// The answers to the page's requests about rows.

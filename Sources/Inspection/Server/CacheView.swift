@@ -2,7 +2,6 @@ internal import FetchIndex
 internal import FetchIndexModels
 internal import FetchIndexPredicates
 internal import Synchronization
-internal import FetchIndexPlatform
 internal import FetchIndexInspection
 
 /// A live, read-only view of a cache's rows. Rows are read by rank when the page asks for them.

@@ -1,5 +1,5 @@
 internal import Synchronization
-internal import FetchIndexPlatform
+internal import FetchIndexCLibrary
 
 /// The open connections of a server, and their maximum number. If the server is full, a new connection replaces the oldest one that
 /// hasn't sent the token, otherwise the oldest one that waits for its next request. So idle connections can't shut out new ones.

@@ -1,4 +1,4 @@
-internal import FetchIndexPlatform
+internal import FetchIndexEssentials
 
 /// A message of a stream of server-sent events. https://html.spec.whatwg.org/multipage/server-sent-events.html
 struct ServerEvent: Sendable {

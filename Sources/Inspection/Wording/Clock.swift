@@ -1,5 +1,5 @@
 internal import FetchIndexValues
-internal import FetchIndexPlatform
+internal import FetchIndexEssentials
 
 package enum Clock {
     /// Formats seconds since 1970 as ISO 8601 in UTC, rounded down to whole seconds.

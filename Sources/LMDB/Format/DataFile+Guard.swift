@@ -1,3 +1,4 @@
+internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 
 extension DataFile {

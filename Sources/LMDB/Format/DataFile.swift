@@ -1,3 +1,4 @@
+internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 
 /// The data file of an environment, read without LMDB and its map: reading a missing page through the map would kill

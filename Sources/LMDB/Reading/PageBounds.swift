@@ -1,5 +1,5 @@
 internal import CFetchIndexLMDB
-internal import FetchIndexPlatform
+internal import FetchIndexCLibrary
 
 /// Checks that an entry is within its page, unless its value has overflow pages, which begin with a header. Damage in a
 /// page can give an entry a length that reaches far outside of it, and reading that would end the process.

@@ -1,5 +1,5 @@
 internal import CFetchIndexLMDB
-internal import FetchIndexPlatform
+internal import FetchIndexCLibrary
 
 /// Loads the pages of a walk before they are read: from the disk into memory, and from memory into the processor's
 /// cache. LMDB's map is opened without the system's read-ahead, because most reads are of a few scattered pages.

@@ -1,4 +1,4 @@
-internal import FetchIndexPlatform
+internal import FetchIndexCLibrary
 
 /// Releases the mapped pages behind a long scan, so that they do not count as the process's memory until the scan ends.
 /// They stay in the system's cache, and are mapped again when they are read again.

@@ -1,4 +1,3 @@
-internal import FetchIndexPlatform
 package import FetchIndexCountedTree
 package import FetchIndexValues
 

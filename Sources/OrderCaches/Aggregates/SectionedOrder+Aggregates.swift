@@ -1,4 +1,3 @@
-internal import FetchIndexPlatform
 internal import FetchIndexCountedTree
 
 extension SectionedOrder {

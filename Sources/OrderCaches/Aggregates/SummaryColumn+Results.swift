@@ -1,4 +1,4 @@
-internal import FetchIndexPlatform
+internal import FetchIndexEssentials
 internal import FetchIndexValues
 
 /// The results that a column of a summary gives.

@@ -1,4 +1,5 @@
 internal import FetchIndexRecords
+internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 
 /// Statistics of openings of caches: hits by hour, and the last openings that weren't hits. They are stored in a file

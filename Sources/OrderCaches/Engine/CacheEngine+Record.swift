@@ -1,6 +1,6 @@
 internal import FetchIndexModels
 internal import FetchIndexRecords
-internal import FetchIndexPlatform
+internal import FetchIndexEssentials
 
 extension CacheEngine {
     private static let processName = ProcessInfo.processInfo.processName

@@ -1,4 +1,3 @@
-internal import FetchIndexPlatform
 package import FetchIndexModels
 internal import FetchIndexRecords
 internal import FetchIndexValues

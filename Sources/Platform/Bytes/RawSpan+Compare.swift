@@ -1,3 +1,5 @@
+public import FetchIndexCLibrary
+
 // Without `@inlinable`, text comparisons in a scan take 1.2 to 2.1 times as long, and saves 1.2 times as long.
 extension RawSpan {
     /// Compares two byte strings by memcmp, a prefix first. Returns a negative number, zero or a positive number.

@@ -1,3 +1,5 @@
+internal import FetchIndexCLibrary
+
 /// Descriptors 0 to 2 are standard input, output and error. A program may be started with some of them closed; then the
 /// next file that it opens gets such a descriptor, and whatever the program prints is written into that file. So no
 /// file of a store has a descriptor below 3.
@@ -13,7 +15,7 @@ package enum Descriptors {
 
     /// open(2): returns a descriptor of 3 or more, or fails with errno. The caller adds O_CLOEXEC to the flags.
     package static func open(_ path: String, _ flags: CInt, _ mode: UInt16 = 0o600) -> CInt {
-        raised(systemOpen(path, flags, mode_t(mode)))
+        raised(FetchIndexCLibrary.open(path, flags, mode_t(mode)))
     }
 
     /// Duplicates a descriptor below 3 as one of 3 or more, and closes it. fcntl(F_DUPFD_CLOEXEC)
@@ -31,7 +33,7 @@ package enum Descriptors {
     package static func openMissingStandard() {
         for file in 0..<firstFree where fcntl(file, F_GETFD) < 0 && errno == EBADF {
             // The lowest closed descriptor is this one.
-            let opened = systemOpen("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY, 0)
+            let opened = FetchIndexCLibrary.open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY, 0)
             if opened >= firstFree { close(opened) }
         }
     }
@@ -90,9 +92,3 @@ package struct TooFewDescriptors: Error, CustomStringConvertible {
             + "(ulimit -n)"
     }
 }
-
-#if canImport(Glibc)
-    private func systemOpen(_ path: String, _ flags: CInt, _ mode: mode_t) -> CInt { Glibc.open(path, flags, mode) }
-#else
-    private func systemOpen(_ path: String, _ flags: CInt, _ mode: mode_t) -> CInt { Darwin.open(path, flags, mode) }
-#endif

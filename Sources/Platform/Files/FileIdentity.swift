@@ -1,3 +1,5 @@
+internal import FetchIndexCLibrary
+
 /// Identifies a file by device and inode, whatever its path. No other file has the same identity while this one is
 /// open. stat
 package struct FileIdentity: Hashable, Sendable {

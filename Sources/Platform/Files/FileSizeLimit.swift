@@ -1,3 +1,5 @@
+internal import FetchIndexCLibrary
+
 /// The maximum size of files that this process writes: ulimit -f.
 package enum FileSizeLimit {
     /// The limit in bytes; nil if the process has none. getrlimit(RLIMIT_FSIZE)

@@ -1,3 +1,5 @@
+internal import FetchIndexCLibrary
+
 /// Tells what a folder contains. Symbolic links in it aren't followed.
 package enum Folder {
     package enum FileKind: Equatable, Sendable {

@@ -1,3 +1,5 @@
+internal import FetchIndexCLibrary
+
 /// A lock on a file of a folder, for processes and threads alike. The system drops it when its process dies.
 package struct FolderLock: ~Copyable {
     private let file: OpenFile

@@ -1,3 +1,5 @@
+internal import FetchIndexCLibrary
+
 /// The identity of a folder, and the time of the last change of the names in it. While the state stays the same, the
 /// names lead to the same files, unless something is mounted over one of them.
 package struct FolderState: Equatable, Sendable {

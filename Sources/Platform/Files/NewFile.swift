@@ -1,3 +1,5 @@
+internal import FetchIndexCLibrary
+
 /// A file that gets its name when it's complete. Until `keep` its name is PATH.partial, and it's removed with this
 /// value. If the process dies, the next writer of the path replaces it.
 package struct NewFile: ~Copyable {
@@ -79,7 +81,8 @@ package struct NewFile: ~Copyable {
         let code = bytes.withUnsafeBytes { bytes in
             var rest = bytes[...]
             while !rest.isEmpty {
-                let count = systemWrite(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                let start = UnsafeRawBufferPointer(rebasing: rest).baseAddress
+                let count = FetchIndexCLibrary.write(descriptor, start, rest.count)
                 if count < 0 && errno == EINTR { continue }
                 guard count > 0 else { return count == 0 ? EIO : errno }
                 rest = rest.dropFirst(count)
@@ -113,9 +116,3 @@ private func hasName(_ path: String) -> Bool {
     var status = stat()
     return lstat(path, &status) == 0
 }
-
-#if canImport(Glibc)
-    private let systemWrite = Glibc.write
-#else
-    private let systemWrite = Darwin.write
-#endif

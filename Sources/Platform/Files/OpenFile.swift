@@ -1,3 +1,5 @@
+internal import FetchIndexCLibrary
+
 /// A file that is open as long as this value lives. Symbolic links aren't followed, and programs that this process
 /// starts don't get the file.
 package struct OpenFile: ~Copyable {

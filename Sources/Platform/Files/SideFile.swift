@@ -1,3 +1,4 @@
+internal import FetchIndexCLibrary
 internal import Synchronization
 
 /// A small optional file that stays open between its uses. If it can't be opened, or another process keeps it locked,

@@ -1,3 +1,5 @@
+internal import FetchIndexCLibrary
+
 package enum Signals {
     /// Whether a signal has the system's default action. sigaction
     package static func isDefault(_ number: CInt) -> Bool {

@@ -1,3 +1,5 @@
+internal import FetchIndexCLibrary
+
 /// Reads files of the system that fit in memory.
 package enum SmallFile {
     /// The first bytes of a regular file, at most `limit`; nil if the path has no regular file. Follows symbolic links.

@@ -1,3 +1,5 @@
+internal import FetchIndexCLibrary
+
 /// An error of a system call: its errno.
 package struct SystemError: Error, RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     package let rawValue: CInt

@@ -1,3 +1,5 @@
+internal import FetchIndexCLibrary
+
 /// A temporary file in a folder. It has no name, so that it disappears when the process dies.
 package final class TemporaryFile {
     private let file: Int32

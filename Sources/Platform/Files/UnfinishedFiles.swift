@@ -1,3 +1,4 @@
+internal import FetchIndexCLibrary
 internal import Synchronization
 
 /// The files that a program is writing, if it asks for this: a signal that ends the program removes them. They are a

@@ -1,3 +1,5 @@
+internal import FetchIndexCLibrary
+
 /// A lock with a condition: threads wait until another thread has changed what the lock guards.
 final class Monitor: @unchecked Sendable {
     private let lock: UnsafeMutablePointer<pthread_mutex_t>

@@ -1,3 +1,6 @@
+internal import FetchIndexCLibrary
+internal import FetchIndexEssentials
+
 /// Work on several threads.
 ///
 ///     run        one call for each of some numbers: `SharedWork`, on threads that begin now

@@ -1,4 +1,4 @@
-internal import FetchIndexPlatform
+internal import FetchIndexCLibrary
 internal import FetchIndexValues
 
 /// What the change table has for a follower, in one snapshot of the source.

@@ -1,6 +1,7 @@
 internal import FetchIndex
+internal import FetchIndexCLibrary
+internal import FetchIndexEssentials
 internal import FetchIndexModels
-internal import FetchIndexPlatform
 
 // Following by the change table.
 extension Follower {

@@ -1,5 +1,5 @@
 internal import CFetchIndexPostgres
-internal import FetchIndexPlatform
+internal import FetchIndexCLibrary
 
 /// A connection to a PostgreSQL server: libpq, "Database Connection Control Functions" and "Command Execution Functions". It belongs to one thread.
 package final class Connection {

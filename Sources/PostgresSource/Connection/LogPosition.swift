@@ -1,5 +1,3 @@
-internal import FetchIndexPlatform
-
 /// A position in the source's write-ahead log (LSN): bytes from the log's beginning. It is written as two hexadecimal
 /// numbers: 16/B374D848. PostgreSQL documentation, 8.20 "pg_lsn Type".
 package struct LogPosition: Hashable, Comparable, Sendable, CustomStringConvertible {

@@ -1,5 +1,4 @@
 internal import CFetchIndexPostgres
-internal import FetchIndexPlatform
 
 /// Checks addresses, which must have no password: others can read a program's arguments and the store.
 package enum SourceAddress {

@@ -1,5 +1,3 @@
-internal import FetchIndexPlatform
-
 // Timelines of a server's log, which a replication connection tells: a standby that takes over begins a new one.
 // PostgreSQL documentation, 26.3.6 "Timelines", and 55.4 "Streaming Replication Protocol": IDENTIFY_SYSTEM,
 // TIMELINE_HISTORY.

@@ -1,4 +1,4 @@
-internal import FetchIndexPlatform
+internal import FetchIndexCLibrary
 
 /// A row of COPY's text format: fields between tabs, `\N` for null, and a backslash before what would be misread.
 /// PostgreSQL documentation, COPY, "Text Format".

@@ -1,6 +1,6 @@
 internal import FetchIndex
+internal import FetchIndexEssentials
 internal import FetchIndexModels
-internal import FetchIndexPlatform
 
 /// What must be right before anything is followed: the source's settings, its tables, and the store's model. Nothing is made while
 /// something is wrong.

@@ -1,5 +1,6 @@
 internal import FetchIndex
-internal import FetchIndexPlatform
+internal import FetchIndexCLibrary
+internal import FetchIndexEssentials
 
 /// Writes now and then how far a follower is, for `info`.
 struct FollowStatus {

@@ -1,6 +1,6 @@
 internal import FetchIndex
+internal import FetchIndexEssentials
 internal import FetchIndexModels
-internal import FetchIndexPlatform
 internal import FetchIndexValues
 
 /// A table as the stream has described it last.

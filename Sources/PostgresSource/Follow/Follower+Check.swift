@@ -1,5 +1,4 @@
 internal import FetchIndex
-internal import FetchIndexPlatform
 
 // What the source's catalogue tells, and no row of the stream.
 extension Follower {

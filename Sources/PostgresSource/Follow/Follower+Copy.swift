@@ -1,6 +1,6 @@
 internal import FetchIndex
+internal import FetchIndexCLibrary
 internal import FetchIndexModels
-internal import FetchIndexPlatform
 
 // Copies of tables.
 extension Follower {

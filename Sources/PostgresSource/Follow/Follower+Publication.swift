@@ -1,5 +1,3 @@
-internal import FetchIndexPlatform
-
 // The publication in the source: made for the store, or given.
 extension Follower {
     func makePublication() throws {

@@ -1,5 +1,5 @@
 internal import FetchIndex
-internal import FetchIndexPlatform
+internal import FetchIndexCLibrary
 
 // The publication and the slot in the source.
 extension Follower {

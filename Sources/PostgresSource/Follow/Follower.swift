@@ -1,4 +1,5 @@
 internal import FetchIndex
+internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 internal import FetchIndexModels
 

@@ -1,5 +1,4 @@
 internal import FetchIndex
-internal import FetchIndexPlatform
 internal import FetchIndexValues
 
 /// Writes rows as a source sends them into a store, in one transaction.

@@ -1,4 +1,4 @@
-internal import FetchIndexPlatform
+internal import FetchIndexEssentials
 
 /// A transaction of the source that the stream has sent.
 struct StreamedTransaction {

@@ -1,3 +1,4 @@
+internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 
 /// The messages of one transaction of the source, until its commit arrives. Those of a long one are in a temporary file.

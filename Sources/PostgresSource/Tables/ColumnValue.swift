@@ -1,4 +1,5 @@
 internal import FetchIndex
+internal import FetchIndexEssentials
 internal import FetchIndexPlatform
 package import FetchIndexValues
 

@@ -1,5 +1,4 @@
 package import FetchIndex
-internal import FetchIndexPlatform
 package import FetchIndexModels
 package import FetchIndexValues
 

@@ -1,4 +1,4 @@
-internal import FetchIndexPlatform
+internal import FetchIndexEssentials
 package import FetchIndexValues
 
 /// An expression of the format language, compiled for many rows: `canonical:(name)`, `price * count`.

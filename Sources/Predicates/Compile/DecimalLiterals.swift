@@ -1,4 +1,4 @@
-internal import FetchIndexPlatform
+internal import FetchIndexEssentials
 internal import FetchIndexValues
 
 // A literal next to a decimal is a decimal: `price + 0.2 == 0.3` is exact if the price is. In one comparison, or in an

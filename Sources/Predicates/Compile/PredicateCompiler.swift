@@ -1,4 +1,4 @@
-package import FetchIndexPlatform
+package import FetchIndexEssentials
 internal import FetchIndexValues
 
 /// Compiles a syntax tree. Throws type errors, which would occur on every row.

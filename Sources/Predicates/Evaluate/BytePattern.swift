@@ -1,4 +1,4 @@
-internal import FetchIndexPlatform
+internal import FetchIndexCLibrary
 
 /// Bytes to look for in many texts. `memchr` finds their rarest byte, and there all of them are compared: few texts
 /// have that byte but not the pattern.

@@ -1,4 +1,4 @@
-internal import FetchIndexPlatform
+internal import FetchIndexEssentials
 internal import FetchIndexValues
 
 /// A key that values share if they are equal by `==` of the format language, and only then: an integer, a double, a

@@ -1,4 +1,4 @@
-internal import FetchIndexPlatform
+internal import FetchIndexEssentials
 internal import FetchIndexValues
 
 /// Keys of Foundation's classes with which key paths of predicates may end: `name.length`, `scores.@sum.self`,

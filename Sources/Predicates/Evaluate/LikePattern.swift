@@ -1,4 +1,3 @@
-internal import FetchIndexPlatform
 internal import FetchIndexValues
 
 /// A pattern of LIKE: `?` matches one character, `*` any number of them, and a backslash escapes the next character.

@@ -1,4 +1,5 @@
-internal import FetchIndexPlatform
+internal import FetchIndexCLibrary
+internal import FetchIndexEssentials
 internal import FetchIndexValues
 
 /// A number to calculate with. Booleans count as 0 and 1.

@@ -1,4 +1,4 @@
-internal import FetchIndexPlatform
+internal import FetchIndexCLibrary
 internal import FetchIndexValues
 
 extension PredicateFunction {

@@ -1,4 +1,4 @@
-internal import FetchIndexPlatform
+internal import FetchIndexEssentials
 package import FetchIndexValues
 
 /// A row that a compiled predicate reads: values by slot. Records and dictionaries are rows.

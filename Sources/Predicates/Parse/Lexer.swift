@@ -1,4 +1,4 @@
-internal import FetchIndexPlatform
+internal import FetchIndexEssentials
 internal import FetchIndexValues
 
 /// Splits a predicate format into tokens. It works on Unicode scalars: a quote followed by a combining mark is still a

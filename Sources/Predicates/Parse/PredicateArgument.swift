@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import FetchIndexEssentials
 public import FetchIndexValues
 
 /// A value for a placeholder of a predicate format. Arguments are data: none can change a predicate's shape.

@@ -1,4 +1,4 @@
-internal import FetchIndexPlatform
+internal import FetchIndexEssentials
 package import FetchIndexValues
 
 extension PredicateParser {

@@ -1,4 +1,4 @@
-internal import FetchIndexPlatform
+internal import FetchIndexEssentials
 
 /// A piece of a predicate format.
 struct Token: Equatable {

@@ -1,4 +1,4 @@
-internal import FetchIndexPlatform
+internal import FetchIndexEssentials
 package import FetchIndexValues
 
 /// What a part of a predicate demands of one attribute, if that is a few values or ranges of its order.

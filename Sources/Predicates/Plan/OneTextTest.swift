@@ -1,4 +1,3 @@
-internal import FetchIndexPlatform
 internal import FetchIndexValues
 
 /// A part of a predicate that reads only one text.

@@ -1,4 +1,4 @@
-internal import FetchIndexPlatform
+internal import FetchIndexEssentials
 internal import FetchIndexValues
 
 // The canonical format: parsing it gives the same tree, so that a fingerprint can contain it in place of the predicate.

@@ -1,4 +1,5 @@
-package import FetchIndexPlatform
+package import FetchIndexEssentials
+internal import FetchIndexPlatform
 internal import FetchIndexLMDB
 internal import FetchIndexModels
 internal import FetchIndexValues

@@ -1,4 +1,5 @@
 internal import FetchIndexModels
+internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 internal import FetchIndexLMDB
 

@@ -1,3 +1,4 @@
+internal import FetchIndexEssentials
 internal import FetchIndexPlatform
 package import FetchIndexModels
 package import FetchIndexValues

@@ -1,4 +1,3 @@
-internal import FetchIndexPlatform
 internal import FetchIndexModels
 
 /// The bounds and columns of a part of a batch, which zones include.

@@ -1,4 +1,3 @@
-internal import FetchIndexPlatform
 internal import FetchIndexLMDB
 internal import FetchIndexModels
 

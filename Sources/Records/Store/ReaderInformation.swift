@@ -1,4 +1,4 @@
-internal import FetchIndexPlatform
+internal import FetchIndexCLibrary
 internal import FetchIndexLMDB
 
 /// A read transaction of the store in any process: the age of the state that it sees, and the pages that it pins.

@@ -1,3 +1,5 @@
+internal import FetchIndexCLibrary
+package import FetchIndexEssentials
 package import FetchIndexPlatform
 package import FetchIndexModels
 package import FetchIndexLMDB

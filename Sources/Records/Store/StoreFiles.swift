@@ -1,5 +1,3 @@
-internal import FetchIndexPlatform
-
 /// The names of the files in a store's folder.
 package enum StoreFiles {
     /// LMDB's file.

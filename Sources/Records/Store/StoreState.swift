@@ -1,3 +1,4 @@
+internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 package import FetchIndexLMDB
 internal import FetchIndexModels

@@ -1,9 +1,5 @@
-#if canImport(Glibc)
-    // Swift imports `stdout` and `stderr` as mutable variables. Nothing here changes them.
-    @preconcurrency internal import Glibc
-#else
-    internal import Darwin
-#endif
+// Swift imports `stdout` and `stderr` as mutable variables. Nothing here changes them.
+@preconcurrency internal import FetchIndexCLibrary
 internal import ArgumentParser
 internal import FetchIndexPlatform
 internal import FetchIndex

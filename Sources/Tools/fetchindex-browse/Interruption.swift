@@ -1,5 +1,5 @@
 internal import Synchronization
-internal import FetchIndexPlatform
+internal import FetchIndexCLibrary
 
 /// Waits for SIGINT or SIGTERM on the main thread. Waiting needs neither descriptors nor other threads, so the signals end the program
 /// whatever happens to these. It must be created before any thread, because threads inherit the blocked signals.

@@ -1,3 +1,4 @@
+internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 
 /// Starts Swift's task runtime early. The runtime opens descriptors at first use (on Linux: epoll, eventfd, and a timer for each

@@ -1,12 +1,8 @@
-#if canImport(Glibc)
-    // Swift imports `stdout` and `stderr` as mutable variables. Nothing here changes them.
-    @preconcurrency internal import Glibc
-#else
-    internal import Darwin
-#endif
+// Swift imports `stdout` and `stderr` as mutable variables. Nothing here changes them.
+@preconcurrency internal import FetchIndexCLibrary
 internal import FetchIndex
 internal import FetchIndexPostgresSource
-internal import FetchIndexPlatform
+internal import FetchIndexEssentials
 internal import FetchIndexInspection
 
 /// Prints the events of a follower: a line for each on standard output; warnings go to standard error, or are JSON lines too.

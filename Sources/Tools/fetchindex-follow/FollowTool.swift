@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 internal import FetchIndexPostgresSource
 internal import FetchIndexInspection

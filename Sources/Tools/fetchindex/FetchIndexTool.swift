@@ -1,6 +1,7 @@
 internal import FetchIndex
 internal import FetchIndexModels
 internal import ArgumentParser
+internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 internal import FetchIndexInspection
 

@@ -1,4 +1,4 @@
-package import FetchIndexPlatform
+package import FetchIndexEssentials
 
 extension Date {
     /// The reference date (1 January 2001) in seconds since 1970.

@@ -1,4 +1,4 @@
-package import FetchIndexPlatform
+package import FetchIndexEssentials
 
 /// Reads days and times: 2016-05-16 and 2016-05-16T01:30:00Z. A blank may replace the T; a fraction may follow a point
 /// or a comma; an offset from UTC is +09:00, +0900 or +09. A time without a zone is UTC. The calendar is Gregorian

@@ -1,4 +1,3 @@
-import FetchIndexPlatform
 @testable import FetchIndex
 import Foundation
 import FetchIndexLMDB

@@ -1,7 +1,6 @@
 import FetchIndexModels
 import FetchIndexPostgresSource
 import FetchIndexRecords
-import FetchIndexPlatform
 import FetchIndexValues
 
 /// What a PostgreSQL server sends: messages of the stream, or rows of a copy. Rows of a table that was described are made records, of

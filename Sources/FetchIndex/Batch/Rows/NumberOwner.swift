@@ -1,10 +1,6 @@
+package import FetchIndexEssentials
 internal import FetchIndexModels
 internal import FetchIndexRecords
-#if canImport(FoundationEssentials)
-    package import FoundationEssentials
-#else
-    package import Foundation
-#endif
 
 /// The store that gave the object numbers of a row. Numbers without a store's identifier are this store's.
 package enum NumberGiver: Hashable {

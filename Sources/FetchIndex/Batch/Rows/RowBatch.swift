@@ -1,9 +1,5 @@
+package import FetchIndexEssentials
 internal import FetchIndexRecords
-#if canImport(FoundationEssentials)
-    package import FoundationEssentials
-#else
-    package import Foundation
-#endif
 
 /// Rows of a file or of a source as records, on their way to the store.
 package struct RowBatch {

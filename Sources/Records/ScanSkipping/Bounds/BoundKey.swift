@@ -1,3 +1,4 @@
+internal import FetchIndexEssentials
 internal import FetchIndexPlatform
 internal import FetchIndexModels
 internal import FetchIndexValues

@@ -2,7 +2,7 @@ internal import FetchIndex
 internal import FetchIndexModels
 internal import ArgumentParser
 internal import FetchIndexCatalogues
-internal import FetchIndexPlatform
+internal import FetchIndexEssentials
 
 struct ExportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

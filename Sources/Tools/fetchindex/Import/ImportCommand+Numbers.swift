@@ -1,7 +1,7 @@
 internal import FetchIndexCatalogues
 internal import FetchIndex
 internal import FetchIndexModels
-internal import FetchIndexPlatform
+internal import FetchIndexEssentials
 
 // Columns that `export` writes beside attributes: the numbers of objects, and the store that gave them.
 extension ImportCommand {

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import FetchIndexCatalogues
 internal import FetchIndex
 internal import FetchIndexModels
-internal import FetchIndexPlatform
+internal import FetchIndexEssentials
 
 /// The option `import --relate author=Author.name`: a column whose fields name objects of an entity by a unique
 /// attribute.

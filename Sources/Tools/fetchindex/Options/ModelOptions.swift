@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import FetchIndex
-internal import FetchIndexPlatform
+internal import FetchIndexEssentials
 
 /// The options that name a store's new model: changes of one entity, or a file with a model.
 struct ModelOptions: ParsableArguments {

@@ -1,4 +1,4 @@
-internal import FetchIndexPlatform
+internal import FetchIndexCLibrary
 
 /// A program of this package, installed beside the tool. It offers what few users need, with libraries that the tool does not link.
 struct CompanionProgram {

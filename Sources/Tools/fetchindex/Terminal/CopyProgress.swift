@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 
 /// Shows progress by the size of a file while one long call writes it.

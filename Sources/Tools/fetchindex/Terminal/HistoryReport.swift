@@ -1,5 +1,5 @@
 internal import FetchIndex
-internal import FetchIndexPlatform
+internal import FetchIndexEssentials
 internal import FetchIndexInspection
 
 /// The history of a cache, as JSON and as a table.

@@ -1,5 +1,5 @@
 internal import FetchIndex
-internal import FetchIndexPlatform
+internal import FetchIndexEssentials
 internal import FetchIndexInspection
 
 /// Appends values as JSON to bytes. Control and hidden characters of texts are escaped, so that they can't control a terminal or

@@ -1,5 +1,5 @@
 internal import FetchIndex
-internal import FetchIndexPlatform
+internal import FetchIndexEssentials
 internal import ArgumentParser
 internal import FetchIndexInspection
 

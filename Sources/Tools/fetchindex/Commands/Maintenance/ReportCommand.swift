@@ -1,7 +1,6 @@
 internal import FetchIndex
 internal import ArgumentParser
 internal import FetchIndexInspection
-internal import FetchIndexPlatform
 
 struct ReportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
