@@ -1,7 +1,7 @@
 internal import FetchIndexPlatform
 extension CountedTree {
-    /// All defects of the tree, one sentence each; empty if it's intact. Adds the visited nodes to `visited`; a node
-    /// that was in it before is a defect. O(n).
+    /// Returns all defects of the tree, one sentence each; empty if it's intact. Adds the visited nodes to `visited`; a
+    /// node that `visited` had before is a defect. O(n).
     package func check(visiting visited: inout Set<NodeNumber>) -> [String] {
         var defects: [String] = []
         guard root.node != 0 else {
@@ -9,7 +9,7 @@ extension CountedTree {
         }
         var checker = Checker(tree: self, visited: visited)
         let measure = checker.check(root.node, level: root.level, from: nil, to: nil)
-        // No cell stores the root's summary; computing it finds damaged summaries.
+        // The root's summary isn't stored in a cell, so it's computed here: that finds damaged summaries.
         do { _ = try summary(of: root.node, level: root.level) } catch { checker.defects.append("\(error)") }
         if let measure, measure != root.measure {
             checker.defects.append("the root counts \(root.measure), its nodes hold \(measure)")
@@ -30,7 +30,8 @@ private struct Checker {
     var visited: Set<NodeNumber>
     var defects: [String] = []
 
-    /// Checks a node and all nodes below it, whose keys must be in lower..<upper. Nil if the node can't be read.
+    /// Checks a node and all nodes below it. Their keys must be in lower..<upper. Returns the node's measure; nil if
+    /// the node can't be read.
     mutating func check(_ node: NodeNumber, level: Int, from lower: [UInt8]?, to upper: [UInt8]?) -> Measure? {
         guard visited.insert(node).inserted else {
             defects.append("node \(node) is reached twice")
@@ -65,7 +66,7 @@ private struct Checker {
         var keys: [[UInt8]] = []
         var cells: [NodeView.Cell] = []
         var children: [(NodeNumber, Measure)] = []
-        /// The children's summaries; empty ones in a tree without summaries.
+        /// The children's summaries; each is empty in a tree without summaries.
         var summaries: [[UInt8]] = []
         var measure = Measure.zero
     }
@@ -111,7 +112,8 @@ private struct Checker {
         }
     }
 
-    /// Searches rely on exact shared lengths, and on long keys that all have equally many bytes in their cells.
+    /// Checks the shared lengths and long keys of a node. Searches rely on exact shared lengths, and on all long keys
+    /// having equally many bytes in their cells.
     private mutating func checkSharedLengths(_ contents: Contents, of node: NodeNumber, level: Int) {
         let first = NodeLayout.firstKeySlot(isLeaf: level == 0)
         func inlineKey(_ number: Int) -> ArraySlice<UInt8> {

@@ -1,10 +1,10 @@
 internal import FetchIndexPlatform
-/// The result of a descent to a key.
+/// The result of looking up a key.
 package struct Rank: Equatable, Sendable {
-    /// The number and the weight of the entries with lesser keys.
+    /// The number and the total weight of the entries with lesser keys.
     package let before: Measure
     package let isPresent: Bool
-    /// The key's own weight and summary; 0 and empty if the tree lacks the key.
+    /// The weight and the summary of the key's entry; 0 and empty if the tree lacks the key.
     package let weight: Int
     package let summary: [UInt8]
 }
@@ -13,7 +13,7 @@ package struct Rank: Equatable, Sendable {
 package struct TreeEntry: ~Escapable {
     package let key: RawSpan
     package let weight: Int
-    /// Empty in a tree without summaries.
+    /// The entry's summary; empty in a tree without summaries.
     package let summary: RawSpan
 
     @_lifetime(copy key, copy summary)
@@ -41,22 +41,22 @@ extension CountedTree {
         return Rank(before: before, isPresent: isPresent, weight: weight, summary: summary)
     }
 
-    /// Calls the body with the first entry whose key isn't less than `key`, and its rank. Returns false if all keys are
-    /// less. O(log n).
+    /// Calls the body with the first entry whose key is `key` or greater, and with its rank. Returns false if all keys
+    /// are less. O(log n).
     package func firstEntry(from key: RawSpan, _ body: (_ key: RawSpan, _ rank: Int) throws -> Void) throws -> Bool {
         var isFound = false
         let before = try descend(to: key) { view, slot, _, before in
             isFound = slot < view.slotCount
             if isFound { try handOut(slot, of: view) { try body($0.key, before.count) } }
         }
-        // If all keys of the leaf are less, the entry is the first one of the next leaf.
+        // If all keys of the leaf are less than `key`, the entry is the first one of the next leaf.
         guard !isFound, before.count < count else { return isFound }
         try entry(at: before.count) { entry, before in try body(entry.key, before.count) }
         return true
     }
 
-    /// Hands out the entry at a rank, and the measure of the entries before it. Traps unless 0 <= rank < count.
-    /// O(log n).
+    /// Calls the body with the entry at a rank, and with the measure of the entries before it. Traps unless 0 <= rank <
+    /// count. O(log n).
     package func entry(at rank: Int, _ body: (borrowing TreeEntry, _ before: Measure) throws -> Void) throws {
         precondition(rank >= 0 && rank < count, "A rank must be one of the tree's entries.")
         _ = try descend { view, before in
@@ -66,8 +66,8 @@ extension CountedTree {
         }
     }
 
-    /// Hands out the entry that covers a weight, and the measure of the entries before it. Traps unless
-    /// 0 <= weight < total weight. O(log n).
+    /// Calls the body with the entry that covers a weight, and with the measure of the entries before it: the least
+    /// entry for which their weight and its own exceed `weight`. Traps unless 0 <= weight < total weight. O(log n).
     package func entry(
         atWeight weight: Int, _ body: (borrowing TreeEntry, _ before: Measure) throws -> Void
     ) throws {
@@ -79,7 +79,8 @@ extension CountedTree {
         }
     }
 
-    /// Descends to the leaf for a key, and to its first slot whose key isn't less; this may be one past the last slot.
+    /// Descends to the leaf for a key. Calls the body with the leaf and its first slot whose key is `key` or greater,
+    /// which may be one past the last slot.
     private func descend(
         to key: RawSpan, body: (NodeView, _ slot: Int, _ isEqual: Bool, _ before: Measure) throws -> Void
     ) throws -> Measure {
@@ -94,9 +95,9 @@ extension CountedTree {
         }
     }
 
-    /// The descent behind all others. `choose` gets a node and the measure of what precedes it; it selects a slot and
-    /// returns the measure of the slots before. Calls the body with the leaf and its slot. Returns the measure of what
-    /// precedes the slot.
+    /// The descent that all others use. In each node, `choose` gets the node and the measure of the entries before it;
+    /// it returns a slot and the measure of the entries before that slot. Calls the body with the leaf and its slot.
+    /// Returns the measure of the entries before that slot.
     private func descend(
         _ choose: (NodeView, _ before: Measure) throws -> (slot: Int, before: Measure),
         body: (NodeView, _ slot: Int, _ before: Measure) throws -> Void
@@ -125,13 +126,13 @@ extension CountedTree {
         }
     }
 
-    /// The last slot whose key isn't greater, and whether that key is equal. If all keys are greater: a branch's first
-    /// slot, which has no key, or -1 in a leaf. O(log slots + bytes of the key).
+    /// The last slot whose key is `key` or less, and whether its key is equal. If all keys are greater, a branch's
+    /// first slot, which has no key, or -1 in a leaf. O(log slots + bytes of the key).
     func lastSlot(upTo key: RawSpan, in view: NodeView) throws -> (slot: Int, isEqual: Bool) {
         let first = view.firstKeySlot
         let keyCount = view.slotCount - first
         guard keyCount > 0 else { return (first - 1, false) }
-        // The length of the common prefix of the key and the key at `number`, which is less.
+        // The length of the common prefix of `key` and the node's key at `number`, which is less.
         var matched = 0
         var order = try compare(key, &matched, withRestOf: try view.cell(at: first), in: view)
         if order <= 0 { return order == 0 ? (first, true) : (first - 1, false) }
@@ -154,9 +155,9 @@ extension CountedTree {
         return (first + number, false)
     }
 
-    /// Compares a key with a cell's. Both begin with the `matched` bytes that the key has in common with the cell's
-    /// base. If the key is greater, `matched` grows to their common prefix. Reads the rest of a long key only if its
-    /// first bytes don't decide.
+    /// Compares a key with a cell's key. Both begin with the `matched` bytes that `key` has in common with the cell's
+    /// base. If `key` is greater, sets `matched` to the length of their common prefix. Reads the rest of a long key
+    /// only if its first bytes don't decide.
     private func compare(
         _ key: RawSpan, _ matched: inout Int, withRestOf cell: NodeView.Cell, in view: NodeView
     ) throws -> Int {
@@ -180,7 +181,7 @@ extension CountedTree {
         return order
     }
 
-    /// Hands out a slot's whole key, including the rest of a long one.
+    /// Calls the body with a slot's whole key, including the rest of a long key.
     func withWholeKey(at slot: Int, of view: NodeView, _ body: (RawSpan) throws -> Void) throws {
         let cell = try view.cell(at: slot)
         if cell.hasLongKey {
@@ -197,7 +198,7 @@ extension CountedTree {
         try view.withInlineKey(of: cell) { try handOut(cell, of: view, $0, body) }
     }
 
-    /// Calls the body with a cell's entry, given the bytes of its key that are in the node.
+    /// Calls the body with a cell's entry. `inlineKey` are the bytes of its key that are in the node.
     func handOut(
         _ cell: NodeView.Cell, of view: NodeView, _ inlineKey: RawSpan, _ body: (borrowing TreeEntry) throws -> Void
     ) throws {

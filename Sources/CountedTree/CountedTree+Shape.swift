@@ -1,20 +1,20 @@
-/// The number of a tree's nodes and how full its leaves are, found without reading every leaf.
+/// The number of a tree's nodes, and how full its leaves are. Only some of the leaves are read for it.
 package struct TreeShape: Sendable, Equatable {
-    /// The number of nodes on each level, leaves first.
+    /// The number of nodes on each level, beginning with the leaves.
     package var nodes: [Int] = []
-    /// The total bytes of the leaves that were read, and the number of these leaves.
+    /// The total length in bytes of the leaves that were read, and the number of these leaves.
     package var leafBytes = 0
     package var leavesRead = 0
 
-    /// The mean fill of the leaves that were read, as a fraction of the capacity; nil for a tree without nodes.
+    /// The mean length of the leaves that were read, as a fraction of the capacity; nil for a tree without nodes.
     package func leafFill(capacity: Int) -> Double? {
         leavesRead == 0 ? nil : Double(leafBytes) / Double(leavesRead * capacity)
     }
 }
 
 extension CountedTree {
-    /// Reads all branches and about this many leaves, evenly spread: O(n / m^2 + leaves) nodes, if nodes have m
-    /// entries.
+    /// Determines the tree's shape. Reads all branches, and about `leaves` evenly spread leaves. For nodes of m
+    /// entries, O(n / m^2 + leaves) nodes are read.
     package func shape(leaves: Int) throws -> TreeShape {
         var shape = TreeShape()
         guard root.node != 0 else { return shape }
@@ -24,7 +24,7 @@ extension CountedTree {
             try read(root.node, level: 0) { view in (shape.leafBytes, shape.leavesRead) = (view.bytes.byteCount, 1) }
             return shape
         }
-        // Reads the branches level by level; of the leaves, it collects only the numbers.
+        // Reads the branches level by level, and collects the numbers of the leaves.
         var nodes = [root.node]
         for level in (1...root.level).reversed() {
             var children: [NodeNumber] = []
@@ -32,7 +32,7 @@ extension CountedTree {
                 try read(node, level: level) { view in
                     for slot in 0..<view.slotCount { children.append(view.child(of: try view.cell(at: slot))) }
                 }
-                // Damage may lead to one node many times.
+                // Damaged branches may contain one node many times.
                 guard children.count <= count else {
                     throw TreeError.corrupted(node: node, "it leads to more nodes than the tree has entries")
                 }

@@ -1,6 +1,6 @@
 extension CountedTree {
-    /// The summary of the entries in a range of ranks; empty in a tree without summaries. O(log n). Traps if a rank is
-    /// outside of the tree.
+    /// The summary of the entries with these ranks; empty in a tree without summaries. Traps if a rank is outside of
+    /// the tree. O(log n).
     package func summary(ofRanks ranks: Range<Int>) throws -> [UInt8] {
         precondition(ranks.lowerBound >= 0 && ranks.upperBound <= count, "Ranks must be those of the tree's entries.")
         guard let sum = summarizer?.begin() else { return [] }
@@ -8,7 +8,7 @@ extension CountedTree {
         return sum.take()
     }
 
-    /// Adds the entries of a node in a range of ranks, which count from the node's first entry.
+    /// Adds the summaries of a node's entries with these ranks to a sum. Ranks are counted from the node's first entry.
     private func add(_ ranks: Range<Int>, of node: NodeNumber, level: Int, to sum: any RunningSummary) throws {
         var before = 0
         try read(node, level: level) { view in

@@ -1,12 +1,13 @@
-/// A B+tree of byte keys with order statistics: the number and the total weight of the entries before each entry.
+/// A B+tree of byte keys with order statistics: it finds the number and the total weight of the entries before each
+/// entry.
 ///
-/// The structure is Knuth's counted B+tree (The Art of Computer Programming, volume 3, 6.2.3-6.2.4): a branch
-/// stores the count of each child, so that rank and select are descents, O(log n), and nothing stores a position.
-/// An operation that throws leaves the tree's nodes half changed: drop the fork or transaction they are in.
+/// The structure is Knuth's counted B+tree (The Art of Computer Programming, volume 3, 6.2.3-6.2.4). A branch stores
+/// the number of entries below each child, so that rank and select are descents of O(log n), and no position is stored.
+/// If an operation throws, the tree's nodes may be half changed: drop the fork or the transaction that contains them.
 package struct CountedTree {
     package let store: any NodeStore
     package internal(set) var root: TreeRoot
-    /// Sums up what entries carry; nil in a tree without summaries.
+    /// Adds up the summaries of entries; nil in a tree without summaries.
     package let summarizer: (any Summarizer)?
     let form: CellForm
 
@@ -17,7 +18,7 @@ package struct CountedTree {
         form = CellForm(isWeighted: root.isWeighted, maximumSummary: summarizer?.maximumLength)
     }
 
-    /// An empty tree. In a weighted tree each entry carries a weight; otherwise every weight is 1.
+    /// Creates an empty tree. In a weighted tree each entry has its own weight; otherwise every weight is 1.
     package init(in store: any NodeStore, isWeighted: Bool = false, summarizer: (any Summarizer)? = nil) {
         self.init(in: store, root: TreeRoot(isWeighted: isWeighted), summarizer: summarizer)
     }
@@ -26,7 +27,8 @@ package struct CountedTree {
     package var weight: Int { root.measure.weight }
     package var isEmpty: Bool { count == 0 }
 
-    /// This tree in a store that continues its store: a fork, or the base after the fork was published.
+    /// This tree in another store that contains its nodes: a fork over its store, or the store to which its fork was
+    /// published.
     package func reopened(in store: any NodeStore) -> CountedTree {
         CountedTree(in: store, root: root, summarizer: summarizer)
     }
@@ -39,9 +41,9 @@ package struct CountedTree {
     }
 }
 
-/// What a tree needs besides its nodes; its owner stores it.
+/// The values that describe a tree in addition to its nodes. The tree's owner stores them.
 package struct TreeRoot: Equatable, Sendable {
-    /// 0 if the tree is empty.
+    /// The root node's number; 0 if the tree is empty.
     package var node: NodeNumber
     package var level: Int
     package var measure: Measure

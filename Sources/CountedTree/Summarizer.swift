@@ -1,29 +1,30 @@
 internal import FetchIndexPlatform
 
-/// Sums up what the entries of a tree carry besides their weights, for any part of the tree.
+/// Adds up values of a tree's entries, such as sums and maxima, for any part of the tree.
 ///
-/// A summary is bytes that only the summarizer understands: of one entry, or of all entries of a part. Summaries form a
-/// monoid: neither the grouping nor the order of the parts changes their sum (Hinze and Paterson, Finger trees, 2006).
+/// A summary is bytes that only the summarizer understands: the values of one entry, or of all entries of a part.
+/// Summaries form a monoid, in which neither the grouping nor the order of the parts changes the result (Hinze and
+/// Paterson, Finger trees, 2006).
 ///
-/// A protocol, because the tree knows no values; tests have summarizers of their own.
+/// This is a protocol, because the tree doesn't know the types of values; tests have their own summarizers.
 package protocol Summarizer: Sendable {
     /// The maximum length of a summary in bytes.
     var maximumLength: Int { get }
     func begin() -> any RunningSummary
 }
 
-/// A sum that a summarizer has begun.
+/// The running total of summaries.
 package protocol RunningSummary: AnyObject {
     /// Adds the summary of an entry or a part. Throws if it's damaged.
     func add(_ summary: RawSpan) throws
-    /// Removes the summary of an entry that was added. Returns false if the remainder is unknown, because the removed
-    /// value may be the greatest one; then add all remaining summaries to another sum.
+    /// Subtracts the summary of an entry that was added. Returns false if the rest is unknown, because the removed
+    /// value may be the greatest one; then add all remaining summaries to a new total.
     func remove(_ summary: RawSpan) -> Bool
-    /// Returns the summary of what was added since the last call, and begins anew.
+    /// Returns the summary of everything added since the last call, and resets the total.
     func take() -> [UInt8]
 }
 
-/// The parts of a tree's cells besides keys and children.
+/// The parts that a tree's cells have in addition to keys and children.
 struct CellForm: Equatable, Sendable {
     let isWeighted: Bool
     /// The maximum length of a summary in bytes; nil in a tree without summaries.
@@ -33,8 +34,9 @@ struct CellForm: Equatable, Sendable {
 }
 
 extension RunningSummary {
-    /// The summary of a part from its old one and the summaries that came and went; nil if it's unknown. Adds what came
-    /// first, so that the greatest value may go if a greater one comes.
+    /// The new summary of a part: its old one with the summaries of `coming` entries added and those of `going` entries
+    /// removed. Returns nil if that is unknown. Adds before removing, so that the greatest value can be removed if a
+    /// greater one is added.
     package func change(_ old: RawSpan, coming: [[UInt8]], going: [[UInt8]]) throws -> [UInt8]? {
         // Entries only moved within the part.
         if coming == going { return [UInt8](copying: old) }

@@ -1,8 +1,8 @@
 internal import FetchIndexPlatform
-/// Builds a tree with filled nodes from sorted entries. O(n), with memory for the whole keys of one node per level.
+/// Builds a tree with filled nodes from sorted entries. O(n) time; the memory holds the whole keys of one node per
+/// level.
 package struct TreeBuilder: ~Copyable {
-    /// The data of an unfinished node for the level above: its measure, the key that separates it from its left
-    /// neighbour, and its summary.
+    /// An unfinished node: its measure, its summary, and the key that separates it from its left neighbour.
     private struct OpenNode {
         var measure = Measure.zero
         var separator = StoredKey.empty
@@ -16,9 +16,9 @@ package struct TreeBuilder: ~Copyable {
     private let maximumInlineKey: Int
     private var leaf: LeafFiller
     private var openLeaf: OpenNode
-    /// The unfinished branches, from level 1 up.
+    /// The unfinished branches, beginning with level 1.
     private var branches: [(writer: NodeWriter, node: OpenNode)] = []
-    /// The last key if it's a long one, whose cell has only its first bytes; otherwise empty.
+    /// The last key if it's long, since its cell has only its first bytes; otherwise empty.
     private var longKey: [UInt8] = []
     private var measure = Measure.zero
 
@@ -34,10 +34,10 @@ package struct TreeBuilder: ~Copyable {
 
     package var count: Int { measure.count }
 
-    /// Adds an entry. Throws `corrupted` unless its key is greater than the last one: damaged records may give two
-    /// entries the same key.
+    /// Adds an entry. Throws `TreeError.corrupted` unless its key is greater than the last one: damaged records may
+    /// contain the same key twice.
     package mutating func append(_ key: RawSpan, weight: Int = 1, summary: RawSpan = RawSpan()) throws {
-        // Most keys are short: they need no array, and are compared with the last cell.
+        // Most keys are short. They are compared with the last cell, without an array.
         if key.byteCount <= maximumInlineKey && longKey.isEmpty {
             try append(key, isLong: false, of: key, weight, summary)
         } else {
@@ -59,8 +59,8 @@ package struct TreeBuilder: ~Copyable {
         longKey = stored.isLong ? [UInt8](copying: key) : []
     }
 
-    /// Adds the cell of a key in its stored form. `shared` is the length of the prefix that the key shares with the
-    /// last one; it's given if one of the two is long.
+    /// Adds the cell of a key, whose stored form is `stored`. `shared` is the length of the prefix that the key shares
+    /// with the last one; it's given if one of the two is long.
     private mutating func append(
         _ stored: RawSpan, isLong: Bool, of key: RawSpan, shared: Int? = nil, _ weight: Int, _ summary: RawSpan
     ) throws {
@@ -72,7 +72,7 @@ package struct TreeBuilder: ~Copyable {
             try closeLeaf(separator: try store.storedForm(of: separator, form))
         }
         let outcome = leaf.append(stored, isLong: isLong, weight: weight, summary)
-        // Sorted entries that were on disk may be damaged.
+        // Entries that were sorted on disk may be damaged.
         guard case .added = outcome else {
             throw TreeError.corrupted(node: 0, "a key with its summary is too long for a node")
         }
@@ -110,7 +110,7 @@ package struct TreeBuilder: ~Copyable {
         return node
     }
 
-    /// Writes the leaf, adds it to the level above, and begins the next leaf with its separator.
+    /// Writes the leaf and adds it to the level above. Begins the next leaf, which `separator` separates from this one.
     private mutating func closeLeaf(separator: StoredKey) throws {
         let node = try write(leaf.node())
         let closed = openLeaf
@@ -119,7 +119,8 @@ package struct TreeBuilder: ~Copyable {
         try add(node, closed, toLevel: 1)
     }
 
-    /// Writes a level's branch, adds it to the level above, and begins the next branch with its separator.
+    /// Writes a level's branch and adds it to the level above. Begins the next branch of the level, which `separator`
+    /// separates from this one.
     private mutating func closeBranch(level: Int, separator: StoredKey) throws {
         let node = try write(branches[level - 1].writer.node())
         let closed = branches[level - 1].node
@@ -128,7 +129,7 @@ package struct TreeBuilder: ~Copyable {
         try add(node, closed, toLevel: level + 1)
     }
 
-    /// Adds a finished node to a level.
+    /// Adds a finished node to the unfinished branch of a level.
     private mutating func add(_ node: NodeNumber, _ closed: OpenNode, toLevel level: Int) throws {
         if level > branches.count {
             let branch = OpenNode(summary: summarizer?.begin())

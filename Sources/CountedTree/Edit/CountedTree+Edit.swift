@@ -1,20 +1,20 @@
 package import FetchIndexPlatform
 
-/// A change of one entry, or a lookup of its rank.
+/// A change of one entry, or a lookup of a key's rank.
 package struct TreeEdit {
     package enum Change: Sendable {
-        /// Adds an entry; an existing one stays as it is.
+        /// Adds an entry. Does nothing if the tree has the key.
         case insert(weight: Int = 1)
         case remove
-        /// Changes the weight and the summary of an existing entry.
+        /// Changes the weight and the summary of an entry. Does nothing if the tree lacks the key.
         case update(weight: Int = 1)
-        /// Changes nothing, but looks up the rank.
+        /// Only looks up the key's rank.
         case find
     }
 
     package let key: [UInt8]
     package let change: Change
-    /// The summary of an inserted or updated entry, in a tree with summaries.
+    /// The new summary of an inserted or updated entry; empty in a tree without summaries.
     package let summary: [UInt8]
 
     package init(_ key: [UInt8], _ change: Change, summary: [UInt8] = []) {
@@ -24,22 +24,23 @@ package struct TreeEdit {
     }
 }
 
-/// The rank of an edit's key, the number of entries with a lesser key.
+/// The ranks of an edit's key before and after all edits. A rank is the number of entries with a lesser key.
 package struct EditOutcome: Equatable, Sendable {
-    /// The rank before all edits.
+    /// The key's rank before all edits.
     package let oldRank: Int
-    /// The rank after all edits.
+    /// The key's rank after all edits.
     package let newRank: Int
     /// Whether the tree had the key before the edits.
     package let wasPresent: Bool
 }
 
 extension CountedTree {
-    /// Applies all edits in one pass that rewrites each node at most once, and returns the ranks of each key. Throws
-    /// `TreeError` unless the keys ascend strictly: those of a damaged log may not. O(k log n).
+    /// Applies edits to the tree in one descent, and returns the outcome of each. The keys of the edits must ascend
+    /// strictly; throws `TreeError` if they don't, since edits may come from a damaged log. O(k log n) for k edits.
     ///
-    /// A node that grows too large is split into as many as needed; neighbours are merged if one of them is less than a
-    /// quarter full and both fit into one node. A crew shares the work if the tree is in a fork.
+    /// A node that grows too large is split into as many nodes as needed. Neighbours are merged if one of them is less
+    /// than a quarter full and both fit into one node. If the tree is in a fork and the edits are many, the crew shares
+    /// the work.
     @discardableResult
     package mutating func apply(_ edits: [TreeEdit], with crew: Crew? = nil) throws -> [EditOutcome] {
         guard zip(edits, edits.dropFirst()).allSatisfy({ $0.key.span.bytes.compare($1.key.span.bytes) < 0 }) else {
@@ -59,7 +60,7 @@ extension CountedTree {
         }
     }
 
-    /// The ranks of keys, given as `find` edits that ascend strictly. O(k log n).
+    /// Returns the ranks of keys. `finds` are `find` edits whose keys ascend strictly. O(k log n) for k keys.
     package func ranks(of finds: [TreeEdit]) throws -> [EditOutcome] {
         var fork = reopened(in: ForkNodeStore(over: store))
         return try fork.apply(finds)

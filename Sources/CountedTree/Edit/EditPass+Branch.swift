@@ -1,12 +1,12 @@
 internal import FetchIndexPlatform
 extension EditPass {
-    /// A child with edits below it, and their outcome.
+    /// A child of a branch, the edits below it, and their outcome.
     struct EditedChild {
         let slot: Int
         let node: NodeNumber
         let measure: Measure
         let edits: Range<Int>
-        /// The number of the tree's entries before the child.
+        /// The number of entries of the tree before the child.
         let before: Int
         var outcome = Outcome.unchanged
     }
@@ -41,7 +41,7 @@ extension EditPass {
         return sparse.isEmpty ? outcome : try merge(sparse, below: node, level: level, outcome)
     }
 
-    /// Applies the edits below some children of a node at a level.
+    /// Applies the edits below these children.
     mutating func edit(_ children: inout ArraySlice<EditedChild>, level: Int) throws {
         if children.count > 1 { store.prefetch(children.map(\.node)) }
         for index in children.indices {
@@ -51,7 +51,7 @@ extension EditPass {
         }
     }
 
-    /// The children with edits below them, in order.
+    /// The children below which edits are to be made, in order.
     private func children(
         of node: NodeNumber, level: Int, reachedBy some: Range<Int>, _ before: Int
     ) throws -> [EditedChild] {
@@ -92,7 +92,8 @@ extension EditPass {
         return children
     }
 
-    /// Changes the measures and summaries of children in place. Nil if a summary's length has changed.
+    /// Changes the measures and summaries of children in place. Returns nil if a summary has another length than
+    /// before.
     private func patch(
         _ node: NodeNumber, level: Int, _ children: [EditedChild], _ measure: Measure
     ) throws -> Outcome? {
@@ -119,7 +120,7 @@ extension EditPass {
         return .changed(measure, isUnderfull: isUnderfull)
     }
 
-    /// Rewrites a branch whose children were emptied or split, or whose summaries changed their lengths.
+    /// Rewrites a branch: children were emptied or split, or a summary has another length than before.
     private func rewrite(
         _ node: NodeNumber, level: Int, _ children: [EditedChild], _ measure: Measure
     ) throws -> Outcome {
@@ -154,15 +155,15 @@ extension EditPass {
     }
 }
 
-/// Builds a branch anew from its old cells. The first child has an empty separator, whichever child is first now.
+/// Assembles a branch's new cells from its old ones. The first child always has an empty separator.
 private struct BranchBuilder {
     var writer: NodeWriter
     let tree: CountedTree
     let level: Int
-    /// The overflow nodes of long separators that are no longer needed.
+    /// The overflow nodes of long separators that the new branch doesn't contain.
     var freed: [NodeNumber] = []
 
-    /// Adds a child with a slot's separator.
+    /// Adds a child with the separator of an old slot.
     mutating func append(
         _ child: NodeNumber, _ measure: Measure, _ summary: RawSpan, at slot: Int, of view: NodeView
     ) throws {
@@ -177,7 +178,7 @@ private struct BranchBuilder {
         writer.appendBranchCell(child: piece.node, piece.measure, summary.span.bytes, piece.separator)
     }
 
-    /// Adds children unchanged.
+    /// Adds the children of old slots unchanged.
     mutating func append(_ slots: Range<Int>, of view: NodeView) throws {
         var slots = slots
         if writer.slotCount == 0, let first = slots.first {
@@ -188,7 +189,7 @@ private struct BranchBuilder {
         try writer.append(slots, of: view)
     }
 
-    /// Drops a slot's separator: its overflow nodes become free.
+    /// Leaves out a slot's separator, and adds its overflow nodes to `freed`.
     mutating func drop(_ slot: Int, of view: NodeView) throws {
         freed += try tree.store.overflowNodes(of: view.cell(at: slot), in: view)
     }

@@ -1,7 +1,7 @@
 internal import FetchIndexPlatform
 extension EditPass {
-    /// Writes a node's new cells: into the node, and into new nodes if they exceed its capacity. Frees the node if no
-    /// cell is left.
+    /// Writes a node's new cells: into the node, and into additional nodes if they exceed its capacity. Frees the node
+    /// if no cell is left.
     func finish(
         _ writer: NodeWriter, of node: NodeNumber, level: Int, _ measure: Measure, fillsNodes: Bool
     ) throws -> Outcome {
@@ -19,7 +19,7 @@ extension EditPass {
             let bytes = writer.node(cut)
             var separator = StoredKey.empty
             if !pieces.isEmpty {
-                // A branch that is split off hands its first key up as its separator.
+                // A branch's first key is moved up to the parent, as the separator of the branch.
                 separator =
                     level == 0
                     ? try self.separator(between: last, and: bytes, of: node)
@@ -39,7 +39,7 @@ extension EditPass {
         return try view.measure(of: 0..<view.slotCount)
     }
 
-    /// The shortest key that separates two leaves: a prefix of the upper one's first key.
+    /// The shortest separator of two leaves: a prefix of the upper leaf's first key.
     private func separator(between lower: [UInt8], and upper: [UInt8], of node: NodeNumber) throws -> StoredKey {
         let lowerView = try NodeView(lower.span.bytes, node: node, level: 0, form)
         let upperView = try NodeView(upper.span.bytes, node: node, level: 0, form)

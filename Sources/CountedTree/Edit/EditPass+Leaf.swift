@@ -1,15 +1,16 @@
 internal import FetchIndexPlatform
 extension EditPass {
-    /// The outcome of edits in a leaf.
+    /// The outcome of the edits in a leaf.
     private struct EditedLeaf {
         var measure: Measure
         var changes: [CellChange] = []
-        /// The changes that insert a long key, and their edits. Such a change gets its key when the rest of the key is
-        /// written.
+        /// The changes that insert long keys, and their edits. The key of such a change is set once the rest of the key
+        /// is written to overflow nodes.
         var longKeys: [(change: Int, edit: Int)] = []
         /// The overflow nodes of removed long keys.
         var freed: [NodeNumber] = []
-        /// Whether the edits only add keys behind the last one: ascending keys leave filled nodes.
+        /// Whether the edits only add keys after the last one. Then splits leave filled nodes instead of half full
+        /// ones.
         var isAppended = true
         var contents = NewContents.unchanged
     }
@@ -18,7 +19,7 @@ extension EditPass {
         case unchanged
         /// The leaf's new bytes.
         case node([UInt8])
-        /// The leaf's new cells, if they exceed one node, or if none is left.
+        /// The leaf's new cells: more than fit into one node, or none.
         case cells(NodeWriter)
     }
 
@@ -32,7 +33,7 @@ extension EditPass {
             if leaf.longKeys.isEmpty { try rewrite(&leaf, from: view) }
         }
         if !leaf.longKeys.isEmpty {
-            // The body of a read must not write, so the leaf is read again.
+            // The leaf is read again, because the body of a read must not write.
             for (change, edit) in leaf.longKeys {
                 let key = edits[edit].key
                 leaf.changes[change].key = try store.storedForm(of: key.span.bytes, form)
@@ -51,7 +52,7 @@ extension EditPass {
         }
     }
 
-    /// Looks up the keys of edits in a leaf and collects the changes.
+    /// Looks up the edits' keys in a leaf, and collects the changes of its cells.
     private mutating func find(
         _ some: Range<Int>, in view: NodeView, _ before: Int, _ leaf: inout EditedLeaf
     ) throws {

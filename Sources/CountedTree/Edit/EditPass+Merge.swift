@@ -1,5 +1,5 @@
 extension EditPass {
-    /// Merges underfull children with neighbours if both fit into one node.
+    /// Merges underfull children with neighbours if both fit into one node. Returns the outcome for the parent.
     func merge(_ sparse: [NodeNumber], below node: NodeNumber, level: Int, _ outcome: Outcome) throws -> Outcome {
         switch outcome {
         case .unchanged, .emptied: return outcome
@@ -12,7 +12,7 @@ extension EditPass {
         }
     }
 
-    /// Merges children of one branch. Returns the new length of the branch in bytes; nil if nothing was merged.
+    /// Merges children of one branch. Returns the new length of the branch in bytes; nil if no children were merged.
     private func merge(_ sparse: [NodeNumber], in node: NodeNumber, level: Int) throws -> Int? {
         var slots: [Int] = []
         var slotCount = 0
@@ -24,7 +24,7 @@ extension EditPass {
             }
         }
         var byteCount: Int?
-        // Backwards, because a merge shifts the slots above.
+        // The last slot first, because a merge shifts the slots after it.
         for slot in slots.reversed() {
             var merged = slot + 1 < slotCount ? try mergeChildren(slot, of: node, level: level) : nil
             if merged == nil, slot > 0 { merged = try mergeChildren(slot - 1, of: node, level: level) }
@@ -36,8 +36,8 @@ extension EditPass {
         return byteCount
     }
 
-    /// Merges the children at a slot and the next, if they fit into one node. Returns the new length of their parent in
-    /// bytes, or nil.
+    /// Merges the child at a slot with the next one, if they fit into one node. Returns the new length of their parent
+    /// in bytes; nil if they weren't merged.
     private func mergeChildren(_ slot: Int, of node: NodeNumber, level: Int) throws -> Int? {
         var children: (lower: NodeNumber, upper: NodeNumber) = (0, 0)
         var separator = StoredKey.empty
@@ -48,7 +48,7 @@ extension EditPass {
         var merged = NodeWriter(level: level - 1, form)
         try read(children.lower, level: level - 1) { try merged.append(0..<$0.slotCount, of: $0) }
         try read(children.upper, level: level - 1) { view in
-            // The separator of two branches moves down into the merged one.
+            // The separator of two branches becomes a key of the merged branch.
             if level > 1 {
                 let first = try view.cell(at: 0)
                 merged.appendBranchCell(
@@ -62,7 +62,7 @@ extension EditPass {
         try read(node, level: level) { view in
             let lower = try view.cell(at: slot)
             let upper = try view.cell(at: slot + 1)
-            // The separator of two leaves is dropped.
+            // The separator of two leaves is dropped, with its overflow nodes.
             if level == 1 { rest = try store.overflowNodes(of: upper, in: view) }
             var measure = try view.measure(of: lower)
             measure += try view.measure(of: upper)
@@ -75,7 +75,7 @@ extension EditPass {
                 child: children.lower, measure, summary.span.bytes, try view.storedKey(at: slot))
             try parent.append(slot + 2..<view.slotCount, of: view)
         }
-        // The parent may have grown: the merged summary may be longer than the two, and keys get other bases.
+        // The parent may have become longer: the merged summary may be longer than the two, and keys get other bases.
         guard parent.byteCount <= store.capacity else { return nil }
         try store.write(children.lower, merged.node())
         try store.free(children.upper)

@@ -1,15 +1,15 @@
 internal import FetchIndexPlatform
 
 extension EditPass {
-    /// For fewer edits, handing them to another thread costs more than it gains.
+    /// The minimum number of edits to share. For fewer edits, passing them to another thread costs more than it saves.
     private static let fewestForThreads = 256
-    /// The number of edits that a thread takes at a time.
+    /// The number of edits in a part, which a thread takes as a whole.
     private static let editsOfPart = 64
     private static let fewestParts = 4
 
-    /// The work of one thread.
+    /// The parts that one thread has edited.
     private final class Share {
-        /// The thread's store of the old nodes, without the changes of its parts.
+        /// The old nodes, for this thread. Each part has its own fork over them.
         let store: any NodeStore
         var pass: EditPass
         var parts: [(number: Int, children: ArraySlice<EditedChild>, fork: ForkNodeStore)] = []
@@ -20,10 +20,10 @@ extension EditPass {
         }
     }
 
-    /// Applies the edits below a branch's children on the two threads of a crew. Returns false, and does nothing,
-    /// without a crew, for too few edits or children, if the nodes aren't in a fork, or if only one thread may read
-    /// them. Each part has its own fork, so that the nodes don't depend on which thread is faster; but their numbers
-    /// may have gaps.
+    /// Applies the edits below a branch's children on the two threads of the crew. Returns false, without changing
+    /// anything, if there are too few edits or children, without a crew, if the nodes aren't in a fork, or if only one
+    /// thread may read them. Each part has its own fork, so the nodes don't depend on which thread is faster; but their
+    /// numbers may have gaps.
     mutating func editWithCrew(_ children: inout [EditedChild], level: Int) throws -> Bool {
         guard let crew, let fork = store as? ForkNodeStore, let first = children.first, let last = children.last,
             last.edits.upperBound - first.edits.lowerBound >= Self.fewestForThreads

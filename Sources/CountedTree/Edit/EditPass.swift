@@ -1,17 +1,17 @@
 internal import FetchIndexPlatform
 
-/// One descent over all nodes that the edits touch.
+/// Applies edits in one descent, which visits only nodes that the edits concern.
 struct EditPass {
     var tree: CountedTree
     let edits: [TreeEdit]
-    /// For each edit, the number of entries with a lesser key before all edits, and whether the tree has the key.
+    /// For each edit, the number of entries with a lesser key before all edits, and whether the tree had the key.
     private(set) var found: [(rank: Int, isPresent: Bool)]
     /// For each edit, the old summary of the entry that it changes or removes; empty for other edits.
     private(set) var oldSummaries: [[UInt8]] = []
     let form: CellForm
     private let sum: (any RunningSummary)?
     let crew: Crew?
-    /// Belongs to this pass alone: another thread has a pass of its own.
+    /// Memory for rewriting leaves. Each thread has its own pass, and so its own buffer.
     let buffer = LeafBuffer()
 
     var store: any NodeStore { tree.store }
@@ -19,11 +19,11 @@ struct EditPass {
     /// The outcome of edits below a node.
     enum Outcome {
         case unchanged
-        /// The node has a new measure; if underfull, it may fit into a neighbour.
+        /// The node has a new measure. If it's underfull, it may fit into one node with a neighbour.
         case changed(Measure, isUnderfull: Bool)
-        /// The last entry was removed and the node freed.
+        /// The last entry was removed, and the node was freed.
         case emptied
-        /// The cells were divided among several nodes, of which the first is the old one.
+        /// The node's cells were divided among several nodes. The first of them is the old node.
         case split([Piece])
     }
 
@@ -84,12 +84,12 @@ struct EditPass {
         return try finish(writer, of: root.node, level: 0, measure, fillsNodes: true)
     }
 
-    /// Adds as many levels above the pieces of an old root as needed.
+    /// Adds as many levels as needed above the pieces of a split root.
     private func raise(_ root: inout TreeRoot, over pieces: [Piece]) throws {
         var pieces = pieces
         while true {
             root.level += 1
-            // Only damaged separators are so long that no two of them fit into a node.
+            // Two keys always fit into a node, unless damage made separators too long.
             guard root.level <= NodeLayout.maximumLevel else {
                 throw TreeError.corrupted(node: root.node, "its keys are too long")
             }
@@ -109,7 +109,7 @@ struct EditPass {
         }
     }
 
-    /// Replaces a root that has one child by that child.
+    /// Replaces a root that has only one child by that child.
     private func lower(_ root: inout TreeRoot) throws {
         while root.level > 0 {
             var only: NodeNumber = 0
@@ -129,7 +129,8 @@ struct EditPass {
         try tree.read(node, level: level, body)
     }
 
-    /// Applies some of the edits below a node, given the number of entries before it and its measure.
+    /// Applies these edits below a node. `before` is the number of entries before the node, `measure` the node's own
+    /// measure.
     mutating func edit(
         _ some: Range<Int>, of node: NodeNumber, level: Int, _ before: Int, _ measure: Measure
     ) throws -> Outcome {
@@ -139,10 +140,11 @@ struct EditPass {
 
     mutating func noteSummary(_ edit: Int, _ summary: RawSpan) { oldSummaries[edit] = [UInt8](copying: summary) }
 
-    /// With more edits than this, a child's summary is computed anew, not from the entries that came and went.
+    /// The maximum number of edits for which a child's summary is derived from its old one. With more edits, it's
+    /// computed from all of the child's entries.
     private static let fewEdits = 8
 
-    /// The summary of a child after its edits, given the old one; empty in a tree without summaries.
+    /// The summary of a child after its edits; empty in a tree without summaries. `old` is its summary before.
     func summary(of child: EditedChild, level: Int, _ old: RawSpan) throws -> [UInt8] {
         guard let sum else { return [] }
         if child.edits.count <= Self.fewEdits {
@@ -156,7 +158,7 @@ struct EditPass {
         return try tree.summary(of: child.node, level: level)
     }
 
-    /// Whether an edit gives an entry a summary.
+    /// Whether an edit adds a summary to its part of the tree.
     private func comes(_ edit: Int) -> Bool {
         switch edits[edit].change {
         case .insert: !found[edit].isPresent
@@ -165,7 +167,7 @@ struct EditPass {
         }
     }
 
-    /// Whether an edit removes or replaces an entry's summary.
+    /// Whether an edit removes a summary from its part of the tree.
     private func goes(_ edit: Int) -> Bool {
         switch edits[edit].change {
         case .remove, .update: found[edit].isPresent
@@ -173,7 +175,7 @@ struct EditPass {
         }
     }
 
-    /// Copies what another pass has found for some edits.
+    /// Copies the lookup results of these edits from another thread's pass.
     mutating func takeFound(from other: EditPass, _ some: Range<Int>) {
         found[some] = other.found[some]
         if sum != nil { oldSummaries[some] = other.oldSummaries[some] }

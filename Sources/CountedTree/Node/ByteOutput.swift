@@ -1,4 +1,4 @@
-/// Writes the bytes of cells one after the other. The caller makes sure that they fit.
+/// Writes the bytes of cells one after the other. The caller has made sure that they fit.
 struct ByteOutput {
     private let bytes: UnsafeMutableRawPointer
     private(set) var offset: Int
@@ -14,7 +14,7 @@ struct ByteOutput {
         offset &+= source.count
     }
 
-    /// Appends a few bytes. There must be padding behind the source and behind the output.
+    /// Appends a few bytes by copying whole words. The source and the output must be followed by padding.
     @inline(__always)
     mutating func append(_ count: Int, padded source: UnsafeRawPointer) {
         PaddedBytes.copy(count, from: source, to: bytes + offset)
@@ -25,14 +25,14 @@ struct ByteOutput {
         withUnsafeBytes(of: number.littleEndian) { append($0) }
     }
 
-    /// Appends the number of bytes that a key shares with its base.
+    /// Appends the field of a shared length: the number of bytes that a key shares with its base.
     mutating func append(shared length: Int) {
         if NodeLayout.fieldLength(ofShared: length) == 1 { return append(shortShared: length) }
         append(NodeLayout.longSharedMark)
         append(UInt16(truncatingIfNeeded: length))
     }
 
-    /// Appends a shared length of less than 255.
+    /// Appends the field of a shared length of less than 255, which has one byte.
     @inline(__always)
     mutating func append(shortShared length: Int) {
         (bytes + offset).storeBytes(of: UInt8(truncatingIfNeeded: length), as: UInt8.self)

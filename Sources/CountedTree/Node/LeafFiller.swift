@@ -1,17 +1,17 @@
 internal import FetchIndexPlatform
 
-/// A leaf that is filled with ascending keys. Each cell is written once, in its final form.
+/// Fills a leaf with ascending keys. Each cell is written once, in its final form.
 struct LeafFiller: ~Copyable {
     private let form: CellForm
     private let fixedLength: Int
     private let capacity: Int
-    /// The memory for the cells, for their ends, and for the last key in its stored form; `capacity` bytes each.
+    /// The memory for the cells, for their ends, and for the last key in its stored form. Each has `capacity` bytes.
     private let cells: UnsafeMutableRawPointer
     private let ends: UnsafeMutableRawPointer
     private let lastKey: UnsafeMutableRawPointer
     private var output: ByteOutput
     private(set) var slotCount = 0
-    /// The length of the last key, without the reference of a long one.
+    /// The length of the last key's bytes; for a long key, of those in its cell, without the reference.
     private var lastKeyLength = 0
     private var isLastKeyLong = false
     private var shared = SharedLengths()
@@ -31,14 +31,14 @@ struct LeafFiller: ~Copyable {
     /// The outcome of adding a cell.
     enum Outcome {
         case added
-        /// Not added, because the leaf is filled; `shared` is the length of the prefix that the key shares with the
-        /// last one.
+        /// The cell wasn't added, because the leaf is filled. `shared` is the length of the prefix that the key shares
+        /// with the last key.
         case filled(shared: Int)
-        /// Not added, because the key isn't greater than the last one. Long keys aren't compared.
+        /// The cell wasn't added, because its key isn't greater than the last one. Long keys aren't compared.
         case notAscending
     }
 
-    /// Adds a cell with a key in its stored form, of at most `capacity` bytes, unless the leaf is filled.
+    /// Adds a cell unless the leaf is filled. `key` is in its stored form, of at most `capacity` bytes.
     mutating func append(_ key: RawSpan, isLong: Bool, weight: Int, _ summary: RawSpan) -> Outcome {
         assert(key.byteCount <= capacity)
         let length = key.byteCount - (isLong ? NodeLayout.longKeyReferenceLength : 0)
@@ -50,7 +50,7 @@ struct LeafFiller: ~Copyable {
                 && (common == lastKeyLength || key.unsafeLoad(fromByteOffset: common, as: UInt8.self) > last[common])
             if !isAscending { return .notAscending }
         }
-        // Computed first, and appended once the cell is known to fit.
+        // The shared length is computed first, and appended once the cell is known to fit.
         let ownShared = shared.next(common)
         let cellLength =
             fixedLength + summary.byteCount + NodeLayout.fieldLength(ofShared: ownShared) + key.byteCount - ownShared
@@ -76,13 +76,13 @@ struct LeafFiller: ~Copyable {
         return .added
     }
 
-    /// The length of the finished node.
+    /// The length of the finished node in bytes.
     private var byteCount: Int { NodeLayout.headerLength + 2 * slotCount + output.offset }
 
-    /// The last key, without the rest of a long one; empty in an empty leaf.
+    /// The last key, or a long key's bytes that are in its cell; empty if the leaf is empty.
     func copyOfLastKey() -> [UInt8] { [UInt8](UnsafeRawBufferPointer(start: lastKey, count: lastKeyLength)) }
 
-    /// The finished bytes of the leaf.
+    /// The bytes of the finished leaf.
     func node() -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: byteCount) { node, count in
             count = byteCount

@@ -1,5 +1,5 @@
 internal import FetchIndexPlatform
-/// A key in its stored form: whole, or the first bytes of a long key and the reference to its overflow nodes.
+/// A key as cells store it: whole, or a long key's first bytes and the reference to its overflow nodes.
 struct StoredKey {
     var bytes: [UInt8]
     var isLong: Bool
@@ -10,9 +10,9 @@ struct StoredKey {
     static let empty = StoredKey(bytes: [], isLong: false)
 }
 
-/// Long keys don't fit in a cell: their other bytes are in a chain of overflow nodes.
+/// Stores long keys, which don't fit in a cell. The bytes that aren't in the cell are in a chain of overflow nodes.
 extension NodeStore {
-    /// Converts a key to its stored form; writes the rest of a long key.
+    /// Converts a key to its stored form. Writes overflow nodes if the key is long.
     func storedForm(of key: RawSpan, _ form: CellForm) throws -> StoredKey {
         let maximum = NodeLayout.maximumInlineKey(capacity: capacity, form)
         if key.byteCount <= maximum { return StoredKey(bytes: [UInt8](copying: key), isLong: false) }
@@ -22,7 +22,7 @@ extension NodeStore {
         return StoredKey(bytes: bytes, isLong: true)
     }
 
-    /// Writes the chain from its end, so that each node knows the next one's number.
+    /// Writes the chain beginning with its last node, so that each node can contain the number of the next one.
     private func writeOverflow(_ rest: RawSpan) throws -> NodeNumber {
         let room = capacity - NodeLayout.overflowHeaderLength
         var next: NodeNumber = 0
@@ -40,7 +40,7 @@ extension NodeStore {
         return next
     }
 
-    /// The whole long key of a cell.
+    /// A cell's whole long key.
     func longKey(of cell: NodeView.Cell, in view: NodeView) throws -> [UInt8] {
         var key = try view.inlineKey(of: cell)
         let (first, length) = reference(of: cell, in: view)
@@ -57,7 +57,7 @@ extension NodeStore {
         return key
     }
 
-    /// The overflow nodes of a cell's long key, which are freed with the cell.
+    /// The overflow nodes of a cell's long key, to be freed with the cell; empty if its key isn't long.
     func overflowNodes(of cell: NodeView.Cell, in view: NodeView) throws -> [NodeNumber] {
         guard cell.hasLongKey else { return [] }
         var nodes: [NodeNumber] = []
@@ -75,8 +75,8 @@ extension NodeStore {
         return (UInt64(littleEndian: first), Int(UInt32(littleEndian: length)))
     }
 
-    /// Visits a chain until the body returns false. The numbers of its nodes must descend, so that it can't form a
-    /// cycle.
+    /// Calls the body with the nodes of a chain until it returns false. The numbers of the nodes must descend, so that
+    /// a damaged chain can't be a cycle.
     private func forEachOverflowNode(
         from first: NodeNumber, _ body: (NodeNumber, RawSpan) throws -> Bool
     ) throws {

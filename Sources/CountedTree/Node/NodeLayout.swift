@@ -46,7 +46,7 @@ enum NodeLayout {
     static let headerLength = 4
 
     static let longKeyMark: UInt16 = 0x8000
-    /// The length of the reference at the end of a long key's cell.
+    /// The length of the reference at the end of a long key's cell: the overflow node and the key's whole length.
     static let longKeyReferenceLength = 12
     static let overflowHeaderLength = 12
     static let maximumLevel = 40
@@ -70,17 +70,17 @@ enum NodeLayout {
     /// The offset of the weight in a cell.
     static func weightOffset(isLeaf: Bool) -> Int { isLeaf ? 0 : 16 }
 
-    /// The length of what precedes a cell's summary, or its key in a tree without summaries.
+    /// The length of the part of a cell before its summary, or before its key in a tree without summaries.
     static func fixedLength(isLeaf: Bool, _ form: CellForm) -> Int {
         weightOffset(isLeaf: isLeaf) + (form.isWeighted ? 8 : 0) + (form.hasSummaries ? summaryLengthLength : 0)
     }
 
     static let summaryLengthLength = 2
 
-    /// The slot of a node's first key.
+    /// The slot of a node's first key: a branch's first slot has no key.
     static func firstKeySlot(isLeaf: Bool) -> Int { isLeaf ? 0 : 1 }
 
-    /// Marks a shared length that is in the next two bytes.
+    /// The first byte of a shared length that is stored in the next two bytes.
     static let longSharedMark: UInt8 = 255
 
     /// The length in bytes of the field for a shared length.
@@ -88,16 +88,16 @@ enum NodeLayout {
 
     private static let longSharedFieldLength = 3
 
-    /// The maximum length of a node that is filled with ascending keys, when it gets another cell. The rest is room for
-    /// a few more keys: without it, nearly every first change of a node would split it. A removal may need room too,
-    /// since the keys behind it get other bases. Two cells always fit, so that a branch has two children.
+    /// The maximum length of a node that is filled with ascending keys, when another cell is added. The rest is room
+    /// for a few more keys: without it, nearly every first change of a node would split it. A removal may need room
+    /// too, since the keys after it get other bases. Two cells always fit, so that a branch has at least two children.
     static func filledLength(behind slotCount: Int, capacity: Int) -> Int {
         slotCount < 2 ? capacity : capacity - capacity / 16
     }
 
-    /// The length of the longest key that a cell stores whole, and of a longer key's part in its cell. Such a cell
-    /// takes at most a quarter of a node, so that the halves of a split always fit. With summaries, two cells fit into
-    /// a node.
+    /// The length of the longest key that a cell stores whole. Of a longer key, this many bytes and a reference are in
+    /// the cell. A cell takes at most a quarter of a node, so that the halves of a split always fit. With summaries,
+    /// two cells fit into a node.
     static func maximumInlineKey(capacity: Int, _ form: CellForm) -> Int {
         let room = capacity - headerLength
         let plain = CellForm(isWeighted: true, maximumSummary: nil)

@@ -1,7 +1,7 @@
 internal import FetchIndexPlatform
 extension NodeView {
-    /// The bytes of a leaf after changes in the order of their slots; nil if they exceed one node, or if no cell is
-    /// left. Written in one go in a buffer. O(bytes).
+    /// The bytes of a leaf with changes, which are in the order of their slots. Returns nil if the leaf would exceed
+    /// one node, or would be empty. The bytes are written once, in a buffer. O(bytes).
     func replacing(_ changes: [CellChange], capacity: Int, in buffer: LeafBuffer) throws -> [UInt8]? {
         var count = slotCount
         for change in changes { count += (change.key == nil ? 0 : 1) - (change.drops ? 1 : 0) }
@@ -20,13 +20,13 @@ extension NodeView {
     }
 }
 
-/// The memory in which leaves are rewritten, one after the other. It isn't an array, which would be initialized first.
+/// The memory in which one leaf after the other is rewritten. An array would have to be initialized first.
 final class LeafBuffer {
     private var bytes = UnsafeMutableRawBufferPointer(start: nil, count: 0)
 
     deinit { bytes.deallocate() }
 
-    /// At least this many bytes, not initialized.
+    /// At least `count` bytes, which aren't initialized.
     fileprivate func bytes(_ count: Int) -> UnsafeMutableRawBufferPointer {
         if bytes.count < count {
             bytes.deallocate()
@@ -36,11 +36,11 @@ final class LeafBuffer {
     }
 }
 
-/// Writes a leaf's cells with changes into another leaf's bytes. It reads each old key once, in order, and compares two
-/// keys only if the cells don't tell their common prefix.
+/// Writes a leaf's cells with changes into another leaf's bytes. Each old key is read once, in order. Two keys are
+/// compared only if the cells don't show how long their common prefix is.
 private struct LeafRewrite {
-    /// The new leaf, the key of the old slot read last, and the old leaf. The first two have room for `capacity` bytes;
-    /// all have padding behind them.
+    /// Pointers to the new leaf, to the key of the last read old slot, and to the old leaf. The first two have room for
+    /// `capacity` bytes; padding follows all three.
     private let node: UnsafeMutableRawPointer
     private let oldKey: UnsafeMutableRawPointer
     private let old: UnsafeRawPointer
@@ -51,12 +51,12 @@ private struct LeafRewrite {
     private var slot = 0
     private var output: ByteOutput
     private var shared = SharedLengths()
-    /// The next old slot; `oldKey` is the key before it, as far as that is in the node.
+    /// The next old slot to read. `oldKey` holds the bytes in the node of the key before it.
     private var oldSlot = 0
     private var oldKeyLength = 0
     /// The length of the prefix that the last written key shares with `oldKey`.
     private var sharedWithOld = 0
-    /// Whether the last written key is new; then `newKey` is that key.
+    /// Whether the last written key is a new one, which `newKey` holds.
     private var isBehindNewKey = false
     private var newKey = StoredKey.empty
 
@@ -64,7 +64,7 @@ private struct LeafRewrite {
         2 * (capacity + PaddedBytes.padding) + oldLength + PaddedBytes.padding
     }
 
-    /// Prepares to write this many slots into a buffer of `bufferLength`.
+    /// Prepares to write `slotCount` slots into a buffer of `bufferLength` bytes.
     init(
         of leaf: RawSpan, in buffer: UnsafeMutableRawBufferPointer, capacity: Int, slotCount: Int, _ form: CellForm
     ) {
@@ -83,8 +83,7 @@ private struct LeafRewrite {
 
     var bytes: [UInt8] { [UInt8](UnsafeRawBufferPointer(start: node, count: output.offset)) }
 
-    /// Copies the header and the cells before the first change, which stay as they are. Returns false if they don't
-    /// fit.
+    /// Copies the header and the cells before the first change. Returns false if they don't fit.
     mutating func copyFirst(_ count: Int, of view: NodeView) throws -> Bool {
         guard count <= view.slotCount, count <= slotCount else { throw view.outOfOrder }
         node.copyMemory(from: old, byteCount: NodeLayout.headerLength + 2 * count)
@@ -104,7 +103,7 @@ private struct LeafRewrite {
         return true
     }
 
-    /// Writes the old cells before a slot. Returns false if they don't fit.
+    /// Writes the old cells before slot `end`. Returns false if they don't fit.
     mutating func copyOldCells(upTo end: Int, of view: NodeView) throws -> Bool {
         guard oldSlot <= end, end <= view.slotCount else { throw view.outOfOrder }
         while oldSlot < end {
@@ -114,12 +113,12 @@ private struct LeafRewrite {
         return true
     }
 
-    /// Fast path: copies cells until a key has 255 bytes or more, or something is wrong; `copyOldCell` handles these.
-    /// Small changes spend most of their time here, so it's one tight loop.
+    /// Fast path for old cells: copies cells until a key has 255 bytes or more, or a cell isn't as expected;
+    /// `copyOldCell` handles these. Small changes spend most of their time in this loop.
     private mutating func copyShortCells(upTo last: Int, of view: NodeView) {
         let ends = old + NodeLayout.headerLength
         let cells = old + view.cellsStart
-        // A long key's mark makes its end greater than this.
+        // The end of a cell with a long key has the mark bit, and so is greater than this length.
         let cellsLength = view.bytes.byteCount - view.cellsStart
         let fixedLength = NodeLayout.fixedLength(isLeaf: true, form)
         var (slot, oldSlot, keyLength, withOld) = (slot, oldSlot, oldKeyLength, sharedWithOld)
@@ -150,7 +149,8 @@ private struct LeafRewrite {
             let length = shared.append(min(withOld, common))
             if headLength > 0 { output.append(headLength, padded: cells + start) }
             output.append(shortShared: length)
-            // Bytes that were just written are slow to read in other pieces, so most aren't read from `oldKey`.
+            // Most bytes are read from the cell instead of `oldKey`: bytes that were just written in other pieces are
+            // slow to read.
             if length < ownShared { output.append(ownShared &- length, padded: oldKey + length) }
             let skipped = max(0, length &- ownShared)
             output.append(restLength &- skipped, padded: rest + skipped)
@@ -185,7 +185,7 @@ private struct LeafRewrite {
         return true
     }
 
-    /// Writes the outcome of the next old slot's change. Returns false if it doesn't fit.
+    /// Writes the next old slot with its change. Returns false if it doesn't fit.
     mutating func apply(_ change: CellChange, of view: NodeView) throws -> Bool {
         if change.drops {
             guard oldSlot < view.slotCount else { throw view.outOfOrder }
@@ -215,7 +215,7 @@ private struct LeafRewrite {
         return true
     }
 
-    /// Assembles the next old key. Returns the length of the prefix that it shares with the key before.
+    /// Assembles the next old key. Returns the length of the prefix that it shares with the key before it.
     @inline(__always)
     private mutating func readOldKey(_ cell: NodeView.Cell, of view: NodeView) throws -> Int {
         guard cell.sharedLength <= oldKeyLength, cell.inlineCount <= capacity else { throw view.withoutBase(cell) }
@@ -238,7 +238,7 @@ private struct LeafRewrite {
             .commonPrefixLength(key.bytes.span.bytes.extracting(first: key.inlineCount))
     }
 
-    /// Whether another cell fits; `length` counts its bytes without the field of its shared length.
+    /// Whether another cell fits. `length` is its length without the field of its shared length.
     @inline(__always)
     private func fits(_ length: Int, shared: Int) -> Bool {
         slot < slotCount && output.offset &+ NodeLayout.fieldLength(ofShared: shared) &+ length <= capacity

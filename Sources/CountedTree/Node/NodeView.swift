@@ -1,31 +1,32 @@
 internal import FetchIndexPlatform
-/// A node's bytes, read in place. Every offset is checked before it is used.
+/// Reads a node's bytes in place. Every offset is checked before it's used.
 struct NodeView: ~Escapable {
-    /// The bytes up to the end of the last cell, without a store's padding.
+    /// The node's bytes up to the end of its last cell, without a store's padding.
     let bytes: RawSpan
     let node: NodeNumber
     let slotCount: Int
-    /// The length of what precedes a cell's summary, or its key in a tree without summaries.
+    /// The length of the part of a cell before its summary, or before its key in a tree without summaries.
     private let fixedLength: Int
     let isLeaf: Bool
     let form: CellForm
 
-    /// The places of a cell's parts.
+    /// The ranges of a cell's parts in the node's bytes.
     struct Cell {
         let slot: Int
-        /// The whole cell, in the node's bytes.
+        /// The range of the whole cell.
         let range: Range<Int>
-        /// The end of the summary, and the offset of the key's shared length.
+        /// The offset of the key's shared length, where the summary ends.
         let keyStart: Int
         /// The length of the prefix that the key shares with its base.
         let sharedLength: Int
-        /// The key's other bytes; for a long key, the others of its first bytes, and its reference.
+        /// The range of the key's other bytes in the cell. For a long key, these end with the reference to its overflow
+        /// nodes.
         let restRange: Range<Int>
         let hasLongKey: Bool
 
-        /// The end of the rest, without a long key's reference.
+        /// The end of the key's bytes in the cell, without a long key's reference.
         var inlineEnd: Int { restRange.upperBound &- (hasLongKey ? NodeLayout.longKeyReferenceLength : 0) }
-        /// The number of the key's bytes that are in the node.
+        /// The number of the key's bytes that are in the node, including those shared with its base.
         var inlineCount: Int { sharedLength &+ inlineEnd &- restRange.lowerBound }
     }
 
@@ -61,13 +62,13 @@ struct NodeView: ~Escapable {
     /// The slot of the first key.
     var firstKeySlot: Int { NodeLayout.firstKeySlot(isLeaf: isLeaf) }
 
-    /// The end of a slot's cell, counted from `cellsStart`, with the long key mark. The slot must be in range.
+    /// The end of a slot's cell, counted from `cellsStart`, with the mark of a long key. The slot must be in range.
     func rawEnd(of slot: Int) -> UInt16 {
         number16(at: NodeLayout.headerLength + 2 * slot)
     }
 
-    // Offsets are sums of a few numbers of 16 bits, so they don't overflow. Each is compared with the end of the node
-    // before bytes are read there.
+    // Offsets are sums of a few 16-bit numbers, so they don't overflow. Each is compared with the end of the node
+    // before bytes are read at it.
     @inline(__always)
     func cell(at slot: Int) throws(TreeError) -> Cell {
         let cellsStart = cellsStart
@@ -111,15 +112,15 @@ struct NodeView: ~Escapable {
     @_lifetime(copy self)
     func summary(of cell: Cell) -> RawSpan { bytes.extracting(summaryRange(of: cell)) }
 
-    /// The key's bytes in the cell, without the shared prefix and without a long key's reference.
+    /// The key's bytes in the cell, without the shared prefix, and without a long key's reference.
     @_lifetime(copy self)
     func inlineRest(of cell: Cell) -> RawSpan { bytes.extracting(cell.restRange.lowerBound..<cell.inlineEnd) }
 
-    /// The key's bytes that are in the node: the whole key, or the first bytes of a long one. O(log slots + bytes).
+    /// The key's bytes in the node: the whole key, or a long key's first bytes. O(log slots + bytes).
     func inlineKey(of cell: Cell) throws -> [UInt8] { try key(of: cell, upTo: cell.inlineEnd) }
 
-    /// Hands out a leaf's cells from a slot on, each with its key's bytes that are in the node, until the body returns
-    /// false. Makes each key from the one before. O(bytes).
+    /// Calls the body with a leaf's cells from a slot on, until it returns false. With each cell, passes the bytes of
+    /// its key that are in the node. Each key is derived from the one before. O(bytes).
     func forEachKey(from first: Int, _ body: (Cell, RawSpan) throws -> Bool) throws {
         guard first < slotCount else { return }
         try withUnsafeTemporaryAllocation(byteCount: bytes.byteCount, alignment: 1) { key in
@@ -142,14 +143,14 @@ struct NodeView: ~Escapable {
         }
     }
 
-    /// Turns the key of the slot before into the key of a cell.
+    /// Replaces the key of the previous slot by the key of `cell`.
     func advance(_ key: inout [UInt8], to cell: Cell) throws(TreeError) {
         guard cell.sharedLength <= key.count else { throw withoutBase(cell) }
         key.removeLast(key.count - cell.sharedLength)
         key.appendBytes(inlineRest(of: cell))
     }
 
-    /// Hands out a key's bytes that are in the node, without an allocation for most keys.
+    /// Calls the body with the bytes of a key that are in the node. Allocates memory only for the longest keys.
     func withInlineKey(of cell: Cell, _ body: (RawSpan) throws -> Void) throws {
         if cell.sharedLength == 0 { return try body(inlineRest(of: cell)) }
         try withUnsafeTemporaryAllocation(byteCount: cell.inlineCount, alignment: 1) { key in
@@ -166,7 +167,8 @@ struct NodeView: ~Escapable {
 
     private func key(of cell: Cell, upTo end: Int) throws -> [UInt8] {
         let length = cell.sharedLength + end - cell.restRange.lowerBound
-        // An empty array would write to storage that all threads share.
+        // An empty array is returned separately: creating one from memory would write to storage that all threads
+        // share.
         if length == 0 { return [] }
         return try [UInt8](unsafeUninitializedCapacity: length) { key, count in
             try copyKey(of: cell, upTo: end, to: UnsafeMutableRawBufferPointer(key))
@@ -174,7 +176,7 @@ struct NodeView: ~Escapable {
         }
     }
 
-    /// Assembles a key from its cell, up to an offset there, and from the cells of its bases.
+    /// Assembles a key from its cell, up to the offset `end` there, and from the cells of its bases.
     func copyKey(
         of cell: Cell, upTo end: Int, to key: UnsafeMutableRawBufferPointer
     ) throws(TreeError) {
@@ -188,7 +190,7 @@ struct NodeView: ~Escapable {
         var wanted = cell.sharedLength
         var number = cell.slot - firstKeySlot
         while wanted > 0 {
-            // Key 0 shares nothing, so the loop ends.
+            // The loop ends at key 0 at the latest, which shares no bytes.
             number &= number - 1
             let base = try self.cell(at: firstKeySlot + number)
             if base.sharedLength >= wanted { continue }
@@ -213,10 +215,10 @@ struct NodeView: ~Escapable {
         UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 
-    /// A branch cell's child.
+    /// The number of a branch cell's child.
     func child(of cell: Cell) -> NodeNumber { number(at: cell.range.lowerBound) }
 
-    /// The number of entries below a cell, and their weight.
+    /// The number of entries below a cell, and their total weight.
     func measure(of cell: Cell) throws(TreeError) -> Measure {
         let count = isLeaf ? 1 : number(at: cell.range.lowerBound + 8)
         let weight =
@@ -231,8 +233,8 @@ struct NodeView: ~Escapable {
         return try slot(past: Measure(count: .max, weight: .max), in: slots).before
     }
 
-    /// The first slot with which the sum exceeds a limit, and the sum before it. Throws if the sum of all slots
-    /// doesn't.
+    /// Finds the first slot whose measure, added to those of the slots before it, exceeds `limit`. Returns the slot and
+    /// the sum before it. Throws if the sum of all slots doesn't exceed the limit.
     func slot(past limit: Measure) throws(TreeError) -> (slot: Int, before: Measure) {
         let rank = min(limit.count, limit.weight)
         let found =
@@ -244,7 +246,7 @@ struct NodeView: ~Escapable {
         return found
     }
 
-    /// A branch's descent spends its time here, so it is one tight loop.
+    /// Finds the slot in one tight loop, because a descent spends its time here.
     private func slot(past limit: Measure, in slots: Range<Int>) throws(TreeError) -> (slot: Int, before: Measure) {
         let isWeighted = form.isWeighted
         let weightOffset = NodeLayout.weightOffset(isLeaf: isLeaf)
@@ -285,7 +287,8 @@ package struct Measure: Equatable, Sendable {
     }
 
     package static let zero = Measure(count: 0, weight: 0)
-    /// More than a store can hold, and small enough that sums over a node's slots cannot overflow.
+    /// The upper bound of counts and weights: more than a store can hold, and small enough that sums over a node's
+    /// slots can't overflow.
     package static let limit: UInt64 = 1 << 40
 
     static func += (left: inout Measure, right: Measure) {

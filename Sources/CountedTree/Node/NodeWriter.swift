@@ -1,24 +1,24 @@
 internal import FetchIndexPlatform
-/// Assembles nodes from cells of other nodes and from new cells. It holds keys in their stored form; in the bytes of a
-/// finished node each is relative to its base, and a branch's first key is omitted.
+/// Assembles nodes from new cells and from cells of other nodes. Holds whole keys in their stored form. In the bytes of
+/// a finished node, each key is stored relative to its base, and a branch's first key is left out.
 struct NodeWriter {
     private let level: Int
     private let form: CellForm
     private let fixedLength: Int
     private var cells: [UInt8] = []
     private var slots: [Slot] = []
-    /// The size of a node of all cells.
+    /// The size of a single node with all cells.
     private var size: Size
 
     private struct Slot {
         let end: Int
         let keyStart: Int
-        /// The length of the prefix that the key shares with the key before.
+        /// The length of the prefix that the slot's key shares with the key before it.
         let sharedWithBefore: Int
         let hasLongKey: Bool
     }
 
-    /// The size of a node of some cells.
+    /// The size of a node with some of the cells.
     private struct Size {
         private let firstKeySlot: Int
         private var slotCount = 0
@@ -27,7 +27,7 @@ struct NodeWriter {
 
         init(level: Int) { firstKeySlot = NodeLayout.firstKeySlot(isLeaf: level == 0) }
 
-        /// The node's length with another cell, given the length of what precedes the cell's key.
+        /// The node's length with another cell. `headLength` is the length of the cell's part before its key.
         func byteCount(adding headLength: Int, keyLength: Int, sharedWithBefore: Int) -> Int {
             byteCount + cellLength(headLength, keyLength, shared: shared.next(sharedWithBefore))
         }
@@ -38,7 +38,7 @@ struct NodeWriter {
             slotCount += 1
         }
 
-        /// The length of a cell, with the two bytes of its end.
+        /// The length of a cell, including the two bytes of its end.
         private func cellLength(_ headLength: Int, _ keyLength: Int, shared: Int) -> Int {
             let keyLength = slotCount < firstKeySlot ? 0 : keyLength
             return 2 + headLength + NodeLayout.fieldLength(ofShared: shared) + keyLength - shared
@@ -55,7 +55,7 @@ struct NodeWriter {
     var slotCount: Int { slots.count }
     var byteCount: Int { size.byteCount }
 
-    /// The last slot's key, without the rest of a long one; empty if no cell was added.
+    /// The last slot's key; for a long key, the bytes in its cell. Empty if no cell was added.
     private var lastKey: RawSpan {
         @_lifetime(borrow self)
         borrowing get {
@@ -65,14 +65,15 @@ struct NodeWriter {
         }
     }
 
-    /// The length of the node with another cell of this key and a summary of this length.
+    /// The length of the node with another cell that has this key and a summary of this length.
     func byteCount(adding key: StoredKey, summaryLength: Int) -> Int {
         let shared = lastKey.commonPrefixLength(key.bytes.span.bytes.extracting(first: key.inlineCount))
         return size.byteCount(
             adding: fixedLength + summaryLength, keyLength: key.bytes.count, sharedWithBefore: shared)
     }
 
-    /// Whether a node of ascending keys is filled before another cell of this key and a summary of this length.
+    /// Whether a node that is filled with ascending keys ends before another cell with this key and a summary of this
+    /// length.
     func isFilled(before key: StoredKey, summaryLength: Int, capacity: Int) -> Bool {
         byteCount(adding: key, summaryLength: summaryLength)
             > NodeLayout.filledLength(behind: slotCount, capacity: capacity)
@@ -103,7 +104,7 @@ struct NodeWriter {
         }
     }
 
-    /// Adds a leaf's cells with changes, which are in the order of their slots.
+    /// Adds a leaf's old cells with changes, which are in the order of their slots.
     mutating func append(_ view: NodeView, _ changes: [CellChange]) throws {
         slots.reserveCapacity(view.slotCount + changes.count)
         var next = 0
@@ -152,10 +153,10 @@ struct NodeWriter {
 
     // MARK: Finished nodes
 
-    /// The finished bytes of a node of all cells.
+    /// The bytes of a single node with all cells.
     func node() -> [UInt8] { node(Cut(slots: slots.indices, byteCount: byteCount)) }
 
-    /// The finished bytes of a node of some of the cells.
+    /// The bytes of a node with some of the cells.
     func node(_ cut: Cut) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: cut.byteCount) { node, count in
             count = cut.byteCount
@@ -189,23 +190,24 @@ struct NodeWriter {
         StoredKey(bytes: Array(cells[slots[slot].keyStart..<slots[slot].end]), isLong: slots[slot].hasLongKey)
     }
 
-    /// Cells that fit into one node, and the node's length in bytes.
+    /// A range of cells that fit into one node, and the length of that node in bytes.
     struct Cut {
         var slots: Range<Int>
         var byteCount: Int
     }
 
-    /// Splits cells that don't fit into one node: into filled nodes if keys were only added at the end, so that
-    /// ascending keys leave filled nodes; otherwise into nodes of equal size.
+    /// Divides cells that don't fit into one node. With `fillsNodes`, fills one node after the other, for keys that
+    /// were only added at the end; otherwise makes nodes of about equal length.
     func cuts(capacity: Int, fillsNodes: Bool) -> [Cut] {
         if fillsNodes { return cuts(wanted: .max) { NodeLayout.filledLength(behind: $0, capacity: capacity) } }
         let full = cuts(wanted: .max) { _ in capacity }
-        // A node's first keys share nothing with those of the node before, so that equal parts may be more parts.
+        // Nodes of equal length may be more nodes than filled ones, since a node's first keys share nothing with the
+        // node before.
         let equal = cuts(wanted: byteCount / full.count) { _ in capacity }
         return equal.count > full.count ? full : equal
     }
 
-    /// Parts that end when they have `wanted` bytes, or would exceed `most` with another cell.
+    /// Divides the cells: a node ends when it has `wanted` bytes, or when it would exceed `most` with another cell.
     private func cuts(wanted: Int, most: (_ slotCount: Int) -> Int) -> [Cut] {
         var cuts: [Cut] = []
         var first = 0

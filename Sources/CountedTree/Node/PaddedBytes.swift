@@ -1,10 +1,10 @@
-/// Copies and compares bytes in whole words, for which they have padding behind them: a call for every few bytes would
-/// cost more than the bytes themselves.
+/// Copies and compares short byte strings in whole words, without a call per string, which would cost more than copying
+/// its bytes. So padding must follow the bytes.
 enum PaddedBytes {
-    /// The padding needed behind copied bytes, at both places, and behind compared bytes.
+    /// The length of the padding that must follow both the source and the target of a copy, and compared bytes.
     static let padding = 32
 
-    /// Copies `count` bytes, and up to 32 more.
+    /// Copies `count` bytes, and up to 32 bytes after them.
     @inline(__always)
     static func copy(_ count: Int, from source: UnsafeRawPointer, to target: UnsafeMutableRawPointer) {
         var offset = 0

@@ -1,14 +1,15 @@
-/// Computes the length that each of a node's keys shares with its base from the lengths that keys share with the key
-/// before. Keys ascend, so it's the minimum of these lengths over the keys behind the base.
+/// Computes the length that each of a node's keys shares with its base, from the lengths that keys share with the key
+/// before them. Keys ascend, so the former is the minimum of the latter over the keys after the base.
 struct SharedLengths {
-    /// For each bit, the length that a key shares with its base: the latest key in whose number it is the lowest set
-    /// bit. Read and written in memory: an array costs an allocation, and a lane of a register is slow to reach.
+    /// For each bit, the length that a key shares with its base. The key is the latest one whose number has this bit as
+    /// its lowest set bit. The vector is accessed as memory: an array would cost an allocation, and a single lane of a
+    /// register is slow to access.
     private var lengths = SIMD32<UInt16>()
     private var count = 0
 
     init() {}
 
-    /// The state after `count` keys, given the length that each shares with its base.
+    /// The state after `count` keys. `sharedLength` returns the length that a key shares with its base.
     init(count: Int, sharedLength: (_ number: Int) throws -> Int) rethrows {
         self.count = count
         var number = count - 1
@@ -21,13 +22,15 @@ struct SharedLengths {
         }
     }
 
-    /// The length that the next key would share with its base. O(1) amortized.
+    /// The length that the next key would share with its base, if it shares `withKeyBefore` bytes with the key before
+    /// it. O(1) amortized.
     @inline(__always)
     func next(_ withKeyBefore: Int) -> Int {
         withUnsafeBytes(of: lengths) { Int(Self.next(withKeyBefore, count, $0)) }
     }
 
-    /// Adds a key; returns the length that it shares with its base. O(1) amortized.
+    /// Adds a key that shares `withKeyBefore` bytes with the key before it. Returns the length that it shares with its
+    /// base. O(1) amortized.
     @inline(__always)
     mutating func append(_ withKeyBefore: Int) -> Int {
         let length = withUnsafeMutableBytes(of: &lengths) { lengths in

@@ -1,6 +1,8 @@
-/// A node store over another one: what is written or freed here stays in memory until the fork is published.
+/// A node store over a base store. Nodes that are written or freed in the fork stay in memory until the fork is
+/// published.
 ///
-/// Unsaved edits, a read-only store and the working state of an update are forks; dropping the fork drops them.
+/// Forks hold unsaved edits, changes over a read-only store, and the working state of an update. Dropping the fork
+/// drops its changes.
 package final class ForkNodeStore: NodeStore {
     private enum Change {
         case written([UInt8])
@@ -10,19 +12,19 @@ package final class ForkNodeStore: NodeStore {
     private let base: any NodeStore
     private var changes: [NodeNumber: Change] = [:]
     package private(set) var nextNode: NodeNumber
-    /// The number of the next new node, and the step to the one after it; nil if new nodes are numbered without gaps.
+    /// The number of the next new node, and the distance to the number after it; nil if numbers have no gaps.
     private var numbering: (next: NodeNumber, step: NodeNumber)?
-    /// The base's nodes for another thread, cached when first asked for.
+    /// The base's nodes for another thread, cached by the first call of `another`.
     private var otherBase: (any NodeStore)?
 
-    /// The base must stay as it is until the fork is published or dropped.
+    /// Creates a fork without changes. The base must not change until the fork is published or dropped.
     package init(over base: any NodeStore) {
         self.base = base
         self.nextNode = base.nextNode
     }
 
-    /// One of `count` forks over the same nodes, which are all published to one store: no two of them give a new node
-    /// the same number.
+    /// Creates one of `count` forks over the same nodes, all to be published to one store. The forks give different
+    /// numbers to their new nodes.
     init(over base: any NodeStore, number: Int, of count: Int) {
         self.base = base
         nextNode = base.nextNode
@@ -62,7 +64,7 @@ package final class ForkNodeStore: NodeStore {
         base.prefetch(changes.isEmpty ? nodes : nodes.filter { changes.index(forKey: $0) == nil })
     }
 
-    /// A fork with the same changes over another base, which must have the same nodes as this one's.
+    /// Returns a fork with the same changes over another base. That base must have the same nodes as this one's.
     package func rebased(over base: any NodeStore) -> ForkNodeStore {
         let fork = ForkNodeStore(over: base)
         fork.changes = changes
@@ -70,7 +72,7 @@ package final class ForkNodeStore: NodeStore {
         return fork
     }
 
-    /// Publishes the changes to a fork that has the nodes of this one's base; can't fail. O(k) for k nodes.
+    /// Publishes the changes to another fork, which has the nodes of this fork's base. O(k) for k nodes.
     package func publish(to fork: ForkNodeStore) {
         for (node, change) in changes {
             if case .freed = change, node >= fork.nextNode { continue }
@@ -79,8 +81,8 @@ package final class ForkNodeStore: NodeStore {
         fork.nextNode = max(fork.nextNode, nextNode)
     }
 
-    /// Writes all changes into the base, or into a store that continues it, in the order of node numbers. O(k log k)
-    /// for k nodes. Stores in memory throw nothing.
+    /// Writes all changes to the base, or to another store with the base's nodes, in the order of the nodes' numbers.
+    /// O(k log k) for k nodes. Doesn't throw if the store is in memory.
     package func publish(to store: any NodeStore) throws {
         var nodes: [(node: NodeNumber, bytes: [UInt8]?)] = []
         nodes.reserveCapacity(changes.count)

@@ -3,28 +3,28 @@ internal import FetchIndexPlatform
 /// The number of a node in a node store; 0 means no node.
 package typealias NodeNumber = UInt64
 
-/// The storage of a tree's nodes. The tree reads nodes in place and replaces them whole.
+/// Stores the nodes of a tree. The tree reads nodes in place and replaces them whole.
 ///
-/// A node's bytes are handed out only inside `read`'s body, and the body must not write to the store.
+/// A node's bytes are valid only in the body that `read` calls, and that body must not write to the store.
 package protocol NodeStore: AnyObject {
-    /// The maximum length of a node in bytes: 256 to 32,767.
+    /// The maximum length of a node in bytes, from 256 to 32,767.
     var capacity: Int { get }
-    /// Numbers from here on were never allocated.
+    /// The least number above all numbers that were allocated.
     var nextNode: NodeNumber { get }
 
-    /// Hands out a node's bytes. Throws `TreeError.corrupted` if the node is missing.
+    /// Calls the body with a node's bytes. Throws `TreeError.corrupted` if the node is missing.
     func read(_ node: NodeNumber, _ body: (RawSpan) throws -> Void) throws
-    /// Replaces a node that was allocated here, or in a fork that is being published.
+    /// Replaces the bytes of a node that was allocated in this store, or in a fork that is being published to it.
     func write(_ node: NodeNumber, _ bytes: consuming [UInt8]) throws
-    /// Allocates a number that was never used; its node is written before it's read.
+    /// Returns a node number that was never used. The node must be written before it's read.
     func allocate() throws -> NodeNumber
     func free(_ node: NodeNumber) throws
-    /// A store with the same nodes, which another thread may read while this one is only read; nil if only one thread
-    /// may read.
+    /// Returns a store with the same nodes for another thread, which may read it as long as this store isn't written;
+    /// nil if only one thread may read.
     func another() -> (any NodeStore)?
     /// Announces that these nodes are read next, so that the store can look them up together.
     func prefetch(_ nodes: [NodeNumber])
-    /// Writes nodes, which are in the order of their numbers, and frees the ones without bytes.
+    /// Writes nodes, which are in the order of their numbers. Frees the nodes whose bytes are nil.
     func write(_ nodes: [(node: NodeNumber, bytes: [UInt8]?)]) throws
 }
 
@@ -40,15 +40,16 @@ extension NodeStore {
     }
 }
 
-/// Tells which nodes a store may pad.
+/// The rule for padding the nodes of a tree.
 package enum NodePadding {
-    /// Whether a node encodes its own length, so that padding after it is ignored: all but overflow nodes do.
+    /// Whether a store may pad this node. Padding is ignored in nodes that encode their own length, which are all
+    /// except overflow nodes.
     package static func isAllowed(behind node: [UInt8]) -> Bool {
         node.first.map { $0 != NodeLayout.Kind.overflow.rawValue } ?? false
     }
 }
 
-/// A defect in the bytes that a tree's store hands out.
+/// Bytes from a tree's store are damaged.
 package enum TreeError: DamageReporting, Equatable, CustomStringConvertible {
     case corrupted(node: NodeNumber, String)
 
