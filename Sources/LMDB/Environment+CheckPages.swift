@@ -1,9 +1,10 @@
 extension Environment {
-    /// The number of attempts to pin a state. A writer may replace it before it's pinned, but hardly this often.
+    /// The maximum number of attempts to pin a state, which a writer may replace before it's pinned.
     private static let pinningTries = 100
 
-    /// Walks over all pages of the newest state of an environment without opening a table: LMDB reads no page of it.
-    /// Others may read and write meanwhile: a read transaction pins the pages of the state. O(pages).
+    /// Checks all pages of an environment's newest state without opening a table, so that LMDB reads only the meta
+    /// pages. Other processes may read and write meanwhile, because a read transaction pins the state's pages.
+    /// O(pages).
     ///
     /// Throws `DataFileError` if the file can't be opened.
     package static func checkPages(at path: String, expecting tables: [TableDescription]) throws -> PageReport {
@@ -11,7 +12,8 @@ extension Environment {
         for _ in 0..<pinningTries {
             let transaction = try environment.beginRead()
             let report = try DataFile.walk(environment.path, transaction.identifier, expecting: tables)
-            // A reader without a lock pins nothing, and may have walked over pages that were just written.
+            // An environment that was opened without a lock pins no pages. Then a writer may have overwritten pages
+            // during the walk.
             let isPinned = try environment.information().readers > 0
             if let report, report.isWhole || isPinned { return report }
             if let report, try DataFile.isNewest(transaction.identifier, at: environment.path) { return report }
@@ -20,8 +22,8 @@ extension Environment {
         throw DataFileError.damaged("its data.mdb does not contain the newest transaction of its lock.mdb")
     }
 
-    /// Opens for writing, so that other openings of the path in this process aren't refused; for reading only if
-    /// writing isn't allowed.
+    /// Opens an existing environment. Opens it for writing if that is allowed, so that other openings of the path in
+    /// this process aren't refused; otherwise for reading.
     private static func openExisting(at path: String) throws -> Environment {
         var options = Options()
         options.creates = false

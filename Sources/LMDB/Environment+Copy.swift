@@ -3,19 +3,19 @@ internal import FetchIndexPlatform
 internal import CFetchIndexLMDB
 
 extension Environment {
-    /// The arrangement of a copy's pages.
+    /// The arrangement of pages in a copy.
     package enum CopyKind: Sendable {
-        /// Pages in sequence, without free ones.
+        /// The used pages in sequence, without free pages.
         case compact
-        /// Pages as in the original.
+        /// All pages at the same places as in the original.
         case plain
     }
 
-    /// Writes the newest state to a file, while writers go on. The copy counts as a reader as long as it takes.
+    /// Copies the newest state to a file, while other transactions read and write. Pins the state's pages meanwhile.
     /// O(pages). mdb_env_copyfd2
     package func copy(_ kind: CopyKind, to file: CInt) throws {
-        // The transaction is counted, so that the map doesn't move; and the map follows what another process has grown
-        // before LMDB reads it.
+        // The open transaction keeps this process from remapping the file during the copy. Beginning it also adopts the
+        // map size of another process that has extended the file.
         let transaction = try beginRead()
         let flags = kind == .compact ? UInt32(MDB_CP_COMPACT) : 0
         try check(FileSizeLimit.withoutSignal { mdb_env_copyfd2(handle, file, flags) })
@@ -45,23 +45,23 @@ extension Environment {
         }
     }
 
-    /// The number of bytes by which a small transaction may lengthen a file.
+    /// The number of bytes by which a small transaction may extend a file.
     private static let roomToWrite = 1 << 20
 
-    /// The result of a compaction.
+    /// The length of the data file before and after a compaction.
     package struct Compaction: Sendable {
         package let bytesBefore: Int
         package let bytesAfter: Int
     }
 
-    /// Thrown if a process has the folder's environment open.
+    /// Thrown by `compact` if a process has the environment open.
     package struct InUse: Error {
         package let process: Int
     }
 
-    /// Replaces a folder's data file by a compact copy. Throws `InUse` if any process has the environment open, because
-    /// it would go on with the old file. An opening during the compaction waits. If the process dies, the old file or
-    /// the new one remains.
+    /// Replaces a folder's data file by a copy without free pages. Throws `InUse` if any process has the environment
+    /// open, because that process would keep using the old file. A process that opens the environment meanwhile waits.
+    /// If this process dies, `data.mdb` is either the old file or the new one.
     package static func compact(at path: String) throws -> Compaction {
         guard let real = realpath(path, nil) else { throw LMDBError(rawValue: errno) }
         defer { free(real) }
@@ -74,7 +74,7 @@ extension Environment {
                 guard stat(dataFile, &before) == 0 else { throw LMDBError(rawValue: errno) }
                 let copy = try NewFile(at: dataFile)
                 try copyFile(dataFile, to: copy.descriptor)
-                // Owner and permissions stay; only the owner or root can change the owner.
+                // The copy gets the original's permissions, and its owner if this process may set it.
                 _ = fchown(copy.descriptor, before.st_uid, before.st_gid)
                 guard fchmod(copy.descriptor, before.st_mode & 0o777) == 0 else { throw LMDBError(rawValue: errno) }
                 try compareTables(dataFile, dataFile + ".partial")
@@ -86,8 +86,9 @@ extension Environment {
         }
     }
 
-    /// Gives the new file the data file's name. The lock file still describes the old file's transactions. So it's made
-    /// unusable before, and LMDB makes it anew afterwards: nobody reads the new file by it, whenever this process dies.
+    /// Renames the copy to the data file's name. The lock file still describes transactions of the old file, so it's
+    /// invalidated before, and LMDB recreates it afterwards. So even if this process dies in between, no process uses
+    /// it with the new file.
     private static func replaceFile(
         with copy: consuming NewFile, _ path: String, _ lock: borrowing EnvironmentLock
     ) throws {
@@ -104,7 +105,7 @@ extension Environment {
         }
     }
 
-    /// Throws unless both files have the same tables with equal numbers of entries.
+    /// Throws unless both files have the same tables with the same numbers of entries.
     private static func compareTables(_ old: String, _ new: String) throws {
         let sizes = try [old, new].map { file in
             try withHandle(file, flags: alone) { handle in
@@ -137,7 +138,7 @@ extension Environment {
         return sizes
     }
 
-    /// Flags that open a data file by its own name, without a lock: the caller has the environment alone.
+    /// Flags that open a data file by its own path and without a lock. The caller has excluded other processes.
     private static var alone: UInt32 { UInt32(MDB_NOSUBDIR | MDB_RDONLY | MDB_NOLOCK | MDB_NOTLS) }
 
     private static func withHandle<Value>(
@@ -157,8 +158,8 @@ extension Environment {
     }
 }
 
-/// The lock that all processes with an open environment share, held exclusively: no other process has it open, and one
-/// that opens it waits. LMDB locks the first byte of the lock file. fcntl
+/// LMDB's own lock, held exclusively. Every process with an open environment shares it, so no other process has the
+/// environment open, and a process that opens it waits. It's a lock on the first byte of the lock file. fcntl
 private struct EnvironmentLock: ~Copyable {
     private let file: OpenFile
 
@@ -175,8 +176,8 @@ private struct EnvironmentLock: ~Copyable {
         file = opened
     }
 
-    /// Clears the magic number of the lock file. LMDB makes the file anew for the first process that opens the
-    /// environment; a process that waited, and is let in second, refuses the file.
+    /// Overwrites the magic number of the lock file, which invalidates it. The first process that opens the environment
+    /// afterwards recreates the file. A process that was already waiting to open it finds it invalid, and fails.
     func spoil() throws(LMDBError) {
         var mark: UInt32 = 0
         let descriptor = file.descriptor

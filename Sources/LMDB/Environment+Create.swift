@@ -3,15 +3,15 @@ internal import FetchIndexPlatform
 internal import CFetchIndexLMDB
 
 extension Environment {
-    /// The maximum time that the creation of an environment waits for a lock on its folder.
+    /// The maximum time that creating an environment waits for the lock on its folder.
     private static let patience = Duration.seconds(30)
 
-    /// Creates an empty data file in a folder that has none.
+    /// Creates an empty data file in a folder without one.
     ///
-    /// LMDB creates its file in place and syncs it with the first commit: a power loss before that may leave a file
-    /// that is neither empty nor an environment, and that nothing can open. So the file is created in a folder of its
-    /// own, and gets its name when it's complete and on disk. A lock on the folder keeps others from doing the same.
-    /// The next process removes what a killed one left.
+    /// LMDB creates its file in place, and syncs it with the first commit. A power loss before that could leave a file
+    /// that is neither empty nor an environment, and that can't be opened. So this function creates the file in a
+    /// temporary folder, and renames it when it's complete and on disk. A lock on the folder excludes other creators.
+    /// The next creator removes the temporary folder of a killed process.
     static func createDataFile(inFolder folder: String, _ options: Options) throws {
         try DataFile.requirePlainFiles(["data.mdb", "lock.mdb"], inFolder: folder)
         let path = folder + "/data.mdb"
@@ -40,10 +40,10 @@ extension Environment {
         if rename(temporaryFolder + "/data.mdb", path) != 0 { throw LMDBError(rawValue: errno) }
     }
 
-    /// Reserves space on the disk for the lock file. LMDB writes to it through a map: if the disk has no space for a
-    /// page then, the process dies of SIGBUS. A user who may not write the file reads without it.
+    /// Reserves space on the disk for the lock file. LMDB writes to it through a memory map: if the disk had no space
+    /// for a page then, SIGBUS would end the process. If the user may not write the file, this does nothing.
     ///
-    /// The path must not be open in this process: closing the file would drop the process's locks on it.
+    /// The path must not be open in this process, since closing the file would drop the process's locks on it.
     static func reserveLockFile(inFolder folder: String, _ options: Options) throws {
         #if os(Linux)
             let file: OpenFile
@@ -51,11 +51,11 @@ extension Environment {
                 if LMDBError(rawValue: error.rawValue).isFailedWrite { throw error }
                 return
             }
-            // LMDB's own size: a cache line for each reader, and two before them.
+            // The size that LMDB gives the file: one cache line per reader, and two before them.
             let length = (Int(options.maximumReaders) + 2) * 64
             var status = stat()
             if fstat(file.descriptor, &status) == 0, Int(status.st_blocks) * 512 >= length { return }
-            // An operation that the file system does not support is not an error.
+            // If the file system doesn't support the call, the space stays unreserved.
             let descriptor = file.descriptor
             let code = FileSizeLimit.withoutSignal { posix_fallocate(descriptor, 0, off_t(length)) }
             withExtendedLifetime(file) {}
@@ -64,8 +64,8 @@ extension Environment {
         #endif
     }
 
-    /// Syncs the names of the folder and of its data file, which syncing the file doesn't. The creator of an
-    /// environment does this before the commit that tells others that it exists. fsync
+    /// Syncs the names of the folder and of its data file to the disk: syncing the file itself doesn't. Called by the
+    /// creator of an environment before the commit that makes it a store. fsync
     package func syncNames() throws {
         try withSystemErrors {
             for folder in [path, path + "/.."] { try OpenFile(folder, O_RDONLY | O_DIRECTORY).sync() }
@@ -77,26 +77,26 @@ extension Environment {
     private static let looks = 100
     private static let pauseInMicroseconds: UInt32 = 1000
 
-    /// Whether the lock file has the number of the newest transaction in the data file, by which LMDB chooses the state
-    /// that it reads and writes on.
+    /// Whether the lock file has the number of the newest transaction in the data file. By this number LMDB chooses the
+    /// state that it reads, and that it writes on top of.
     ///
-    /// The first process that opens an environment resets the lock file to transaction 0, and writes the number a
-    /// moment later. If it dies or fails in between, a process that waited for it reads the 0, and would overwrite the
-    /// newest commits. That process must close the environment, so that another opening is the first again.
+    /// The first process that opens an environment resets the number to 0, and writes the newest number a moment later.
+    /// If it dies or fails in between, a process that waited for it reads the 0, and would overwrite the newest
+    /// commits. This process must close the environment, so that the next opening is the first one again.
     ///
-    /// A writer that died after it wrote its meta page, and before it wrote the lock file, leaves a number that is one
-    /// too small. LMDB corrects it when it finds that writer's lock.
+    /// If a writer died after it wrote its meta page and before it wrote the lock file, the number is one too small.
+    /// LMDB corrects it when it recovers that writer's lock.
     static func knowsNewest(_ handle: OpaquePointer, _ options: Options) -> Bool {
         if filesAgree(handle) { return true }
         if options.isReadOnly { return false }
-        // Beginning to write recovers from a writer that died.
+        // Beginning a write transaction recovers the lock of a writer that died.
         var transaction: OpaquePointer?
         if mdb_txn_begin(handle, nil, 0, &transaction) == MDB_SUCCESS { mdb_txn_abort(transaction) }
         return filesAgree(handle)
     }
 
-    /// Compares several times, because a writer may be between writing its meta page and the lock file. Leaves errors
-    /// to the reads and writes that follow.
+    /// Compares the numbers in both files, several times, because a writer may be between writing its meta page and
+    /// writing the lock file. If LMDB returns an error, this returns true: later reads and writes report the error.
     private static func filesAgree(_ handle: OpaquePointer) -> Bool {
         for _ in 0..<looks {
             var transaction: OpaquePointer?
@@ -112,8 +112,8 @@ extension Environment {
         return false
     }
 
-    /// Keeps the data file from programs that this process starts. Returns false if the file has a standard descriptor,
-    /// into which the process could print. mdb_env_get_fd
+    /// Sets the data file's descriptor to be closed in child processes. Returns false if it's a standard descriptor, to
+    /// which the process could print. mdb_env_get_fd
     static func closeWhenExecuting(_ handle: OpaquePointer) throws(LMDBError) -> Bool {
         var file: CInt = -1
         try check(mdb_env_get_fd(handle, &file))

@@ -3,11 +3,11 @@ internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 internal import Synchronization
 
-/// Thrown when a write reaches the end of the map. Its transaction can't be committed any more; earlier commits are
+/// Thrown when a write reaches the end of the map. Its transaction can no longer be committed; earlier commits are
 /// intact.
 package struct MapFull: Error, Equatable, CustomStringConvertible {
     package let mapSize: Int
-    /// The number of this process's other open transactions: the map can't grow while there are any.
+    /// The number of other transactions that this process has open. The map can't grow until they end.
     package let otherTransactions: Int
 
     package var reason: String {
@@ -22,14 +22,14 @@ package struct MapFull: Error, Equatable, CustomStringConvertible {
 extension Environment {
     private static let smallestGrowth = 1 << 20
 
-    /// The environment of a transaction; it lives as long as the transaction.
+    /// The environment of a transaction. It's valid until the transaction ends.
     static func of(_ transaction: OpaquePointer) -> Environment? {
         mdb_env_get_userctx(mdb_txn_env(transaction)).map {
             Unmanaged<Environment>.fromOpaque($0).takeUnretainedValue()
         }
     }
 
-    /// Notes that a transaction has written. Called after each write, so it must cost next to nothing.
+    /// Records that a transaction has written. It runs after each write, so it must be fast.
     static func noteWrite(in transaction: OpaquePointer?) {
         guard let context = mdb_env_get_userctx(mdb_txn_env(transaction)) else { return }
         Unmanaged<Environment>.fromOpaque(context)._withUnsafeGuaranteedRef {
@@ -37,7 +37,7 @@ extension Environment {
         }
     }
 
-    /// Whether the process has a file size limit. Called before each write, so it must cost next to nothing.
+    /// Whether the process has a file size limit. It runs before each write, so it must be fast.
     static func hasFileSizeLimit(_ transaction: OpaquePointer?) -> Bool {
         guard let context = mdb_env_get_userctx(mdb_txn_env(transaction)) else { return true }
         return Unmanaged<Environment>.fromOpaque(context)._withUnsafeGuaranteedRef {
@@ -45,9 +45,10 @@ extension Environment {
         }
     }
 
-    /// Like `check`, for calls that write. Remembers a full map, so that the next transaction enlarges it.
+    /// Throws if a call that writes has failed, like `check`. If the map is full, sets `isMapFull`, so that the next
+    /// transaction enlarges the map.
     func checkWrite(_ code: CInt) throws {
-        // A write for which the disk has no room is short, which LMDB reports as EIO.
+        // If the disk is full, fewer bytes are written than requested, which LMDB reports as EIO.
         if code == EIO, isDiskFull { throw LMDBError(rawValue: ENOSPC) }
         if code == EIO, isFileFull { throw LMDBError(rawValue: EFBIG) }
         guard code == MDB_MAP_FULL else { return try check(code) }
@@ -67,19 +68,20 @@ extension Environment {
 
     private static let leastRoom: UInt64 = 1 << 18
 
-    /// Whether another page would exceed the process's file size limit.
+    /// Whether one more page would exceed the process's file size limit.
     private var isFileFull: Bool {
         guard let most = FileSizeLimit.bytes else { return false }
         var status = stat()
         return stat(path + "/data.mdb", &status) == 0 && Int(status.st_size) + pageSize > most
     }
 
-    /// Throws if the map is lost.
+    /// Throws if the system refused to map the file again, so that it can't be accessed.
     func checkMap() throws(LMDBError) {
         if hasLostMap.load(ordering: .relaxed) { throw LMDBError(rawValue: ENOMEM) }
     }
 
-    /// Enlarges the map if a write found it full, or more than three quarters of it are used.
+    /// Doubles the map if a write found it full, or if more than three quarters of it are used. Does nothing while a
+    /// transaction of this process is open.
     func makeRoom() {
         remap { info in
             let used = (info.me_last_pgno + 1) * pageSize
@@ -88,19 +90,20 @@ extension Environment {
         }
     }
 
-    /// Adopts the map size of another process that wrote past the end of this map. Returns false if another transaction
-    /// of this process could see the map move.
+    /// Enlarges the map after another process has written past its end. Returns false if the map stays as it is, for
+    /// example because this process has another open transaction.
     func followMap() -> Bool {
         remap(besides: 1) { info in max(info.me_mapsize * 2, (info.me_last_pgno + 1) * pageSize * 2) }
     }
 
-    /// Maps the file again, so that its pages no longer count as this process's memory: otherwise a long import would
-    /// seem to hold the whole file. Returns false if a transaction of this process is open.
+    /// Maps the file again, so that its pages no longer count as this process's memory. Otherwise a long import would
+    /// appear to hold the whole file in memory. Returns false if a transaction of this process is open.
     @discardableResult
     package func releasePages() -> Bool { remap { $0.me_mapsize } }
 
-    /// mdb_env_set_mapsize, if exactly `own` transactions are open, so that no other one sees the map move. Returns
-    /// false if the map stays as it is: others are open, the address space is lacking, or `size` returns nil.
+    /// Changes the map's size if exactly `own` transactions of this process are open, since any others would see the
+    /// map move. Returns false if the map stays as it is: more transactions are open, address space is lacking, or
+    /// `size` returns nil. mdb_env_set_mapsize
     @discardableResult
     private func remap(besides own: Int = 0, to size: (MDB_envinfo) -> Int?) -> Bool {
         openTransactions.withLock { count in
@@ -108,14 +111,15 @@ extension Environment {
             guard count == own, !hasLostMap.load(ordering: .relaxed), mdb_env_info(handle, &info) == MDB_SUCCESS,
                 var wanted = size(info)
             else { return false }
-            // LMDB unmaps the file before it asks for the new map, and can't go back.
+            // Checked before, because LMDB unmaps the file before it requests the new map, and can't go back.
             while !Self.hasRoom(for: wanted - info.me_mapsize) {
                 wanted = info.me_mapsize + (wanted - info.me_mapsize) / 2
                 if wanted - info.me_mapsize < Self.smallestGrowth { return false }
             }
             let code = mdb_env_set_mapsize(handle, wanted)
             guard code == MDB_SUCCESS else {
-                // LMDB refuses during its own write transaction, and keeps the map.
+                // During its own write transaction LMDB refuses with EINVAL, and keeps the map. After any other error
+                // the file is unmapped.
                 if code != EINVAL { hasLostMap.store(true, ordering: .relaxed) }
                 return false
             }
@@ -124,7 +128,7 @@ extension Environment {
         }
     }
 
-    /// Whether the system would map this many more bytes.
+    /// Whether the system would map `byteCount` more bytes.
     package static func hasRoom(for byteCount: Int) -> Bool {
         guard byteCount > 0 else { return true }
         let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE

@@ -1,20 +1,22 @@
 internal import FetchIndexCLibrary
 
-// The address space that a map takes before its file needs it.
+// The size of a map, which is address space that is reserved before the file needs it.
 //
-// A map moves when it grows, which it can't while a transaction of this process is open; and a context pins one while
-// it exists. So a map is far larger than its file: 1 TiB if a process has a few stores, and the less the more it has,
+// A map moves when it grows. That isn't possible while a transaction of this process is open, and a context keeps one
+// open as long as it exists. So a map is far larger than its file: 1 TiB if a process has a few stores open, and less
+// if it has many, so that thousands of maps fit into the 128 TiB of a process.
 // so that thousands fit in the 128 TiB of a process.
 extension Environment {
     private static let (leastReservation, mostReservation) = (1 << 34, 1 << 40)
-    /// The sum of all reservations, except for a logarithmic factor: beside n others, one gets 1 / (n + 1) of it.
+    /// The address space that maps share. If n other environments are open, the next one gets 1 / (n + 1) of it. So n
+    /// maps take this much, multiplied by about ln n.
     private static let sharedAddresses = 1 << 43
-    /// The factor by which a file may grow before its map grows.
+    /// The number of times that a file's length may multiply before its map must grow.
     private static let growth = 8
     private static let smallestMap = 1 << 26
     private static let granularity = 1 << 21
 
-    /// The bytes of address space for a file, if this process has this many other environments open.
+    /// The size of the map for a file, if this process has `others` other environments open.
     static func reservation(fileBytes: Int, beside others: Int) -> Int {
         let fileBytes = min(max(0, fileBytes), 1 << 46)
         let share = min(mostReservation, sharedAddresses / (max(0, others) + 1))
@@ -22,14 +24,14 @@ extension Environment {
         return wanted / granularity * granularity
     }
 
-    /// The reservation for the data file in a folder as it is now; the file need not exist.
+    /// The size of the map for the data file in a folder, by the file's current length, which is 0 if it's missing.
     static func reservation(forFolder path: String) -> Int {
         var status = stat()
         let fileBytes = stat(path + "/data.mdb", &status) == 0 ? Int(status.st_size) : 0
         return reservation(fileBytes: fileBytes, beside: EnvironmentRegistry.openCount)
     }
 
-    /// The map size, halved until the system grants it. LMDB maps at least the size of the file.
+    /// Halves a map size until the system grants it. LMDB then maps at least the size of the file.
     static func available(_ mapSize: Int) -> Int {
         var mapSize = mapSize
         while mapSize > smallestMap, !hasRoom(for: mapSize) { mapSize /= 2 }

@@ -3,30 +3,31 @@ internal import FetchIndexPlatform
 internal import CFetchIndexLMDB
 package import Synchronization
 
-/// An LMDB environment: one folder with its data file and lock file, mapped into memory.
+/// An open LMDB environment: a folder with a data file, which is mapped into memory, and a lock file.
 ///
-/// A process has at most one open environment per file (LMDB's file locks demand it): opening it again returns the same
-/// object. LMDB does not work on network file systems: its locks live in shared memory.
+/// A process opens the same files only once, as LMDB's file locks demand: opening them again returns the same object.
+/// LMDB doesn't work on network file systems, because its locks are in shared memory.
 package final class Environment: Sendable {
-    /// How much of a commit has reached the disk when `commit()` returns.
+    /// The part of a commit that is on disk when `commit()` returns.
     package enum Durability: UInt8, Sendable {
-        /// The whole commit.
+        /// The whole commit. Commits survive a power loss.
         case full
-        /// All but the commit's meta page, which is synced with the next commit: a power loss may undo the last commit,
-        /// but damages none. MDB_NOMETASYNC
+        /// The whole commit except its meta page, which is synced with the next commit. A power loss may undo the last
+        /// commit, but doesn't damage earlier ones. MDB_NOMETASYNC
         case relaxed
-        /// What the operating system has written, in any order: a power loss may leave no valid environment. MDB_NOSYNC
+        /// Only what the operating system has written so far, in any order. A power loss may leave no valid
+        /// environment. MDB_NOSYNC
         case none
     }
 
     package struct Options: Sendable {
         package var durability = Durability.full
         package var isReadOnly = false
-        /// Whether a missing folder or file, or an empty file, becomes an environment; ignored if `isReadOnly`.
+        /// Whether an environment is created if the folder's data file is missing or empty; ignored if `isReadOnly`.
         package var creates = true
-        /// The size of the map, in bytes; by default `reservation`. If the system refuses, the map is smaller.
+        /// The size of the map in bytes; `reservation` if nil. If the system refuses it, the map is smaller.
         package var mapSize: Int?
-        /// Checks the newest state before LMDB reads the file.
+        /// A check of the newest state that runs before LMDB reads the file.
         package var witness: Witness?
         package var maximumTables: UInt32 = 16
         package var maximumReaders: UInt32 = 510
@@ -36,36 +37,37 @@ package final class Environment: Sendable {
 
     package let path: String
     package let isReadOnly: Bool
-    /// The open data file.
+    /// The identity of the open data file.
     let dataFile: FileIdentity
-    /// The open lock file; nil if the environment was opened without a lock.
+    /// The identity of the open lock file; nil if the environment was opened without a lock.
     let lockFile: FileIdentity?
-    /// The folder's state when the files were last seen in place, if every later change shows in it.
+    /// The folder's state when both files were last found at their paths; nil unless every later change of the folder
+    /// would give another state.
     let folderInPlace = Mutex<FolderState?>(nil)
-    /// Whether the file's pages are as long as the system's, so that addresses in the map tell where pages begin.
+    /// Whether the file's pages are as long as the system's. Then an address in the map shows where its page begins.
     let hasSystemPages: Bool
-    /// The number of this opening in the process.
+    /// The number of this opening, which is unique in the process.
     private let opening: UInt64
     private let gate: FolderGate
-    // An MDB_env may be used from any thread; it is closed once, under the gate's lock.
+    // An MDB_env may be used on any thread. It's closed once, under the gate's lock.
     nonisolated(unsafe) let handle: OpaquePointer
-    /// The number of open transactions in this process: the map may only be resized if no other one is open.
+    /// The number of open transactions of this process. The map is resized only while no other transaction is open.
     let openTransactions = Mutex(0)
     let openTables = Mutex<[String: Table]>([:])
-    /// Whether the write transaction has written anything; only one exists at a time.
+    /// Whether the write transaction, of which only one exists at a time, has written anything.
     let hasWritten = Atomic(false)
-    /// Whether the process has a file size limit, as found at the beginning of the write transaction.
+    /// Whether the process had a file size limit when the write transaction began.
     let hasFileSizeLimit = Atomic(false)
-    /// Whether a write found the map full since it last grew.
+    /// Whether a write found the map full since the map last grew.
     let isMapFull = Atomic(false)
-    /// The threads on which a user of the environment has begun to write: another writer on one of them would wait for
-    /// itself.
+    /// The threads on which users of the environment have write transactions open. If another one began on such a
+    /// thread, it would wait for itself.
     package let writerThreads = Mutex<[UInt]>([])
-    /// Whether the system refused to map the file again: then nothing can be read or written.
+    /// Whether the system refused to map the file again. Then the environment can't be read or written any more.
     let hasLostMap = Atomic(false)
 
-    /// Opens the environment in a folder, and creates it if it's missing, unless `options` say otherwise. Throws
-    /// `DataFileError` if LMDB can't open the files safely.
+    /// Opens the environment in a folder. Creates it if it's missing, unless `options` forbid it. Throws
+    /// `DataFileError` if LMDB can't safely open the files.
     package static func open(at path: String, options: Options = Options()) throws -> Environment {
         if !options.isReadOnly && options.creates && mkdir(path, 0o700) != 0 && errno != EEXIST {
             throw LMDBError(rawValue: errno)
@@ -94,35 +96,38 @@ package final class Environment: Sendable {
 
     deinit { EnvironmentRegistry.close(opening: opening, gate) }
 
-    /// The free descriptors that an opening demands. It takes three; writers need one or two for their locks; and the
-    /// Swift runtime ends the process if it gets none of its own when a task first waits (epoll, eventfd, timerfd).
+    /// The number of free descriptors that opening requires. The environment takes three, and writers need one or two
+    /// for their locks. The Swift runtime needs a few for its first waiting task (epoll, eventfd, timerfd), and ends
+    /// the process if it gets none.
     private static let reservedDescriptors = 10
     private static let staleLockFile =
         "lock.mdb and data.mdb disagree on the newest transaction, and another process has the store open; close it in all processes"
-    /// The maximum number of attempts to open while another process opens or replaces the files, and how long each
-    /// attempt waits for its lock.
+    /// The maximum number of attempts to open while other processes open or replace the files, and the time that each
+    /// attempt waits for the folder's lock.
     private static let maximumAttempts = 12
     private static let turn = Duration.milliseconds(500)
 
-    /// Another process was opening or replacing the files, or died while it did. `reason` is thrown if all attempts
-    /// fail.
+    /// Opening failed, because another process was opening or replacing the files, or died while doing so. `reason` is
+    /// thrown if all attempts fail like this.
     private struct Unsettled: Error {
         let reason: any Error
     }
 
-    /// An open environment and its files; the lock file is nil if it was opened without a lock.
+    /// A newly opened environment, and the identities of its files. The lock file is nil if it was opened without a
+    /// lock.
     struct Opened {
         let handle: OpaquePointer
         let dataFile: FileIdentity
         let lockFile: FileIdentity?
     }
 
-    /// mdb_env_create, mdb_env_open, mdb_reader_check
+    /// Opens the environment with mdb_env_create and mdb_env_open, and repeats that if another process interferes.
     ///
-    /// Retries are serialized, so that one of them can lock the lock file exclusively.
+    /// Repeated attempts of several processes run one at a time, so that one of them can lock the lock file
+    /// exclusively.
     static func openHandle(at path: String, options: Options) throws -> Opened {
         try reserveLockFile(inFolder: path, options)
-        // On a read-only file system LMDB can't write the lock file, and goes without it.
+        // On a read-only file system LMDB can't write the lock file, so the environment is opened without a lock.
         var isLocking = !(options.isReadOnly && access(path, W_OK) != 0 && errno == EROFS)
         var tries = 0
         var folder: OpenFile?
@@ -136,7 +141,7 @@ package final class Environment: Sendable {
                 mdb_env_close(handle)
                 flock(folder?.descriptor ?? -1, LOCK_UN)
                 switch error {
-                // A user who may not write the lock file reads without it, and must not read while others write.
+                // A user who may not write the lock file reads without a lock, and must not read while others write.
                 case let error as LMDBError where error == .permissionDenied && options.isReadOnly && isLocking:
                     isLocking = false
                 case let error as Unsettled:
@@ -145,7 +150,8 @@ package final class Environment: Sendable {
                     usleep(.random(in: 1000...20_000))
                     try DataFile.checkFiles(inFolder: path, creates: false, options.witness)
                     if folder == nil { folder = try? OpenFile(path, O_RDONLY | O_DIRECTORY) }
-                    // A foreign lock must not block the opening: after the wait it's tried without the lock.
+                    // The wait is limited, so that a foreign lock can't block the opening. After it, the next attempt
+                    // runs without the folder's lock.
                     _ = try folder?.lock(until: .now + turn)
                 default: throw error
                 }
@@ -174,18 +180,20 @@ package final class Environment: Sendable {
         case .relaxed: flags |= UInt32(MDB_NOMETASYNC)
         case .none: flags |= UInt32(MDB_NOSYNC)
         }
-        // LMDB doesn't tell which lock file it has open, and may have waited long for it.
+        // The identity is compared before and after opening: LMDB may wait long for the lock file, and doesn't reveal
+        // which file it opened.
         func lockFile() throws -> FileIdentity? {
             isLocking ? try FileIdentity(ofPath: path + "/lock.mdb") : nil
         }
         let lockFileBefore = try lockFile()
         let code = FileSizeLimit.withoutSignal { mdb_env_open(handle, path, flags, 0o600) }
-        // The lock file may have been invalidated by a compaction that died: the first process to lock it exclusively
-        // resets it.
+        // A compaction that was killed may have invalidated the lock file. The first process that locks it exclusively
+        // recreates it.
         if code == MDB_INVALID { throw Unsettled(reason: LMDBError.invalidFile) }
         try check(code)
         let opened = Opened(handle: handle, dataFile: try dataFile(of: handle), lockFile: try lockFile())
-        // A read-only opening opens the data file before it locks: the file may have been replaced in between.
+        // A read-only opening opens the data file before it locks the lock file, so the data file may have been
+        // replaced in between.
         let named = try FileIdentity(ofPath: path + "/data.mdb")
         if named == nil { throw LMDBError(rawValue: ENOENT) }
         if named != opened.dataFile || lockFileBefore != opened.lockFile
@@ -194,7 +202,7 @@ package final class Environment: Sendable {
             throw Unsettled(
                 reason: DataFileError.damaged("its files were replaced again and again while it was opened"))
         }
-        // Another thread may have closed a standard descriptor in between.
+        // Another thread may have closed a standard descriptor, which the data file then got.
         guard try closeWhenExecuting(handle) else { throw Unsettled(reason: LMDBError.badDescriptor) }
         if isLocking {
             if !knowsNewest(handle, options) { throw Unsettled(reason: DataFileError.damaged(staleLockFile)) }
@@ -203,8 +211,8 @@ package final class Environment: Sendable {
         return opened
     }
 
-    /// Throws `EnvironmentMoved` if the path no longer leads to the open files: others would open the folder without
-    /// knowing of this process. Costs one stat if the folder hasn't changed for some seconds, otherwise three.
+    /// Throws `EnvironmentMoved` if the path no longer leads to the open files. Other processes would then open the
+    /// folder without noticing this one. Costs one stat if the folder hasn't changed for some seconds, otherwise three.
     package func requireInPlace() throws {
         let folder = FolderState(ofPath: path)
         if let folder, folderInPlace.withLock({ $0 == folder }) { return }
@@ -216,7 +224,7 @@ package final class Environment: Sendable {
         if let folder, folder.isSettled { folderInPlace.withLock { $0 = folder } }
     }
 
-    /// mdb_env_get_fd
+    /// The identity of the data file that LMDB has open. mdb_env_get_fd
     private static func dataFile(of handle: OpaquePointer) throws -> FileIdentity {
         var descriptor: CInt = -1
         try check(mdb_env_get_fd(handle, &descriptor))
@@ -225,8 +233,8 @@ package final class Environment: Sendable {
 }
 
 extension Environment {
-    /// Frees the slots of dead readers. A lock file that was truncated while others held it counts more readers than it
-    /// has room for. mdb_reader_check
+    /// Frees the slots of readers whose processes died. Throws if the lock file counts more readers than it has room
+    /// for, as it does if it was truncated while a process held it. mdb_reader_check
     private static func freeDeadReaders(of handle: OpaquePointer) throws {
         var info = MDB_envinfo()
         guard mdb_env_info(handle, &info) == MDB_SUCCESS, info.me_numreaders <= info.me_maxreaders else {
@@ -235,11 +243,11 @@ extension Environment {
         mdb_reader_check(handle, nil)
     }
 
-    /// mdb_env_info and mdb_stat: sizes of the map and the file in bytes, readers, and the last transaction.
+    /// Sizes of the map and the file in bytes, the number of readers, and the last transaction. mdb_env_info, mdb_stat
     package struct Information: Sendable {
         package let mapSize: Int
         package let pageSize: Int
-        /// The number of pages up to the end of the used part of the file.
+        /// The number of pages up to the last used page of the file.
         package let usedPages: Int
         package let lastTransaction: Int
         package let readers: Int
@@ -247,7 +255,7 @@ extension Environment {
     }
 
     package func information() throws -> Information {
-        // LMDB looks into the map, which must not be remapped during the call.
+        // Under the lock the map isn't moved, into which LMDB looks.
         try openTransactions.withLock { _ in
             try checkMap()
             var info = MDB_envinfo()
@@ -261,10 +269,10 @@ extension Environment {
         }
     }
 
-    /// A reader of the environment in any process: mdb_reader_list.
+    /// A reader of the environment in any process. mdb_reader_list
     package struct Reader: Sendable {
         package let process: Int
-        /// The transaction that the reader pins; nil if it's parked without one.
+        /// The transaction that the reader pins; nil if it has no transaction at present.
         package let transaction: Int?
     }
 

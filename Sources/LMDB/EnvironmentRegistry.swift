@@ -3,17 +3,17 @@ internal import FetchIndexPlatform
 internal import CFetchIndexLMDB
 internal import Synchronization
 
-/// The environments that this process has open, found by their files.
+/// The environments that this process has open, identified by their files.
 ///
-/// This is the package's one global state, and it's LMDB's: closing a second environment of a lock file would drop the
-/// process's locks on it. A path doesn't identify an environment: its folder may have been renamed, or deleted and
-/// created again.
+/// The registry is global, because LMDB requires it: if a second environment of the same lock file were closed, the
+/// process would lose its locks on that file. A path doesn't identify an environment, since its folder may have been
+/// renamed, or deleted and created again.
 enum EnvironmentRegistry {
     private struct Entry {
         weak var environment: Environment?
-        // Closed once, under the gate's lock and the registry's.
+        // The handle is closed once, under the locks of the gate and of the registry.
         nonisolated(unsafe) let handle: OpaquePointer
-        /// Distinguishes the openings of a file, whose handles may have the same address.
+        /// The number of this opening. It distinguishes openings whose handles have the same address.
         let opening: UInt64
         let gate: FolderGate
         let dataFile: FileIdentity
@@ -23,7 +23,8 @@ enum EnvironmentRegistry {
     private enum Found: Sendable {
         case nothing
         case open(Environment)
-        /// One of the two files belongs to an open environment, the other doesn't.
+        /// An open environment has one of the two files at the path, but not both; nil if its last owner is just
+        /// releasing it.
         case moved(Environment?)
     }
 
@@ -41,7 +42,7 @@ enum EnvironmentRegistry {
                     let isSame = entry.dataFile == dataFile && (entry.lockFile == nil || entry.lockFile == lockFile)
                     return isSame ? .open(environment) : .moved(environment)
                 }
-                // Its last owner has released it, and waits for the gate to close it.
+                // The environment's last owner has released it, and is waiting for another gate to close it.
                 guard entry.gate === gate else { return .moved(nil) }
                 mdb_env_close(entry.handle)
                 entries.remove(at: index)
@@ -52,12 +53,13 @@ enum EnvironmentRegistry {
 
     private static let state = Mutex(State())
 
-    /// The number of environments that are open now.
+    /// The number of environments that this process has open.
     static var openCount: Int { state.withLock { $0.entries.count } }
 
-    /// Opens an environment, and creates it if the options say so. Openings of other folders don't wait for it.
+    /// Opens an environment, and creates it if the options allow it. Openings of different folders don't wait for each
+    /// other.
     static func open(at path: String, options: Environment.Options) throws -> Environment {
-        // The environment is returned out of the locked scope, because releasing it takes the same locks.
+        // The environment is returned from the locked scope before it's released: releasing it takes the same locks.
         let found: Found = try withGate(ofFolder: path) { gate in
             let found = try find(path, gate)
             guard case .nothing = found else { return found }
@@ -74,15 +76,17 @@ enum EnvironmentRegistry {
             return .open(environment)
         }
         guard case .open(let environment) = found else { throw EnvironmentMoved(path: path) }
-        // The requested path may be another one, but the environment's own path must still lead to the files.
+        // The requested path may be another one, for example a link. The environment's own path must still lead to the
+        // files.
         try environment.requireInPlace()
         if environment.isReadOnly && !options.isReadOnly { throw EnvironmentIsReadOnly(path: path) }
         return environment
     }
 
-    /// Runs a body while this process has no environment of a folder open, and can't open one.
+    /// Runs a body while this process has no environment open in a folder. Opening one meanwhile waits. Throws `InUse`
+    /// if one is open.
     static func withClosedEnvironment<Value: Sendable>(at path: String, _ body: () throws -> Value) throws -> Value {
-        var found = Found.nothing  // released after the locks
+        var found = Found.nothing  // a found environment is released after the locks
         return try withGate(ofFolder: path) { gate in
             found = try find(path, gate)
             guard case .nothing = found else { throw Environment.InUse(process: Int(getpid())) }
@@ -113,7 +117,7 @@ enum EnvironmentRegistry {
             guard let folder = try FileIdentity(ofPath: path) else { throw LMDBError(rawValue: ENOENT) }
             let gate = gate(of: folder)
             let value: Value? = try gate.lock.withLock { _ in
-                // The folder may have been created again while another thread had the gate.
+                // The folder may have been deleted and created again while another thread held the gate.
                 try FileIdentity(ofPath: path) == folder ? try body(gate) : nil
             }
             if let value { return value }
@@ -131,7 +135,7 @@ enum EnvironmentRegistry {
     }
 }
 
-/// Lets one thread at a time open, close or compact the environment of a folder.
+/// A lock for opening, closing or compacting the environment of a folder: one thread at a time.
 final class FolderGate: Sendable {
     let lock = Mutex(())
 }
@@ -140,14 +144,14 @@ private struct WeakGate {
     weak var gate: FolderGate?
 }
 
-/// Thrown for an opening to write, if the path is open in this process for reading only.
+/// Thrown when a path is opened for writing that this process has open for reading only.
 package struct EnvironmentIsReadOnly: Error, CustomStringConvertible {
     package let path: String
     package var description: String { "\(path) is already open read-only in this process" }
 }
 
-/// Thrown if the path no longer leads to the files that this process opened there, or if only one of its two files is
-/// open. The open files can still be read.
+/// Thrown if the path no longer leads to the files that this process opened at it, or to only one of the two. The open
+/// files can still be read.
 package struct EnvironmentMoved: Error, CustomStringConvertible {
     package let path: String
     package var description: String { "its files were moved or replaced while this process had them open" }

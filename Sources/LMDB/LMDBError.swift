@@ -2,7 +2,7 @@ internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 internal import CFetchIndexLMDB
 
-/// An error of LMDB or of the system below it: the raw code that a C call returned.
+/// An error code of LMDB or of the system, as a C function returned it.
 package struct LMDBError: Error, RawRepresentable, Hashable, Sendable {
     package let rawValue: CInt
 
@@ -15,26 +15,26 @@ package struct LMDBError: Error, RawRepresentable, Hashable, Sendable {
     package static let permissionDenied = LMDBError(rawValue: EACCES)
     package static let badDescriptor = LMDBError(rawValue: EBADF)
     package static let busy = LMDBError(rawValue: EBUSY)
-    /// The error of a compact copy for a page that is neither used nor free.
+    /// The error that making a compact copy returns if a page is neither used nor free.
     package static let leaked = LMDBError(rawValue: MDB_INCOMPATIBLE)
     package static let readOnlyFileSystem = LMDBError(rawValue: EROFS)
     package static let badTransaction = LMDBError(rawValue: MDB_BAD_TXN)
     package static let tableNotFound = LMDBError(rawValue: MDB_NOTFOUND)
-    /// The meta page couldn't be written: the environment does nothing more until all its owners in this process have
-    /// closed it.
+    /// A meta page couldn't be written. The environment can't be used until all its owners in this process have closed
+    /// it.
     package static let panic = LMDBError(rawValue: MDB_PANIC)
 
-    /// Whether LMDB met pages that it cannot have written.
+    /// Whether LMDB read pages that it can't have written.
     package var isDamage: Bool {
         [MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_CURSOR_FULL, MDB_INCOMPATIBLE].contains(rawValue)
     }
 
-    /// Whether the system couldn't write a file. LMDB reports a short write, as on a full disk, as EIO.
+    /// Whether the system couldn't write a file. LMDB reports an incomplete write, as on a full disk, as EIO.
     package var isFailedWrite: Bool { [ENOSPC, EFBIG, EDQUOT, EIO].contains(rawValue) }
 }
 
 extension LMDBError: CustomStringConvertible {
-    /// mdb_strerror, except where its text uses LMDB's own terms.
+    /// The text of mdb_strerror; another text if that one uses LMDB's own terms.
     package var reason: String {
         if rawValue == MDB_MAP_RESIZED {
             return "another process made the store larger, which is seen once no snapshot is open in this process"
@@ -43,12 +43,12 @@ extension LMDBError: CustomStringConvertible {
         if rawValue == ENOMEM {
             return "the system gives this process no more addresses or memory to map the file to (ulimit -v)"
         }
-        // LMDB's own codes are negative.
+        // LMDB's own codes are negative, errnos are positive.
         if rawValue > 0 { return SystemError(rawValue: rawValue).description }
         return String(cString: mdb_strerror(rawValue))
     }
 
-    /// One sentence for users. A failed write ends its transaction.
+    /// One sentence for users. For a failed write it says that the transaction isn't saved.
     package var description: String {
         if isFailedWrite {
             return "the store's file cannot be written, and nothing of this transaction was saved: \(reason)"
@@ -58,7 +58,7 @@ extension LMDBError: CustomStringConvertible {
 }
 
 extension LMDBError: DamageReporting {
-    /// Converts an error of LMDB or of the system; nil for any other error.
+    /// Converts an error of LMDB or of the system; nil for other errors.
     package init?(_ error: any Error) {
         switch error {
         case let error as LMDBError: self = error
@@ -68,29 +68,30 @@ extension LMDBError: DamageReporting {
     }
 }
 
-/// Rethrows system errors as LMDB errors, whose codes include errnos.
+/// Runs a body, and converts the system errors that it throws to LMDB errors, whose codes include errnos.
 func withSystemErrors<Value: ~Copyable>(_ body: () throws -> Value) throws -> Value {
     do { return try body() } catch let error as SystemError { throw LMDBError(rawValue: error.rawValue) }
 }
 
-/// Throws unless a return code is success; the one place that looks at return codes.
+/// Throws unless a return code means success.
 func check(_ code: CInt) throws(LMDBError) {
     if code != MDB_SUCCESS { throw LMDBError(rawValue: code) }
 }
 
-/// Like `check`, for lookups: returns false if the key is missing.
+/// Like `check`, but returns false if the code says that the key is missing.
 func checkFound(_ code: CInt) throws(LMDBError) -> Bool {
     if code == MDB_NOTFOUND { return false }
     try check(code)
     return true
 }
 
-/// Runs a call that writes in a transaction: one that has changed many pages writes some of them early.
+/// Runs a call that writes, with the signal of the file size limit blocked if the process has one. LMDB writes pages of
+/// a large transaction before its commit.
 func write(in transaction: OpaquePointer?, _ call: () -> CInt) -> CInt {
     Environment.hasFileSizeLimit(transaction) ? FileSizeLimit.withoutSignal(call) : call()
 }
 
-/// Like `check`, for calls that write in a transaction.
+/// Like `check`, for calls that write in a transaction. Records that the transaction has written.
 func check(_ code: CInt, writtenIn transaction: OpaquePointer) throws {
     if code != MDB_SUCCESS, let environment = Environment.of(transaction) { try environment.checkWrite(code) }
     try check(code)

@@ -2,9 +2,9 @@ internal import CFetchIndexLMDB
 internal import FetchIndexPlatform
 internal import Synchronization
 
-/// A named table of an environment (LMDB's "database"): keys in order, each with one value.
+/// A named table of an environment, which LMDB calls a database. It maps keys, which are in order, to one value each.
 ///
-/// A byte key is 1 to 511 bytes long (LMDB's limit); keys of an integer table are 64-bit integers.
+/// A byte key is 1 to 511 bytes long, which is LMDB's limit. The keys of an integer table are 64-bit integers.
 package struct Table: Sendable {
     let handle: MDB_dbi
     let keys: KeyKind
@@ -14,10 +14,10 @@ package struct Table: Sendable {
 }
 
 extension Environment {
-    /// Opens tables, which stay open as long as the environment. Creates missing ones, in one transaction, if
-    /// `creating`. mdb_dbi_open
+    /// Opens tables, which stay open until the environment is closed. With `creating`, creates missing ones in one
+    /// transaction. mdb_dbi_open
     package func tables(_ descriptions: [TableDescription], creating: Bool) throws -> [Table] {
-        // LMDB wants tables opened by one thread at a time.
+        // LMDB requires that only one thread at a time opens tables.
         try openTables.withLock { open in
             let missing = descriptions.filter { open[$0.name] == nil }
             if !missing.isEmpty {
@@ -31,7 +31,7 @@ extension Environment {
         }
     }
 
-    /// Whether the newest state is empty: it has no table, and no entry of a program that uses no named tables.
+    /// Whether the newest state has no tables, and no entries of a program that uses LMDB without named tables.
     package func isEmpty() throws -> Bool {
         let transaction = try beginRead()
         var main: MDB_dbi = 0
@@ -39,7 +39,7 @@ extension Environment {
         return try transaction.view.statistics(of: Table(handle: main, keys: .bytes)).entries == 0
     }
 
-    /// Commits even a read transaction: aborting it would close the handles that were opened in it.
+    /// Opens tables in a transaction. Commits even a read transaction, because aborting it would close the tables.
     private func openTables(_ descriptions: [TableDescription], flags: UInt32) throws -> [String: Table] {
         let transaction = try begin(flags: flags)
         var opened: [String: Table] = [:]

@@ -2,15 +2,15 @@ internal import CFetchIndexLMDB
 internal import FetchIndexPlatform
 internal import Synchronization
 
-/// A read transaction: one unchanging view of the environment.
+/// A read transaction: a snapshot of the environment.
 ///
-/// It may be used from any thread, by one at a time. While it lives, LMDB reuses none of the pages it can
-/// see, so a reader that stays open makes the file grow under writers.
+/// It may be used on any thread, by one thread at a time. While it's open, LMDB doesn't reuse the pages of its state,
+/// so writers make the file grow. If the environment was opened without a lock, LMDB doesn't know of the transaction.
 package struct ReadTransaction: ~Copyable {
     private let environment: Environment
     package let view: TransactionView
 
-    /// The environment's transaction that this one sees.
+    /// The number of the transaction that committed the state which this one reads.
     package var identifier: Int { view.identifier }
 
     init(_ environment: Environment) throws(LMDBError) {
@@ -25,7 +25,8 @@ package struct ReadTransaction: ~Copyable {
     }
 }
 
-/// The write transaction, of which one exists at a time in all processes. Without `commit()` it has no effect.
+/// The environment's write transaction, of which all processes together have one at a time. It's aborted if it ends
+/// without `commit()`.
 package struct WriteTransaction: ~Copyable {
     private let environment: Environment
     package let view: TransactionView
@@ -38,7 +39,7 @@ package struct WriteTransaction: ~Copyable {
         environment.hasFileSizeLimit.store(FileSizeLimit.bytes != nil, ordering: .relaxed)
     }
 
-    /// Whether the transaction has written anything; otherwise committing it does nothing.
+    /// Whether the transaction has written anything. If not, committing it does nothing.
     package var hasWritten: Bool { environment.hasWritten.load(ordering: .relaxed) }
 
     deinit {
@@ -46,12 +47,12 @@ package struct WriteTransaction: ~Copyable {
         environment.end()
     }
 
-    /// mdb_txn_commit. An error leaves the environment as it was before the transaction, except for `LMDBError.panic`:
-    /// then the next opening of the environment shows whether it's committed. Throws `EnvironmentMoved` as `beginWrite`
-    /// does.
+    /// Commits the transaction. If it throws, the environment is unchanged, except for `LMDBError.panic`: then the next
+    /// opening of the environment shows whether the transaction was committed. Throws `EnvironmentMoved` like
+    /// `beginWrite`. mdb_txn_commit
     package consuming func commit() throws {
         try environment.requireInPlace()
-        isCommitted = true  // mdb_txn_commit ends the transaction, also when it fails
+        isCommitted = true  // mdb_txn_commit ends the transaction even if it fails
         let code = FileSizeLimit.withoutSignal { mdb_txn_commit(view.handle) }
         if code != MDB_SUCCESS && environment.isDead { throw LMDBError.panic }
         try environment.checkWrite(code)
@@ -61,17 +62,18 @@ package struct WriteTransaction: ~Copyable {
 extension Environment {
     package func beginRead() throws -> ReadTransaction { try ReadTransaction(self) }
 
-    /// Waits for the write transaction of another thread or process. First enlarges the map if more than three quarters
-    /// of it are used, unless a transaction of this process is open. Throws `EnvironmentMoved` if the environment's
-    /// path no longer leads to its files.
+    /// Begins the write transaction, after waiting for that of another thread or process. Before, enlarges the map if
+    /// it's full or more than three quarters of it are used, unless this process has an open transaction. Throws
+    /// `EnvironmentMoved` if the environment's path no longer leads to its files.
     package func beginWrite() throws -> WriteTransaction {
         try requireInPlace()
         makeRoom()
         return try WriteTransaction(self)
     }
 
-    /// mdb_txn_begin. Enlarges a map that a write found full, also before reading: whoever reads first and then writes
-    /// couldn't do it then. Follows another process that wrote past the end of the map.
+    /// Begins a transaction with mdb_txn_begin. Before, enlarges a map that a write found full: for a reader too,
+    /// because the map can't grow while the reader is open, even if this process then writes. If another process wrote
+    /// past the end of the map, adopts the greater size.
     func begin(flags: UInt32) throws(LMDBError) -> OpaquePointer {
         if isMapFull.load(ordering: .relaxed) { makeRoom() }
         try openTransactions.withLock { (count) throws(LMDBError) in
@@ -88,7 +90,7 @@ extension Environment {
         return transaction
     }
 
-    /// Whether a meta page couldn't be written: then no transaction can begin.
+    /// Whether a meta page couldn't be written. Then no transaction can begin.
     var isDead: Bool {
         var transaction: OpaquePointer?
         let code = mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &transaction)

@@ -1,6 +1,7 @@
 internal import CFetchIndexLMDB
 extension TransactionView {
-    /// Hands out each entry of a table in the order of keys. The body may delete the entry at the cursor.
+    /// Calls the body with a cursor at each entry of a table, in the order of keys. The body may delete the entry at
+    /// the cursor.
     package func forEachEntry(in table: Table, _ body: (inout Cursor) throws -> Void) throws {
         try withCursor(on: table) { cursor in
             var isAtEntry = try cursor.seekToFirst()
@@ -11,7 +12,8 @@ extension TransactionView {
         }
     }
 
-    /// Like `forEachEntry`, from the first entry whose key isn't less than the given one, until the body returns false.
+    /// Calls the body with a cursor at each entry whose key is `key` or greater, in order, until it returns false. The
+    /// body may delete the entry at the cursor.
     package func walk(_ table: Table, from key: RawSpan, _ body: (inout Cursor) throws -> Bool) throws {
         try withCursor(on: table) { cursor in
             var isAtEntry = try cursor.seek(toKeyFrom: key)
@@ -19,7 +21,7 @@ extension TransactionView {
         }
     }
 
-    /// Like `walk(_:from:_:)` above, in a table of integer keys.
+    /// Like `walk(_:from:_:)` with a byte key, for a table of integer keys.
     package func walk(_ table: Table, from key: UInt64, _ body: (inout Cursor) throws -> Bool) throws {
         try withCursor(on: table) { cursor in
             var isAtEntry = try cursor.seek(toKeyFrom: key)
@@ -35,9 +37,9 @@ extension TransactionView {
 }
 
 extension TransactionView {
-    /// The numbers of free pages, by the transaction that freed them: LMDB's table 0, whose values begin with a count.
-    /// For read transactions only. O(transactions whose pages aren't used again). Throws `DataFileError` if a list is
-    /// longer than its value.
+    /// The numbers of free pages, by the transaction that freed them, from LMDB's free list. Only for read
+    /// transactions. Throws `DataFileError` if a list is longer than its value. O(transactions whose pages aren't
+    /// reused yet).
     package func freePages() throws -> [(transaction: Int, count: Int)] {
         var freed: [(transaction: Int, count: Int)] = []
         try forEachEntry(in: Table(handle: 0, keys: .integers)) { cursor in
@@ -52,6 +54,7 @@ extension TransactionView {
         return freed
     }
 
-    /// The transaction's number; for a write transaction, the number that its commit makes. mdb_txn_id
+    /// The transaction's number. For a write transaction, this is the number of the state that its commit makes.
+    /// mdb_txn_id
     package var identifier: Int { mdb_txn_id(handle) }
 }

@@ -1,15 +1,15 @@
 internal import CFetchIndexLMDB
 
-/// What both kinds of transaction can read, and what the write transaction can write.
+/// Reads the tables of a transaction, and writes them if it's a write transaction.
 ///
-/// A view doesn't own its transaction: its owner must keep the transaction too.
+/// A view doesn't own its transaction, so the caller must keep the transaction alive.
 package struct TransactionView {
     let handle: OpaquePointer
-    /// Whether all pages that are read are in the map, and as long as the system's: a write transaction has its own
-    /// copies of the pages that it changes.
+    /// Whether all pages that are read are in the map, and are as long as the system's. False for write transactions,
+    /// which have copies of the pages that they change.
     let isInMap: Bool
 
-    /// mdb_get: calls the body with the value in place. Returns false if the key is missing.
+    /// Looks up a byte key. Calls the body with the value in place; returns false if the key is missing. mdb_get
     package func get(_ key: RawSpan, in table: Table, _ body: (RawSpan) throws -> Void) throws -> Bool {
         try withKey(key) { try get(&$0, in: table, body) }
     }
@@ -18,7 +18,7 @@ package struct TransactionView {
         try get(key.span.bytes, in: table, body)
     }
 
-    /// mdb_get in a table of integer keys.
+    /// Looks up an integer key. Calls the body with the value in place; returns false if the key is missing. mdb_get
     package func get(_ key: UInt64, in table: Table, _ body: (RawSpan) throws -> Void) throws -> Bool {
         try withKey(key) { try get(&$0, in: table, body) }
     }
@@ -31,13 +31,13 @@ package struct TransactionView {
         return true
     }
 
-    /// mdb_cursor_open and mdb_cursor_close around a body.
+    /// Calls the body with a new cursor on a table, and closes it afterwards. mdb_cursor_open, mdb_cursor_close
     package func withCursor<Result>(on table: Table, _ body: (inout Cursor) throws -> Result) throws -> Result {
         var cursor = try Cursor(self, table)
         return try body(&cursor)
     }
 
-    /// mdb_stat
+    /// The numbers of a table's pages and entries. mdb_stat
     package func statistics(of table: Table) throws -> TreeStatistics {
         var stat = MDB_stat()
         try check(mdb_stat(handle, table.handle, &stat))
@@ -48,7 +48,7 @@ package struct TransactionView {
 
     // MARK: Writing: an error on a view of a read transaction.
 
-    /// mdb_put: inserts or replaces.
+    /// Inserts or replaces the value of a byte key. mdb_put
     package func put(_ value: RawSpan, for key: RawSpan, in table: Table, appending: Bool = false) throws {
         try withKey(key) { try put(value, &$0, in: table, flags: UInt32(appending ? MDB_APPEND : 0)) }
     }
@@ -57,8 +57,8 @@ package struct TransactionView {
         try put(value.span.bytes, for: key.span.bytes, in: table)
     }
 
-    /// mdb_put with an integer key. `appending` says that the key is greater than all keys of the table. Throws
-    /// `keyExists` if it isn't, or if the key exists and values must not be replaced.
+    /// Inserts or replaces the value of an integer key. `appending` says that the key is greater than all keys of the
+    /// table. Throws `keyExists` if it isn't, or if the key exists and `replacing` is false. mdb_put
     package func put(
         _ value: RawSpan, for key: UInt64, in table: Table, appending: Bool = false, replacing: Bool = true
     ) throws {
@@ -66,7 +66,8 @@ package struct TransactionView {
         try withKey(key) { try put(value, &$0, in: table, flags: flags) }
     }
 
-    /// mdb_put with an integer key and MDB_RESERVE: the body fills the value in place.
+    /// Inserts or replaces the value of an integer key. The body then writes the value in place. mdb_put with
+    /// MDB_RESERVE
     package func put(
         reserving byteCount: Int, for key: UInt64, in table: Table, appending: Bool = false,
         _ fill: (UnsafeMutableRawBufferPointer) -> Void
@@ -88,7 +89,7 @@ package struct TransactionView {
         }
     }
 
-    /// mdb_del. Returns false if the key is missing.
+    /// Deletes a byte key. Returns false if it's missing. mdb_del
     @discardableResult
     package func delete(_ key: RawSpan, in table: Table) throws -> Bool {
         try withKey(key) { try delete(&$0, in: table) }
@@ -97,7 +98,7 @@ package struct TransactionView {
     @discardableResult
     package func delete(_ key: [UInt8], in table: Table) throws -> Bool { try delete(key.span.bytes, in: table) }
 
-    /// mdb_del with an integer key. Returns false if the key is missing.
+    /// Deletes an integer key. Returns false if it's missing. mdb_del
     @discardableResult
     package func delete(_ key: UInt64, in table: Table) throws -> Bool {
         try withKey(key) { try delete(&$0, in: table) }
@@ -111,7 +112,7 @@ package struct TransactionView {
     }
 }
 
-/// Calls the body with a key in LMDB's form.
+/// Calls the body with a byte key as an MDB_val.
 @inline(__always)
 func withKey<Result>(_ key: RawSpan, _ body: (inout MDB_val) throws -> Result) rethrows -> Result {
     try key.withUnsafeBytes { bytes in
@@ -120,7 +121,7 @@ func withKey<Result>(_ key: RawSpan, _ body: (inout MDB_val) throws -> Result) r
     }
 }
 
-/// Calls the body with an integer key in LMDB's form.
+/// Calls the body with an integer key as an MDB_val.
 @inline(__always)
 func withKey<Result>(_ key: UInt64, _ body: (inout MDB_val) throws -> Result) rethrows -> Result {
     try Swift.withUnsafeBytes(of: key) { try withKey($0.bytes, body) }

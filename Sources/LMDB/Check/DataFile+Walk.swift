@@ -1,6 +1,6 @@
 extension DataFile {
-    /// Walks over the pages of a transaction's state. Nil if it's no longer one of the two states that the file begins
-    /// with.
+    /// Walks over all pages of the state that `transaction` committed. Returns nil if neither meta page of the file
+    /// describes that state any more.
     package static func walk(_ path: String, _ transaction: Int, expecting tables: [TableDescription]) throws
         -> PageReport?
     {
@@ -8,7 +8,7 @@ extension DataFile {
             throw DataFileError.damaged("its data.mdb is gone")
         }
         let meta = metas[transaction & 1]
-        // Read twice, because a writer may be writing it.
+        // The meta page is read twice, because a writer may be writing it.
         guard meta.transaction == UInt64(transaction), try MetaPage.both(of: file)?[transaction & 1] == meta else {
             return nil
         }
@@ -19,7 +19,7 @@ extension DataFile {
         return walk.report
     }
 
-    /// Whether a transaction made the newest state of the file.
+    /// Whether the newest state of the file was committed by `transaction`.
     package static func isNewest(_ transaction: Int, at path: String) throws -> Bool {
         guard let file = try DataFile(inFolder: path), let metas = try MetaPage.both(of: file) else { return true }
         return MetaPage.newest(of: metas).transaction == UInt64(transaction)

@@ -1,13 +1,14 @@
 extension PageWalk {
-    /// Checks a leaf's entry; returns its defect, worded to follow the page's number, or nil.
+    /// Checks an entry of a leaf. Returns a defect, worded to follow the page's number in a sentence; nil if it's
+    /// intact.
     typealias Visitor = (_ page: PageView, _ key: Range<Int>, _ value: PageView.Value) throws -> String?
 
-    /// The walk over one tree, and what it has counted.
+    /// The walk over one tree, with its settings and the counts so far.
     private struct Descent {
         let subject: String
         let keys: KeyKind
-        /// The minimum number of a branch's children. LMDB lets a branch of the free list have one child while it is
-        /// written, and reads it.
+        /// The minimum number of a branch's children. While LMDB writes the free list, its branches may have a single
+        /// child.
         let fewestChildren: Int
         let visit: Visitor
         var branchPages = 0
@@ -16,7 +17,7 @@ extension PageWalk {
         var entries = 0
     }
 
-    /// The keys that a page's ancestors allow in it: from `first` on, and before `end`.
+    /// The bounds that a page's ancestors set for its keys: at least `first` and less than `end`.
     private struct Bounds {
         var first: [UInt8]?
         var end: [UInt8]?
@@ -24,7 +25,7 @@ extension PageWalk {
 
     private static let maximumKeyLength = TreeRecord.maximumKeyLength
 
-    /// Walks a tree whose record has no defect, and returns what it counted.
+    /// Walks over a tree whose record has no defect. Returns its statistics.
     func walk(_ tree: TreeRecord, _ subject: String, keys: KeyKind, _ visit: @escaping Visitor) throws -> TreeStatistics
     {
         let isFreeList = tree == meta.freeList
@@ -35,8 +36,8 @@ extension PageWalk {
             overflowPages: descent.overflowPages, entries: descent.entries)
     }
 
-    /// Walks over a node and all nodes below it. Leaves have level 0; the level falls with each step from at most 31 in
-    /// the root.
+    /// Walks over a node and all nodes below it. Leaves have level 0. The level decreases with each step, from at most
+    /// 31 in the root.
     private func walk(_ number: PageNumber, level: Int, _ bounds: Bounds, _ descent: inout Descent) throws {
         guard use(number, descent.subject) else { return }
         let isLeaf = level == 0
@@ -48,7 +49,7 @@ extension PageWalk {
         if page.nodeCount < (isLeaf ? 1 : descent.fewestChildren) {
             return add("has \(page.nodeCount) nodes", number, descent)
         }
-        // The first key of a branch is unused.
+        // The first key of a branch isn't used.
         let firstKey = isLeaf ? 0 : 1
         if let defect = keyDefect(page, from: firstKey, bounds, descent.keys) { return add(defect, number, descent) }
         if isLeaf { return try walkLeaf(page, number, &descent) }
@@ -96,7 +97,8 @@ extension PageWalk {
         }
     }
 
-    /// Checks the head of a run of overflow pages and returns the run's length; nil if the value can't be read.
+    /// Checks the first page of a run of overflow pages. Returns the run's length in pages; nil if the value can't be
+    /// read.
     private func walkOverflow(_ number: PageNumber, _ byteCount: Int, _ descent: Descent) throws -> Int? {
         guard number >= MetaPage.count, number < min(meta.pageCount, filePages) else {
             _ = use(number, descent.subject)
@@ -110,7 +112,7 @@ extension PageWalk {
         }
         let count = UInt64(head.overflowCount)
         guard use(number, count: count, descent.subject) else { return nil }
-        // A run keeps its length when LMDB overwrites its value with a shorter one.
+        // If LMDB overwrites a value with a shorter one, its run keeps its length.
         let needed = Page.overflowCount(of: byteCount, pageLength: meta.pageSize)
         if count < needed {
             add("has \(count) overflow pages for \(byteCount) bytes", number, descent)

@@ -1,10 +1,10 @@
 internal import FetchIndexPlatform
 /// A walk over all pages of one committed state of a data file. It doesn't use LMDB, which trusts the pages.
 ///
-/// It checks the two trees of a meta page and the trees of the named tables against LMDB's page format: each page is
-/// where its parent says and of the right kind, nodes are within their page, keys are in order, stored counts are
-/// right, and each page is used once or free. It doesn't check values, except for the free list's. O(pages) time, and
-/// two bits of memory per page. It visits no page twice, so that damage can't make it endless.
+/// It checks the two trees of a meta page and the trees of the named tables against LMDB's page format: each page is at
+/// the place and of the kind that its parent says, nodes are within their page, keys are in order, stored counts are
+/// right, and each page is either used once or free. Values aren't checked, except those of the free list. O(pages)
+/// time, and two bits of memory per page. No page is visited twice, so the walk ends even if pages form a cycle.
 final class PageWalk {
     let file: DataFile
     let meta: MetaPage
@@ -14,10 +14,11 @@ final class PageWalk {
     private(set) var free: PageSet
     var report = PageReport()
 
-    /// `fileLength` must be read after the meta page: a writer extends the file before it writes that page.
+    /// Begins a walk. `fileLength` must be read after the meta page, since a writer extends the file before it writes
+    /// that page.
     init(_ file: consuming DataFile, _ meta: MetaPage, fileLength: Int) throws {
         filePages = UInt64(fileLength / meta.pageSize)
-        // The free list may name pages at the end that were never written, and has eight bytes for each.
+        // The free list may name pages at the end that were never written. It has eight bytes for each of them.
         guard meta.pageCount <= filePages + UInt64(fileLength / 8) else {
             throw Self.cutOff(fileLength: fileLength, meta)
         }
@@ -33,7 +34,7 @@ final class PageWalk {
         )
     }
 
-    /// Walks over all pages of all trees. `tables` are expected, and have these kinds of keys.
+    /// Walks over all pages of all trees. Reports `tables` that are missing or have other kinds of keys.
     func walk(expecting tables: [TableDescription]) throws {
         try walkFreeList()
         var found: [(name: String, tree: TreeRecord)] = []
@@ -80,7 +81,7 @@ final class PageWalk {
 
     // MARK: Pages
 
-    /// Marks pages as used, from the given one on. Returns false, with the defect reported, if they must not be read.
+    /// Marks `count` successive pages as used. Returns false, and reports the defect, if they must not be read.
     func use(_ page: PageNumber, count: UInt64 = 1, _ subject: String) -> Bool {
         guard page >= MetaPage.count, page < meta.pageCount, count >= 1, count <= meta.pageCount - page else {
             let run = count == 1 ? "page \(page)" : "\(count) pages from \(page) on"
@@ -92,7 +93,8 @@ final class PageWalk {
             return false
         }
         for number in page..<page + count {
-            // Stops at the first page that is used twice: many values may name one run, as long as the file.
+            // Stops at the first page that is used twice: otherwise many values that name one long run would take too
+            // long.
             guard used.insert(number) else {
                 report.add("page \(number): it is used twice, the second time by \(subject)")
                 return false
@@ -128,7 +130,7 @@ final class PageWalk {
 }
 
 extension PageWalk {
-    /// Walks over the free list: lists of pages by the transaction that freed them.
+    /// Walks over the free list, whose entries are the pages that a transaction freed.
     ///
     ///     transaction 8 (integer key)    count 8 | page 8 x count, in descending order | [room]
     func walkFreeList() throws {

@@ -2,14 +2,14 @@ internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 
 extension DataFile {
-    /// The number of attempts to read a file that others are writing, before it's reported as damaged.
+    /// The number of attempts to read a file while others write it. If all fail, it's reported as damaged.
     private static let tries = 50
     private static let pauseInMicroseconds: UInt32 = 2000
 
-    /// Throws `DataFileError` unless LMDB can open the files of a folder safely: LMDB trusts the meta pages, and
-    /// reading a page beyond the end of the file kills the process.
+    /// Throws `DataFileError` unless LMDB can safely open the files of a folder. LMDB trusts the meta pages, and
+    /// reading a page after the end of the file would kill the process.
     ///
-    /// The lock file is examined without opening it: closing it would drop this process's locks on it.
+    /// The lock file is examined without opening it, since closing it would drop this process's locks on it.
     package static func checkFiles(inFolder path: String, creates: Bool, _ witness: Witness?) throws {
         let lengths = try requirePlainFiles(["data.mdb", "lock.mdb"], inFolder: path)
         if let length = lengths["lock.mdb"], (1..<shortestLockFile).contains(length) {
@@ -17,12 +17,12 @@ extension DataFile {
         }
         var last: (metas: [MetaPage], length: Int, error: any Error)?
         for _ in 1...tries {
-            guard let file = try DataFile(inFolder: path) else { return }  // LMDB creates it, or reports it as missing
+            guard let file = try DataFile(inFolder: path) else { return }  // LMDB creates a missing file, or reports it
             if creates, try file.length() == 0 { return }
             if let metas = try MetaPage.both(of: file) {
                 let length = try file.length()
                 guard let error = try defect(of: file, metas, length, witness) else { return }
-                // The file hasn't changed between two attempts: no writer is active.
+                // The file is the same as at the last attempt, so no writer is active and the defect is real.
                 if let last, last.metas == metas, last.length == length { throw error }
                 last = (metas, length, error)
             }
@@ -34,7 +34,7 @@ extension DataFile {
     /// The length of LMDB's lock file without readers, in bytes.
     private static let shortestLockFile = 192
 
-    /// Throws if one of the files exists but isn't a plain file. Returns the lengths of the existing files.
+    /// Throws if one of these files exists, but isn't a regular file. Returns the lengths of the existing files.
     @discardableResult
     package static func requirePlainFiles(_ names: [String], inFolder path: String) throws -> [String: Int] {
         var lengths: [String: Int] = [:]
@@ -57,7 +57,7 @@ extension DataFile {
         if let defect = MetaPage.defect(of: metas) ?? meta.defect { return .damaged(defect) }
         if let witness, let defect = try file.defect(of: meta, by: witness) { return .damaged(defect) }
         if UInt64(length / meta.pageSize) >= meta.pageCount { return nil }
-        // The last pages may be free and never written.
+        // The last pages of a state may be free, and so may never have been written.
         do {
             let walk = try PageWalk(file, meta, fileLength: length)
             try walk.walkFreeList()

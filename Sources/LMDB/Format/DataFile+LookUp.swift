@@ -1,12 +1,13 @@
-/// A value that a program writes in each of its transactions, and that names the transaction. LMDB's meta pages have no
-/// checksum: with a damaged transaction number, LMDB would take an old state for the newest.
+/// A value that a program writes in each transaction, and that contains the transaction's number. LMDB's meta pages
+/// have no checksum: if a transaction number is damaged, LMDB takes the older state for the newest. The value reveals
+/// that.
 package struct Witness: Sendable {
     let table: String
     let key: [UInt8]
     package typealias Check = @Sendable (_ transaction: UInt64, _ value: [UInt8]?) -> String?
 
-    /// Returns the defect of the newest state, or nil. It gets the transaction that the meta page names, and the value,
-    /// which is nil if it's missing or its pages can't be read.
+    /// Returns the defect of the newest state; nil if it's intact. The arguments are the transaction that the meta page
+    /// names, and the value; nil if it's missing or can't be read.
     let defect: Check
 
     package init(table: String, key: [UInt8], defect: @escaping Check) {
@@ -22,8 +23,8 @@ extension DataFile {
         return witness.defect(meta.transaction, value)
     }
 
-    /// The value of a key in a named table with byte keys; nil if it's missing or a page on the way is damaged.
-    /// O(log n).
+    /// Looks up a value by its byte key in a named table. Returns nil if the key is missing, or a page on the way is
+    /// damaged. O(log n).
     private func value(of key: [UInt8], inTable table: String, of meta: MetaPage) throws -> [UInt8]? {
         guard let (page, value) = try find(Array(table.utf8), in: meta.main, of: meta), case .table(let range) = value,
             range.count == TreeRecord.length
@@ -52,7 +53,7 @@ extension DataFile {
                 return index.map { (page, page.value($0)) }
             }
             guard page.nodeCount > 0 else { return nil }
-            // The first key of a branch is unused.
+            // The first key of a branch isn't used.
             let greater = (1..<max(page.nodeCount, 1)).first { !page.isKey(page.key($0), notAfter: key) }
             number = page.child((greater ?? page.nodeCount) - 1)
             level -= 1

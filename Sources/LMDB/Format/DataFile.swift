@@ -1,12 +1,12 @@
 internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 
-/// The data file of an environment, read without LMDB and its map: reading a missing page through the map would kill
-/// the process.
+/// The data file of an environment, read by pread instead of LMDB's map. Reading a page through the map that the file
+/// lacks would kill the process.
 package struct DataFile: ~Copyable {
     private let file: OpenFile
 
-    /// Returns nil if the file is missing. Doesn't follow a symbolic link, and doesn't wait for a pipe.
+    /// Opens the file. Returns nil if it's missing. Doesn't follow a symbolic link, and doesn't wait if it's a pipe.
     init?(inFolder path: String) throws {
         do { file = try OpenFile(path + "/data.mdb", O_RDONLY | O_NONBLOCK) } catch {
             if error.rawValue == ENOENT { return nil }
@@ -14,14 +14,14 @@ package struct DataFile: ~Copyable {
         }
     }
 
-    /// The file's length in bytes, as it is now.
+    /// The file's current length in bytes.
     func length() throws -> Int {
         var status = stat()
         guard fstat(file.descriptor, &status) == 0 else { throw SystemError.last }
         return Int(status.st_size)
     }
 
-    /// The bytes from an offset on; fewer if the file ends before. pread
+    /// Reads bytes from an offset on; fewer than `count` if the file ends before. pread
     func bytes(at offset: Int, count: Int) throws -> [UInt8] {
         var code: CInt = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
@@ -38,11 +38,11 @@ package struct DataFile: ~Copyable {
     }
 }
 
-/// Why a data file cannot be opened.
+/// A reason why a data file can't be opened.
 package enum DataFileError: Error, Equatable {
-    /// The file is not LMDB's, or not as this LMDB writes it.
+    /// The file isn't an LMDB file, or has a format that this version doesn't write.
     case foreign(String)
-    /// The file is LMDB's, and part of it is missing or wrong.
+    /// The file is an LMDB file, but part of it is missing or wrong.
     case damaged(String)
 }
 

@@ -1,5 +1,5 @@
-/// One of the two pages that a data file begins with; each leads to a committed state of the environment. A transaction
-/// writes the page whose number is the lowest bit of the transaction's.
+/// One of the two pages at the beginning of a data file. Each describes a committed state of the environment. A
+/// transaction with an even number writes page 0, one with an odd number page 1.
 ///
 ///     page header 16 | magic 4 | version 4 | address 8 | map size 8 | free list 48 | main tree 48 | last page 8
 ///                    | transaction 8
@@ -9,8 +9,8 @@ struct MetaPage: Equatable {
     private static let magic: UInt32 = 0xBEEF_C0DE
     private static let version: UInt32 = 1
     private static let pageSizes = 512...32768
-    /// The greatest valid number: a thousand transactions per second for 300,000 years. Greater ones are treated as
-    /// damage.
+    /// The greatest number that counts as valid: a thousand transactions per second would take 300,000 years to reach
+    /// it. Greater numbers are damage.
     private static let lastTransaction: UInt64 = 1 << 53
 
     let freeList: TreeRecord
@@ -19,10 +19,10 @@ struct MetaPage: Equatable {
     let transaction: UInt64
 
     var pageSize: Int { Int(freeList.pad) }
-    /// The number of the state's pages, including free ones and pages that the file has lost.
+    /// The number of the state's pages, including free pages, and pages that the file lacks.
     var pageCount: UInt64 { lastPage &+ 1 }
 
-    /// Throws if LMDB couldn't read the page, or would read invalid data.
+    /// Decodes a page. Throws if LMDB couldn't read it, or would read invalid data.
     private init(_ bytes: [UInt8]) throws {
         let flags = bytes.withUnsafeBytes { Page(bytes: $0).flags }
         let contents = bytes.span.bytes.extracting(Page.headerLength..<Self.length)
@@ -41,7 +41,7 @@ struct MetaPage: Equatable {
         }
     }
 
-    /// Both meta pages; nil if the file is too short for them. LMDB opens no file that lacks one of them.
+    /// Reads both meta pages; nil if the file is too short. LMDB doesn't open a file that lacks one of them.
     static func both(of file: borrowing DataFile) throws -> [MetaPage]? {
         let bytes = try file.bytes(at: 0, count: length)
         guard bytes.count == length else { return nil }
@@ -59,15 +59,15 @@ struct MetaPage: Equatable {
         return metas
     }
 
-    /// The page that LMDB takes for the newest.
+    /// The meta page that LMDB takes for the newest one.
     static func newest(of metas: [MetaPage]) -> MetaPage {
         metas[0].transaction < metas[1].transaction ? metas[1] : metas[0]
     }
 
-    /// The defect of the two pages together, or nil. Each transaction writes one of them, so their numbers are
-    /// consecutive, whether or not a write failed. A new file has 0 twice. So has a file whose first transaction
-    /// failed, which may have left its trees in the second page: then LMDB reads the first. The number of the last page
-    /// distinguishes it from a page with a damaged transaction number.
+    /// The defect of the pair of pages; nil if it's intact. Each transaction writes one page, even if it fails, so the
+    /// pages' numbers are consecutive. In a new file both are 0. If the first transaction failed, both are still 0, but
+    /// the second page may have that transaction's trees; LMDB then reads the first page. The number of the last page
+    /// distinguishes this case from a page with a damaged transaction number.
     static func defect(of metas: [MetaPage]) -> String? {
         let (first, second) = (metas[0].transaction, metas[1].transaction)
         if max(first, second) - min(first, second) == 1 { return nil }
@@ -78,8 +78,9 @@ struct MetaPage: Equatable {
             "the first pages of its data.mdb belong to the transactions \(first) and \(second), which do not follow each other"
     }
 
-    /// A defect that `init` doesn't check, or nil. For the page of the state that is read: of the other page LMDB reads
-    /// only what `init` checks, and a failed write may have left half of its transaction there.
+    /// A defect that `init` doesn't check; nil if the page is intact. To be used for the page of the state that is
+    /// read. Of the other page LMDB reads only the fields that `init` checks, and a failed write may have left half of
+    /// its transaction in it.
     var defect: String? {
         guard lastPage >= Self.count - 1, lastPage < UInt64(Int.max / pageSize) else {
             return "its data.mdb has the last page \(lastPage)"

@@ -1,13 +1,13 @@
-/// A page as LMDB 0.9 writes it, wherever its bytes are: in the map, or read from the file. The layout of pages is
-/// described here alone. The accessors do not validate: a reader checks first what it relies on.
+/// A page as LMDB 0.9 writes it, in the map or read from the file. Only this file and `PageView` know the layout. The
+/// accessors don't validate: check first what they rely on.
 ///
 ///     page number 8 | pad 2 | flags 2 | lower 2 | upper 2 | offset of each node 2 | free room | nodes
 ///
 ///     branch node   child's number 6 | key length 2 | key                     the first node's key is unused
 ///     leaf node     value length 4 | flags 2 | key length 2 | key | value, or the number of its overflow page 8
 ///
-/// An overflow page has the length of its run, in 4 bytes, instead of lower and upper; the rest of the run has no
-/// header. The contents of a meta page follow the header, see `MetaPage`.
+/// An overflow page has the length of its run, in 4 bytes, instead of lower and upper. The other pages of the run have
+/// no header. A meta page's header is followed by its contents, see `MetaPage`.
 struct Page {
     enum Kind: UInt16 {
         case branch = 1
@@ -20,7 +20,7 @@ struct Page {
 
     static let headerLength = 16
 
-    /// The whole page, or its header alone.
+    /// The bytes of the page, or of its header alone.
     let bytes: UnsafeRawBufferPointer
 
     @inline(__always)
@@ -30,7 +30,7 @@ struct Page {
 
     var number: PageNumber { number(at: 0, as: UInt64.self) }
     var flags: UInt16 { number(at: 10, as: UInt16.self) }
-    /// Whether the page is a copy in memory that a transaction has changed (P_DIRTY). Pages on disk never are.
+    /// Whether the page is a copy in memory that a write transaction has changed (P_DIRTY). Pages on disk aren't dirty.
     var isDirty: Bool { flags & 0x10 != 0 }
     var lower: Int { Int(number(at: 12, as: UInt16.self)) }
     var upper: Int { Int(number(at: 14, as: UInt16.self)) }
@@ -51,23 +51,23 @@ struct Page {
         (headerLength + byteCount - 1) / pageLength + 1
     }
 
-    /// The maximum length of a node that shares its page with another.
+    /// The maximum length of a node that isn't alone in its page.
     static func longestNode(pageLength: Int) -> Int { (pageLength - headerLength) / 2 / 2 * 2 - 2 }
 }
 
 extension Page {
-    /// A node of a page: a key with its child or value.
+    /// A node of a page: a key with a child's number or a value.
     struct Node {
         static let headerLength = 8
-        /// The flag of a value that has overflow pages.
+        /// The flag of a value that is in overflow pages.
         static let overflowFlag: UInt16 = 1
-        /// The flag of a value that is the record of a named table's tree.
+        /// The flag of a value that is the tree record of a named table.
         static let tableFlag: UInt16 = 2
-        /// The length of the overflow page's number, which replaces a long value.
+        /// The length of the number of an overflow page, which is stored instead of a long value.
         private static let overflowNumberLength = 8
 
         let page: UnsafeRawBufferPointer
-        /// The node's first byte in the page.
+        /// The offset of the node in its page.
         let offset: Int
 
         @inline(__always)
@@ -78,12 +78,12 @@ extension Page {
         var valueLength: Int { Int(number(at: 0, as: UInt32.self)) }
         var flags: UInt16 { number(at: 4, as: UInt16.self) }
         var keyLength: Int { Int(number(at: 6, as: UInt16.self)) }
-        /// The child of a branch node.
+        /// The number of a branch node's child.
         var child: PageNumber { UInt64(number(at: 0, as: UInt32.self)) | UInt64(flags) << 32 }
 
-        /// The key's first byte in the page.
+        /// The offset of the key in the page.
         var keyOffset: Int { offset + Self.headerLength }
-        /// The first byte of a leaf's value, or of its overflow page's number, in the page.
+        /// The offset in the page of a leaf's value, or of the number of its overflow page.
         var valueOffset: Int { keyOffset + keyLength }
         /// The number of bytes that a value takes in its leaf.
         var storedLength: Int { flags & Self.overflowFlag == 0 ? valueLength : Self.overflowNumberLength }

@@ -1,4 +1,4 @@
-/// The number of a page: its offset in the file, in pages.
+/// The number of a page: its offset in the file divided by the page length.
 typealias PageNumber = UInt64
 
 /// A set of page numbers, one bit each.
@@ -13,7 +13,7 @@ struct PageSet {
         words[Int(page / 64)] & (1 << (page % 64)) != 0
     }
 
-    /// Returns false if the set had the page already.
+    /// Adds a page. Returns false if the set had it already.
     mutating func insert(_ page: PageNumber) -> Bool {
         if contains(page) { return false }
         words[Int(page / 64)] |= 1 << (page % 64)

@@ -20,7 +20,7 @@ struct PageView {
     var overflowCount: UInt32 { read(\.overflowCount) }
     var nodeCount: Int { read(\.nodeCount) }
 
-    /// The defect of the number and kind in the header, or nil.
+    /// The defect of the page number and kind in the header; nil if they are right.
     func headerDefect(_ wanted: PageNumber, _ kind: Page.Kind) -> String? {
         guard bytes.count >= Page.headerLength else { return "is missing" }
         if pageNumber != wanted { return "says that it is page \(pageNumber)" }
@@ -28,7 +28,7 @@ struct PageView {
         return flags == kind.rawValue ? nil : "should be a \(kind.name) and has the flags \(flags)"
     }
 
-    /// The defect of the nodes' places; nil if all nodes can be read.
+    /// The defect of the nodes' offsets and lengths; nil if all nodes can be read.
     func nodeDefect(isLeaf: Bool) -> String? { read { Self.nodeDefect($0, isLeaf: isLeaf) } }
 
     private static func nodeDefect(_ page: Page, isLeaf: Bool) -> String? {
@@ -68,7 +68,7 @@ struct PageView {
 
     func bytes(_ range: Range<Int>) -> [UInt8] { Array(bytes[range]) }
 
-    /// The place of the value of a leaf's node.
+    /// The location of a leaf node's value.
     enum Value {
         case here(Range<Int>)
         case table(Range<Int>)
@@ -91,7 +91,7 @@ struct PageView {
 
     // MARK: The order of keys
 
-    /// Whether one key is less than another. Integer keys must have eight bytes.
+    /// Whether one key of the page is less than another. Integer keys must have eight bytes.
     func isKey(_ left: Range<Int>, before right: Range<Int>, _ keys: KeyKind) -> Bool {
         bytes.withUnsafeBytes { bytes in
             Self.isKey(.init(rebasing: bytes[left]), before: .init(rebasing: bytes[right]), keys)
@@ -104,7 +104,7 @@ struct PageView {
         }
     }
 
-    /// Whether a byte key is less than the given one, or equal.
+    /// Whether a byte key of the page is less than a given key, or equal.
     func isKey(_ left: Range<Int>, notAfter right: [UInt8]) -> Bool {
         bytes(left) == right || isKey(left, before: right, .bytes)
     }

@@ -1,8 +1,8 @@
-/// The form and the order of a table's keys.
+/// The type and the order of a table's keys.
 package enum KeyKind: Sendable {
-    /// Bytes, by memcmp.
+    /// Byte strings, in the order of memcmp.
     case bytes
-    /// 64-bit unsigned integers, by value, in the machine's byte order.
+    /// 64-bit unsigned integers in the machine's byte order, by value.
     case integers
 }
 
@@ -17,7 +17,7 @@ package struct TableDescription: Sendable {
     }
 }
 
-/// LMDB's counts for a tree.
+/// LMDB's numbers of a tree's pages and entries.
 package struct TreeStatistics: Sendable {
     package let depth: Int
     package let branchPages: Int

@@ -1,21 +1,21 @@
-/// LMDB's record of a tree (MDB_db): in a meta page, or as the value of a named table in the main tree.
+/// LMDB's record of a tree (MDB_db). It's in a meta page, or the value of a named table in the main tree.
 ///
 ///     pad 4 | flags 2 | depth 2 | branch pages 8 | leaf pages 8 | overflow pages 8 | entries 8 | root 8
 ///
-/// Numbers are as a 64-bit machine stores them.
+/// Numbers are in the byte order of a 64-bit machine.
 package struct TreeRecord: Equatable {
     static let length = 48
-    /// LMDB's limit for the length of a byte key.
+    /// LMDB's maximum length of a byte key.
     package static let maximumKeyLength = 511
-    /// The root of an empty tree.
+    /// The root's page number in the record of an empty tree.
     static let noRoot = PageNumber.max
-    /// The maximum depth of LMDB's cursors.
+    /// The maximum depth that LMDB's cursors can follow.
     static let maximumDepth = 32
-    /// The bits of the free list's flags that describe keys; the others belong to the environment.
+    /// The bits of the flags that describe keys. In the free list's record, the other bits belong to the environment.
     private static let keyFlags: UInt16 = 0x7F
     private static let integerKey: UInt16 = 0x08
 
-    /// The page size, in the record of the free list.
+    /// The page size, in the free list's record; unused in others.
     let pad: UInt32
     private let flags: UInt16
     let depth: Int
@@ -37,7 +37,8 @@ package struct TreeRecord: Equatable {
         root = bytes.unsafeLoadUnaligned(fromByteOffset: 40, as: UInt64.self)
     }
 
-    /// The kind of the keys; nil if the flags ask for what this package never writes: duplicates, reversed keys.
+    /// The kind of the keys; nil if the flags are for features that this package doesn't use, such as duplicates or
+    /// reversed keys.
     var keys: KeyKind? {
         switch flags {
         case 0: .bytes
@@ -46,7 +47,7 @@ package struct TreeRecord: Equatable {
         }
     }
 
-    /// The defect of the record itself, in a file of this many pages, or nil.
+    /// A defect of the record, in a file of `pageCount` pages; nil if it's intact.
     func defect(pageCount: UInt64) -> String? {
         if keys == nil { return "has flags that this package never writes" }
         if root == Self.noRoot { return depth == 0 ? nil : "has a depth and no root" }

@@ -1,20 +1,20 @@
 internal import FetchIndexPlatform
 internal import CFetchIndexLMDB
-/// A position in a table. After a move that returned true, `key` and `value` are the entry there, in place,
-/// valid until the cursor moves or its transaction writes.
+/// A position in a table. After a move that returned true, `key` and `value` are the bytes of the entry at the cursor.
+/// They are valid until the cursor moves or its transaction writes.
 package struct Cursor: ~Copyable {
     private let handle: OpaquePointer
     private let keys: KeyKind
     private let isInMap: Bool
     private let bounds: PageBounds
-    /// The key that `seekToNext` starts from: copied, because moving and deleting can invalidate it.
+    /// A copy of the key that `seekToNext` starts from: moving or deleting can invalidate the original.
     private var passedKey: [UInt8] = []
     private var hasDeleted = false
     private var currentKey = MDB_val()
     private var currentValue = MDB_val()
     private var pageLoader = PageLoader()
 
-    /// mdb_cursor_open
+    /// Opens a cursor. mdb_cursor_open
     init(_ view: TransactionView, _ table: Table) throws(LMDBError) {
         var opened: OpaquePointer?
         try check(mdb_cursor_open(view.handle, table.handle, &opened))
@@ -48,7 +48,7 @@ package struct Cursor: ~Copyable {
         currentKey.mv_size == 8 ? currentKey.mv_data.loadUnaligned(as: UInt64.self) : 0
     }
 
-    /// The address of the key in memory.
+    /// The address in memory of the current entry's key.
     var keyAddress: Int { Int(bitPattern: currentKey.mv_data) }
 
     package mutating func seekToFirst() throws -> Bool {
@@ -56,7 +56,8 @@ package struct Cursor: ~Copyable {
         return try step(MDB_FIRST)
     }
 
-    /// Throws `LMDBError.corrupted` if the next key isn't greater: damaged pages could form a cycle.
+    /// Moves to the next entry; returns false at the end. Throws `LMDBError.corrupted` if the next key isn't greater:
+    /// damaged pages could form a cycle.
     package mutating func seekToNext() throws -> Bool {
         if keys == .integers, !hasDeleted {
             let last = integerKey
@@ -85,8 +86,8 @@ package struct Cursor: ~Copyable {
         }
     }
 
-    /// Moves to the first entry whose key is the given one or greater. Throws if damaged pages lead to a smaller one.
-    /// MDB_SET_RANGE
+    /// Moves to the first entry whose key is `key` or greater; returns false if all are less. Throws if damaged pages
+    /// lead to a lesser one. MDB_SET_RANGE
     package mutating func seek(toKeyFrom key: RawSpan) throws -> Bool {
         let (code, foundKey, foundValue) = withKey(key) { seek($0) }
         guard try settle(code, foundKey, foundValue) else { return false }
@@ -94,15 +95,15 @@ package struct Cursor: ~Copyable {
         return true
     }
 
-    /// Moves to the last entry whose key is less than the given one. Throws if damaged pages lead to a greater one.
-    /// MDB_SET_RANGE, and MDB_PREV or MDB_LAST
+    /// Moves to the last entry whose key is less than `key`; returns false if none is. Throws if damaged pages lead to
+    /// a greater one. MDB_SET_RANGE, and MDB_PREV or MDB_LAST
     package mutating func seek(toLastKeyBefore key: RawSpan) throws -> Bool {
         guard try step(seek(toKeyFrom: key) ? MDB_PREV : MDB_LAST) else { return false }
         if keys == .bytes, self.key.compare(key) >= 0 { throw LMDBError.corrupted }
         return true
     }
 
-    /// Like `seek(toKeyFrom:)`, in a table of integer keys.
+    /// Moves like `seek(toKeyFrom:)` above, in a table of integer keys.
     package mutating func seek(toKeyFrom key: UInt64) throws -> Bool {
         let (code, foundKey, foundValue) = withKey(key) { seek($0) }
         guard try settle(code, foundKey, foundValue) else { return false }
@@ -110,8 +111,8 @@ package struct Cursor: ~Copyable {
         return true
     }
 
-    /// Hands out the entries of a table of integer keys, from the first whose key is the given one or greater, until the
-    /// body returns false.
+    /// Calls the body with the entries of a table of integer keys whose keys are `key` or greater, in order, until it
+    /// returns false.
     package mutating func walk(fromKey key: UInt64, _ body: (UInt64, RawSpan) throws -> Bool) throws {
         _ = try seek(toKeyFrom: key)
         while currentValue.mv_data != nil {
@@ -122,16 +123,17 @@ package struct Cursor: ~Copyable {
         }
     }
 
-    /// In a table of integer keys, appends the entry at the cursor and the entries behind it to a block, until the
-    /// block is full or a key is greater than `last`. The cursor is then behind them. If the block isn't full then, no
-    /// more entries exist. If an entry can't be read, the block has the entries before it.
+    /// Appends entries to a block, beginning with the one at the cursor, until the block is full or a key is greater
+    /// than `last`. The cursor then is at the entry after them. If the block isn't full, no more entries up to `last`
+    /// exist. If an entry can't be read, throws, and the block has the entries before it. For tables of integer keys.
     package mutating func read(into block: inout EntryBlock, through last: UInt64) throws {
         while !block.isFull, let value = currentValue.mv_data, integerKey <= last {
             loadPage()
             let start = block.count
             if isInMap { try readPage(into: &block, through: last) }
             if block.count > start {
-                // LMDB looks at the last key of the page that it is on before it searches.
+                // This seek is cheap: LMDB compares the key with the last key of its current page before it searches
+                // the tree.
                 let found = block.keys[block.count - 1]
                 guard try seek(toKeyFrom: found), integerKey == found else { throw LMDBError.corrupted }
             } else {
@@ -141,17 +143,17 @@ package struct Cursor: ~Copyable {
         }
     }
 
-    /// Appends the entry of a key to a block that has room, in a table of integer keys. False if the key is missing.
+    /// Appends the entry of an integer key to a block, which must have room. Returns false if the key is missing.
     package mutating func read(_ key: UInt64, into block: inout EntryBlock) throws -> Bool {
         guard try seek(toKeyFrom: key), integerKey == key else { return false }
         block.append(key, UnsafeRawBufferPointer(start: currentValue.mv_data, count: currentValue.mv_size))
         return true
     }
 
-    /// Appends the entry at the cursor and the entries behind it on its page, up to one whose value has overflow pages.
-    /// Appends none if the page is damaged: LMDB then reports it.
+    /// Appends the entry at the cursor and those after it on the same page, up to the first whose value is in overflow
+    /// pages. Appends no entries if the page is damaged: LMDB then reports the damage.
     private func readPage(into block: inout EntryBlock, through last: UInt64) throws(LMDBError) {
-        // A value in overflow pages isn't behind its key; then not even the page is read.
+        // If the value isn't directly after its key, it's in overflow pages, and the page isn't read.
         guard let value = currentValue.mv_data, value == currentKey.mv_data + currentKey.mv_size,
             let page = LeafPage(of: currentKey), let first = page.index(ofKeyAt: currentKey.mv_data)
         else { return }
@@ -164,7 +166,7 @@ package struct Cursor: ~Copyable {
         }
     }
 
-    /// Like `seekToNext` in a table of integer keys, without the support for deletions.
+    /// Moves like `seekToNext`, in a table of integer keys, but doesn't support deletions.
     @inline(__always)
     private mutating func next(after key: UInt64) throws {
         let code = mdb_cursor_get(handle, &currentKey, &currentValue, MDB_NEXT)
@@ -176,15 +178,15 @@ package struct Cursor: ~Copyable {
         }
     }
 
-    /// Loads the page of the value at the cursor, once, while the cursor stays on the page.
+    /// Prefetches the page of the value at the cursor, once for each page.
     @inline(__always)
     private mutating func loadPage() {
-        // An empty value at the end of its page points to the next page, which may not exist.
+        // An empty value at the end of its page has the address of the next page, which may not exist.
         if isInMap && currentValue.mv_size > 0 { pageLoader.load(currentValue) }
     }
 
-    /// mdb_cursor_del: deletes the entry at the cursor; the next `seekToNext` moves to its successor. Throws
-    /// `corrupted` if the value's overflow pages have a wrong count: LMDB would free as many pages as it says.
+    /// Deletes the entry at the cursor. The next `seekToNext` moves to the entry after it. Throws `corrupted` if the
+    /// page count of the value's overflow pages is wrong, because LMDB would free that many pages. mdb_cursor_del
     package mutating func deleteCurrent() throws {
         let environment = mdb_txn_env(mdb_cursor_txn(handle))
         var statistics = MDB_stat()
@@ -202,8 +204,8 @@ package struct Cursor: ~Copyable {
         try check(code, writtenIn: mdb_cursor_txn(handle))
     }
 
-    /// mdb_cursor_put with an integer key: inserts or replaces. A key near the cursor is found without a search from
-    /// the root.
+    /// Inserts or replaces a value in a table of integer keys. A key near the cursor is found without a search from the
+    /// root. mdb_cursor_put
     package mutating func put(_ value: RawSpan, for key: UInt64) throws {
         try value.withUnsafeBytes { value in
             var mdbValue = MDB_val(mv_size: value.count, mv_data: UnsafeMutableRawPointer(mutating: value.baseAddress))
@@ -211,7 +213,7 @@ package struct Cursor: ~Copyable {
         }
     }
 
-    /// mdb_cursor_put with a byte key: inserts or replaces.
+    /// Inserts or replaces a value in a table of byte keys. mdb_cursor_put
     package mutating func put(_ value: RawSpan, for key: RawSpan) throws {
         begin()
         let code = withKey(key) { mdbKey in
@@ -222,8 +224,8 @@ package struct Cursor: ~Copyable {
         try check(code, writtenIn: mdb_cursor_txn(handle))
     }
 
-    /// Like `put`, with MDB_RESERVE: the body fills the value in place. `appending` says that the key is greater than
-    /// all keys of the table.
+    /// Inserts or replaces a value that `fill` then writes in place. `appending` says that the key is greater than all
+    /// keys of the table. mdb_cursor_put with MDB_RESERVE
     package mutating func put(
         reserving byteCount: Int, for key: UInt64, appending: Bool = false,
         _ fill: (UnsafeMutableRawBufferPointer) -> Void
@@ -233,7 +235,7 @@ package struct Cursor: ~Copyable {
         fill(UnsafeMutableRawBufferPointer(start: mdbValue.mv_data, count: mdbValue.mv_size))
     }
 
-    /// Forgets the entry at the cursor: it may be gone after a write.
+    /// Clears the current entry, which may become invalid with a write.
     private mutating func begin() {
         currentKey = MDB_val()
         currentValue = MDB_val()

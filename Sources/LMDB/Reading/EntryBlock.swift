@@ -1,15 +1,17 @@
-/// Entries of a table of integer keys that are read together, in place: valid until their transaction writes or ends.
+/// Entries of a table of integer keys that are read together. They point into the transaction's pages, and are valid
+/// until it writes or ends.
 package struct EntryBlock: ~Copyable {
-    /// The maximum number of entries: few enough that those of a usual table fit into a core's cache.
+    /// The maximum number of entries. It's so small that the entries of a usual table fit into a processor core's
+    /// cache.
     package static let capacity = 128
 
-    /// Only the first `count` elements belong to the block. The memory is valid while the block lives.
+    /// The keys. Only the first `count` elements are set. The memory is valid while the block exists.
     package let keys: UnsafePointer<UInt64>
     package let values: UnsafePointer<UnsafeRawBufferPointer>
     private let mutableKeys = UnsafeMutablePointer<UInt64>.allocate(capacity: Self.capacity)
     private let mutableValues = UnsafeMutablePointer<UnsafeRawBufferPointer>.allocate(capacity: Self.capacity)
     package private(set) var count = 0
-    /// The maximum number of entries that are read into the block, up to the capacity.
+    /// The number of entries at which the block counts as full, at most the capacity.
     package var most = EntryBlock.capacity
 
     package init() {
@@ -26,10 +28,10 @@ package struct EntryBlock: ~Copyable {
 
     package mutating func removeAll() { count = 0 }
 
-    /// Drops all but the first entries.
+    /// Removes all entries except the first ones.
     package mutating func keep(first: Int) { count = min(count, first) }
 
-    /// Appends an entry. The caller makes sure that there is room.
+    /// Appends an entry. The block must not be full.
     mutating func append(_ key: UInt64, _ value: UnsafeRawBufferPointer) {
         (mutableKeys + count).initialize(to: key)
         (mutableValues + count).initialize(to: value)

@@ -1,7 +1,7 @@
 internal import CFetchIndexLMDB
 
-/// A leaf page of a table of integer keys, read in place: a call of LMDB for each entry would cost several times as
-/// much. Only for pages in the map that are as long as the system's.
+/// Reads a leaf page of a table of integer keys directly: calling LMDB for each entry would cost several times as much.
+/// Only for pages in the map that are as long as the system's.
 struct LeafPage {
     private static let keyLength = 8
     /// The length of a node without its value.
@@ -10,8 +10,8 @@ struct LeafPage {
     private let page: Page
     let count: Int
 
-    /// The page, in the map, of an entry's key. Nil unless it's a leaf with all nodes in it: then LMDB says what is
-    /// wrong. O(nodes).
+    /// The page that contains a key, which must be in the map. Returns nil unless it's a leaf whose nodes are all
+    /// within the page: LMDB then reports the damage. O(nodes).
     init?(of key: MDB_val) {
         let address = UInt(bitPattern: key.mv_data) & ~UInt(PageBounds.systemPageLength - 1)
         guard let start = UnsafeRawPointer(bitPattern: address) else { return nil }
@@ -24,14 +24,14 @@ struct LeafPage {
         for index in 0..<count where page.offset(of: index) > last { return nil }
     }
 
-    /// The index of the entry that has its key at an address; nil if no entry has.
+    /// The index of the entry whose key is at an address; nil if there isn't one.
     func index(ofKeyAt key: UnsafeRawPointer) -> Int? {
         guard let start = page.bytes.baseAddress else { return nil }
         let offset = key - start - Page.Node.headerLength
         return (0..<count).first { page.offset(of: $0) == offset }
     }
 
-    /// An entry; nil if its value has overflow pages. Throws if it isn't as LMDB writes it.
+    /// An entry of the page; nil if its value is in overflow pages. Throws if LMDB can't have written it.
     @inline(__always)
     func entry(_ index: Int) throws(LMDBError) -> (key: UInt64, value: UnsafeRawBufferPointer)? {
         let node = page.node(index)

@@ -1,15 +1,15 @@
 internal import CFetchIndexLMDB
 internal import FetchIndexCLibrary
 
-/// Checks that an entry is within its page, unless its value has overflow pages, which begin with a header. Damage in a
-/// page can give an entry a length that reaches far outside of it, and reading that would end the process.
+/// Checks that an entry is within its page. Damage can give an entry a length that reaches far outside of its page, and
+/// reading that would kill the process. Values in overflow pages, which follow a page header, aren't checked like this.
 struct PageBounds {
     static let systemPageLength = Int(getpagesize())
 
-    /// If pages aren't known, so long that nothing reaches out of it.
+    /// The page length; if it isn't known, a number so great that every entry is within bounds.
     private let pageLength: Int
 
-    /// Pages are known if all of them are in the map, and as long as the system's.
+    /// `areKnown` says that all pages are in the map, and are as long as the system's.
     init(areKnown: Bool) { pageLength = areKnown ? Self.systemPageLength : 1 << 62 }
 
     @inline(__always)
@@ -18,18 +18,19 @@ struct PageBounds {
         return offset &+ bytes.mv_size <= pageLength || isOverflow(bytes, offset)
     }
 
-    /// Whether a value that is too long to share a page with other entries has the overflow pages that it needs.
+    /// Whether a long value has as many overflow pages as it needs. Returns true for a value that is short enough to
+    /// share a page.
     ///
-    /// A run keeps its length when one transaction overwrites its value with a shorter one. The pages that it no longer
-    /// needs then hold bytes of the longer value, and don't begin with their own number as pages of others do.
-    /// `pageCount` is the number of pages of the newest commit.
+    /// If a transaction overwrites a value with a shorter one, its run keeps its length. The pages that it no longer
+    /// needs hold bytes of the longer value, and so don't begin with their own number as pages of others do.
+    /// `pageCount` is the number of pages in the newest commit.
     static func hasRightPages(_ value: MDB_val, keyLength: Int, pageLength: Int, pageCount: UInt64) -> Bool {
         let length = Page.Node.headerLength + keyLength + value.mv_size
         guard length > Page.longestNode(pageLength: pageLength), let bytes = value.mv_data else { return true }
         guard let page = overflowPage(of: bytes) else { return false }
         let count = UInt64(page.overflowCount)
         let needed = UInt64(Page.overflowCount(of: value.mv_size, pageLength: pageLength))
-        // LMDB has allocated a dirty run itself.
+        // A dirty run was allocated by LMDB in this transaction, so its length is right.
         if count <= needed || page.isDirty { return count >= needed }
         guard page.number < pageCount, pageCount - page.number >= count, let header = page.bytes.baseAddress else {
             return false
@@ -46,7 +47,7 @@ struct PageBounds {
         return Page.headerLength + bytes.mv_size <= Int(page.overflowCount) * pageLength
     }
 
-    /// The header of the overflow pages that a value follows; nil if it doesn't follow one.
+    /// The header of the overflow pages that contain a value; nil if the value isn't in overflow pages.
     private static func overflowPage(of value: UnsafeMutableRawPointer) -> Page? {
         let header = UnsafeRawPointer(value) - Page.headerLength
         let page = Page(bytes: UnsafeRawBufferPointer(start: header, count: Page.headerLength))

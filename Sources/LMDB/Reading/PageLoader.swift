@@ -1,29 +1,31 @@
 internal import CFetchIndexLMDB
 internal import FetchIndexCLibrary
 
-/// Loads the pages of a walk before they are read: from the disk into memory, and from memory into the processor's
-/// cache. LMDB's map is opened without the system's read-ahead, because most reads are of a few scattered pages.
+/// Prefetches the pages of a walk: from the disk into memory, and from memory into the processor's cache. LMDB's map is
+/// opened without the system's read-ahead, because most reads are of a few scattered pages.
 struct PageLoader {
     private static let cacheLine = 64
-    /// The bytes of one read-ahead: the least where a walk begins or jumps, four times as many each time it goes on.
+    /// The number of bytes to read ahead: the least when a walk begins or jumps, four times as many each time it
+    /// continues.
     private static let leastAhead: UInt = 1 << 17
     private static let mostAhead: UInt = 1 << 20
-    /// One page is sampled in this many bytes.
+    /// One page in this many bytes is sampled.
     private static let sampled: UInt = 1 << 18
-    /// The maximum distance in pages at which a walk counts as going on: pages of other tables may be in between.
+    /// The maximum distance in pages between two reads of a walk that counts as sequential: pages of other tables may
+    /// be in between.
     private static let gap: UInt = 16
 
-    /// A page's number is the high bits of its address.
+    /// The shift from an address to a page's number, which is the address's high bits.
     private let shift = UInt(PageBounds.systemPageLength.trailingZeroBitCount)
     private var page: UInt = 0
-    /// Pages in first..<end have been requested, `ahead` of them the last time.
+    /// The pages in first..<end have been requested from the disk. The last request was for `ahead` of them.
     private var first: UInt = 0
     private var end: UInt = 0
     private var ahead: UInt = 0
-    /// The page that was prefetched last.
+    /// The page that was last prefetched into the processor's cache.
     private var prefetched: UInt = 0
 
-    /// Loads the page of a value in the map, unless it's the page of the last call.
+    /// Prefetches the page of a value in the map, and pages after it, unless it's the page of the last call.
     @inline(__always)
     mutating func load(_ value: MDB_val) {
         let page = UInt(bitPattern: value.mv_data) &>> shift
@@ -35,20 +37,23 @@ struct PageLoader {
         self.page = page
         if passed <= Self.gap { readAhead(of: page) }
         if page != prefetched { prefetch(page) }
-        // Prefetches the next page, before the walk comes to it. A walk that jumped here may well jump again.
+        // Prefetches the next page before the walk reaches it, unless the walk jumped to this page: it may well jump
+        // again.
         if passed == 1 {
             prefetched = page + 1
             prefetch(prefetched)
         }
     }
 
-    /// Asks the processor to load all lines of a page, without waiting. Nothing happens if the page isn't mapped.
+    /// Asks the processor to load a whole page into its cache, without waiting. Does nothing if the page isn't in
+    /// memory.
     private func prefetch(_ page: UInt) {
         let start = page &<< shift
         for line in stride(from: start, to: start &+ 1 &<< shift, by: Self.cacheLine) { fi_prefetch(line) }
     }
 
-    /// Requests pages from the disk. A hint: nothing happens if it fails or reaches beyond the file.
+    /// Asks the system to load pages from the disk. This is a hint: it may fail, or reach beyond the file, without
+    /// harm.
     private mutating func readAhead(of page: UInt) {
         if page >= first && page <= end + Self.gap {
             if page + ahead / 2 < end { return }
@@ -63,9 +68,9 @@ struct PageLoader {
         end += ahead
     }
 
-    /// Whether sampled pages are in memory, and so probably all are: to request such pages costs much more. The first
-    /// page isn't sampled, because the walk may have read it. mincore, which reports all pages as in memory to a user
-    /// who neither owns the file nor may write it.
+    /// Whether the sampled pages are in memory, and so probably all are: requesting such pages would cost much more
+    /// than sampling. The first page isn't sampled, because the walk may have read it. If the user neither owns the
+    /// file nor may write it, mincore reports all pages as in memory.
     private func isInMemory(_ first: UInt, _ length: UInt) -> Bool {
         let step = min(length, Self.sampled >> shift)
         for page in stride(from: first + step - 1, to: first + length, by: Int(step)) {

@@ -1,11 +1,11 @@
 internal import FetchIndexCLibrary
 
-/// Releases the mapped pages behind a long scan, so that they do not count as the process's memory until the scan ends.
-/// They stay in the system's cache, and are mapped again when they are read again.
+/// Unmaps the pages that a long scan has passed, so that they don't count as the process's memory until the scan ends.
+/// They stay in the system's cache, and are mapped again when they are read.
 package struct PassedPages {
     private static let most = 16 << 20
 
-    /// Whether pages may be released: only in a read transaction, since a write transaction has dirty pages.
+    /// Whether pages may be unmapped: in a read transaction only, because a write transaction has dirty pages.
     private let isInMap: Bool
     private var first = UInt.max
     private var end: UInt = 0
@@ -13,7 +13,7 @@ package struct PassedPages {
 
     package init(of view: TransactionView) { isInMap = view.isInMap }
 
-    /// Notes that a value of the transaction was read, and that the values before it aren't needed any more.
+    /// Records that a value was read, and that the values before it aren't needed any more.
     @inline(__always)
     package mutating func pass(_ value: RawSpan) {
         let address = value.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
@@ -23,7 +23,7 @@ package struct PassedPages {
         if byteCount >= Self.most { release() }
     }
 
-    /// Releases the pages by madvise, a hint: if it fails, nothing is lost.
+    /// Unmaps the passed pages with madvise, a hint that may fail without harm.
     private mutating func release() {
         let page = UInt(getpagesize())
         let start = first / page * page
