@@ -3,20 +3,19 @@ internal import FetchIndexModels
 internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 
-/// The facts of a named cache in one state of its store, without reading its order. Lists, reports and the live page
-/// print them.
+/// A named cache's header, state and use, without its rows.
 public struct NamedCache: Equatable, Sendable {
-    /// The state in which the next fetch with the cache's request finds it.
+    /// Whether the next fetch with the cache's request can use the cache.
     public enum State: Equatable, Sendable {
         /// The order reflects the newest records.
         case current
-        /// The log has some changes that the order doesn't reflect yet.
+        /// The order lacks the changes of some commits, which the log contains.
         case behind(changes: Int)
-        /// The next fetch with its request rebuilds the cache.
+        /// The cache can't be used: the next fetch with its request rebuilds it.
         case unusable(RebuildReason)
     }
 
-    /// The request that the cache was built for, as parseable text. A missing part is "".
+    /// The request that the cache was built for, as text that can be parsed again. A missing part is "".
     public struct Request: Equatable, Sendable {
         public let entity: String
         public let predicate: String
@@ -25,20 +24,21 @@ public struct NamedCache: Equatable, Sendable {
         /// The order of sections; nil without a section key.
         public let sectionOrder: String?
         public let aggregates: String
-        /// The versions of the collation rules; "" if the request compares no text by such rules.
+        /// The versions of the collation rules; "" if the order doesn't depend on any.
         public let collation: String
         public let includesSubentities: Bool
     }
 
     public let name: String
     public let state: State
-    /// Whether every writer keeps the cache current: it is an index, or a maintained cache.
+    /// Whether every writer keeps the cache current, because it belongs to an index or is a maintained cache.
     public let isMaintained: Bool
-    /// Whether requests other than the cache's own can't replace it.
+    /// Whether the cache is protected: another request with its name is an error instead of replacing the cache.
     public let isLocked: Bool
-    /// The commit after which its exact reader has not received the changes; nil if nothing is noted.
+    /// The last commit that the cache's exact reader has received, or the commit of a rebuild that it hasn't received;
+    /// nil if all changes were received. An exact reader opens the cache with `needsExactChange`.
     public let unreadSince: UInt64?
-    /// The number of openings that found the cache current, and the time of the last one.
+    /// The number of openings that found the cache current. `lastHit` is the time of the last one.
     public let hits: Int
     public let lastHit: Date?
     /// The contents of the cache's header; nil if it can't be read.
@@ -55,7 +55,7 @@ public struct NamedCache: Equatable, Sendable {
         public let created: Date
         /// The time of the last build or catch-up.
         public let updated: Date
-        /// The number of builds, and of catch-ups.
+        /// The number of builds. `catchUps` is the number of catch-ups.
         public let builds: Int
         public let catchUps: Int
     }
@@ -100,7 +100,7 @@ extension NamedCache.Contents {
 }
 
 extension NamedCache.Request {
-    /// Names attributes as a model does.
+    /// Makes the texts of a cache's request, with the attributes' names in a model.
     init(_ identity: CacheIdentity, in model: Model) {
         let texts = try? OrderDefinition(identity, in: model).texts
         entity = identity.entity
@@ -109,7 +109,7 @@ extension NamedCache.Request {
         aggregates = texts?.aggregates ?? identity.aggregateList
         collation = identity.collation
         includesSubentities = identity.includesSubentities
-        // A blank separates the section key from the order of sections.
+        // The identity has the section key and the section order in one text, separated by a blank.
         let section = texts?.section ?? identity.section
         let blank = section.lastIndex(of: " ")
         sectionKey = blank.map { String(section[..<$0]) } ?? section

@@ -2,32 +2,32 @@ internal import FetchIndexModels
 internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 
-/// A cache that a refresh has made current.
+/// The result of refreshing a cache.
 package struct RefreshedCache: Sendable {
     package let rowCount: Int
-    /// The way in which the order was opened, without its change: `hit` for a cache that was current.
+    /// How the cache was opened, without its changes: `hit` if it was already current.
     package let outcome: FetchOutcome
 }
 
 extension PersistentContainer {
-    /// Whether a cache's name is the name of an index, whose order every writer maintains.
+    /// Whether a name belongs to the order of an index, which every writer maintains.
     package static func isIndex(_ name: String) -> Bool { CacheDirectory.isIndex(name) }
 
-    /// The names of the caches and of the orders of indexes, sorted. O(caches). Throws `StoreError`.
+    /// The sorted names of all caches, including the orders of indexes. O(caches). Throws `StoreError`.
     package func cacheNames() throws -> [String] {
         try withPublicErrors { try CacheDirectory.names(in: store.snapshot()) }
     }
 
-    /// The error for an unknown cache's name, with the most similar name of a cache. O(caches). Throws `StoreError` if
+    /// The error for an unknown name of a cache. It suggests the most similar name. O(caches). Throws `StoreError` if
     /// the names can't be read.
     package func unknownCache(_ name: String) throws -> StoreError {
         try withPublicErrors { try CacheDirectory.unknown(name, in: store.snapshot()) }
     }
 
-    /// Makes caches current one after the other: a cache that is behind is caught up, others are built, several of them
-    /// from one scan of the records. With `isForced`, all are built. `done` gets each cache's index and result as soon
-    /// as it is finished. O(k log n) for a cache that is k changes behind; O(n log n) for a build. Throws `StoreError`,
-    /// and rethrows the errors of `done`.
+    /// Makes caches current. A cache that is behind is caught up, and other caches are built, several of them from one
+    /// scan of the records. With `isForced`, all are built. `done` is called with a cache's index and result as soon as
+    /// the cache is finished. O(k log n) for a cache that is k changes behind; O(n log n) for a build. Throws
+    /// `StoreError`, and rethrows the errors of `done`.
     package func refreshCaches(
         _ caches: [(definition: OrderDefinition, options: OrderOptions)], isForced: Bool = false,
         done: (_ index: Int, Result<RefreshedCache, any Error>) throws -> Void

@@ -19,7 +19,7 @@ extension PersistentContainer {
             }, progress: progress)
     }
 
-    /// Checks a store that the closure opens.
+    /// Checks the store that `open` opens, as `check(at:progress:)` does.
     package static func check(
         at path: String, opening open: () throws -> PersistentContainer,
         progress: @escaping (_ done: Int, _ total: Int) -> Void
@@ -61,7 +61,7 @@ extension PersistentContainer {
                         defects.append("\(cache)\(damaged) of the entries of its history are damaged")
                     }
                 } catch StoreError.unknownCache {
-                    continue  // Deleted meanwhile.
+                    continue  // The cache was deleted during the check.
                 } catch let error as StoreError {
                     guard case .corrupted = error else { throw error }
                     defects.append("\(cache)it cannot be compared with the records: \(error)")
@@ -82,7 +82,8 @@ extension PersistentContainer {
         try verifyCache(name, sharedNumbers: nil, progress: progress)
     }
 
-    /// Verifies a cache. `shared` are the numbers that several caches have; if nil, they are collected first.
+    /// Verifies a cache in the newest state. `shared` are the cache numbers that more than one cache has; if nil, they
+    /// are collected first.
     func verifyCache(
         _ name: String, sharedNumbers shared: Set<UInt32>?,
         progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
@@ -98,24 +99,25 @@ extension PersistentContainer {
         }
     }
 
-    /// Verifies a cache that has a header, in the state of a reader.
+    /// Verifies the cache with a header, in a reader's state.
     func verify(
         _ header: CacheHeader, in reader: StoreReader, sharedNumbers shared: Set<UInt32>? = nil,
         progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> [String] {
         try withPublicErrors {
-            // The cache's attributes were removed or converted: the next fetch rebuilds it.
+            // If an attribute of the request was removed or converted, the cache needn't be verified: the next fetch
+            // rebuilds the cache.
             guard header.identity.canBeRead(from: reader.model) else { return [] }
             var options = OrderOptions(cacheName: header.name)
             options.progress = progress
             do {
                 let request = try compile(try OrderDefinition(header.identity, in: reader.model), options)
-                // A changed model or ICU version makes a cache stale, not defective.
+                // After a change of the model or of ICU's version, the cache is stale, but not defective.
                 return request.identity == header.identity
                     ? try cacheEngine.verify(header, request, in: reader, sharedNumbers: shared) : []
             } catch is RequestError, is UnknownTimeZone, is UnusableTimeZone, is UnusableCalendar, is UnknownLocale {
-                // The section key is computed, so only the cache's program can make the rows again, or this machine
-                // lacks data that the request needs.
+                // The rows can't be recomputed here: the section key is a function of the cache's program, or this
+                // machine lacks data for the request. Only the structure of the cache is verified.
                 return try cacheEngine.verify(header, nil, in: reader, sharedNumbers: shared)
             } catch is ModelError {
                 return []

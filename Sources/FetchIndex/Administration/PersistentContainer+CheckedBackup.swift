@@ -2,9 +2,9 @@ internal import FetchIndexCLibrary
 internal import FetchIndexEssentials
 internal import FetchIndexPlatform
 
-/// A backup in which its check found damage.
+/// The error for a backup in which the check found damage.
 package struct DamagedBackup: Error, CustomStringConvertible {
-    /// The path of the copy: a new one, or the backup's if the copy can't be renamed.
+    /// The path of the damaged copy: PATH.damaged, or the backup's path if the copy can't be renamed.
     let path: String
     let defects: [String]
 
@@ -16,9 +16,9 @@ package struct DamagedBackup: Error, CustomStringConvertible {
 }
 
 extension PersistentContainer {
-    /// Makes a backup like `backup(to:)`, and checks the copy like `check(at:progress:)`. A damaged copy is renamed to
-    /// PATH.damaged, so that it isn't taken for a backup. `copied` is called before the check. O(n log n). Throws like
-    /// `backup(to:)`, and `DamagedBackup`.
+    /// Makes a backup as `backup(to:)` does, and checks the copy as `check(at:progress:)` does. A damaged copy is
+    /// renamed to PATH.damaged, so that it isn't used as a backup. `copied` is called between copy and check. O(n log
+    /// n). Throws the errors of `backup(to:)`, and `DamagedBackup`.
     package func checkedBackup(
         to path: String, copied: () -> Void, progress: @escaping (_ done: Int, _ total: Int) -> Void
     ) throws -> StoreBackup {

@@ -5,20 +5,20 @@ public import FetchIndexEssentials
 
 /// The defects that a repair found, the repairs that it made, and the defects that are left, one sentence each.
 public struct StoreRepair: Encodable, Sendable {
-    /// Every defect before the repair.
+    /// The defects before the repair.
     public let defects: [String]
-    /// The repairs.
+    /// The repairs that were made.
     public let repairs: [String]
-    /// The remaining defects: damaged records, which are never changed, and damaged pages of the file.
+    /// The defects that remain: damaged records, which a repair doesn't change, and damaged pages of the file.
     public let left: [String]
 }
 
 extension PersistentContainer {
-    /// Checks a store, repairs everything that can be derived from its records, and checks again. Records are never
+    /// Checks a store, repairs everything that can be derived from its records, and checks it again. Records aren't
     /// changed. Repairs unique keys, counters, zones, the log (by trimming it through the last damaged commit), and
-    /// caches (by rebuilding them). All of it is one transaction, except for a damaged state, which is repaired first.
-    /// Changes nothing if pages are damaged. `progress` is called from time to time with the number of records read so
-    /// far and of all records. Throws `StoreError` if the store's model can't be read. O(n log n).
+    /// caches (by rebuilding them). All repairs are one transaction, except that of a damaged state, which is made
+    /// first. If pages are damaged, no repair is made. `progress` is called from time to time with the number of
+    /// records read so far and of all records. Throws `StoreError` if the store's model can't be read. O(n log n).
     @discardableResult
     public static func repair(
         at url: URL, progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
@@ -53,7 +53,7 @@ extension PersistentContainer {
         }
     }
 
-    /// Removes damaged entries of the caches' histories. Returns the repairs.
+    /// Removes damaged entries from the caches' histories. Returns a description of each repair.
     private func repairHistories() throws -> [String] {
         let snapshot = try store.snapshot()
         return try CacheDirectory.names(in: snapshot).compactMap { name in
@@ -64,7 +64,8 @@ extension PersistentContainer {
         }
     }
 
-    /// Builds the missing orders of indexes, and returns the repairs. Skips an index whose records are damaged.
+    /// Builds the missing orders of indexes. Skips an index whose records are damaged. Returns a description of each
+    /// repair.
     private func buildMissingIndexes(in writer: StoreWriter) throws -> [String] {
         let names = try CacheDirectory.names(in: writer)
         return try writer.model.indexOrders().filter { !names.contains($0.name) }.compactMap { index in
@@ -75,8 +76,8 @@ extension PersistentContainer {
         }
     }
 
-    /// Repairs a cache, and returns the repair. Returns nil if the cache is intact, or can't be compared because
-    /// records are damaged.
+    /// Repairs a cache, and describes the repair. Returns nil if the cache is intact, or if damaged records prevent its
+    /// verification.
     private func repairCache(_ name: String, in writer: StoreWriter) throws -> String? {
         let header: CacheHeader
         do {

@@ -2,13 +2,12 @@ internal import FetchIndexModels
 internal import FetchIndexPlatform
 internal import FetchIndexRecords
 
-/// The position in its source that a store has reached. The rows up to the position are saved in the same transaction.
-/// Its bytes: time 8 (the bits of a double) | text
+/// The position in the source up to which the store has the source's changes. It's saved in the same transaction as the
+/// changes. Its bytes: time 8 (the bits of a double) | text
 package struct SourcePosition: Equatable, Sendable {
-    /// The position as the source writes it.
+    /// The position in the source's own notation.
     package var text: String
-    /// The time at which the source committed the last transaction that was followed, in seconds since 1970; 0 before
-    /// the first.
+    /// The commit time of the last source transaction in the store, in seconds since 1970; 0 before the first one.
     package var time: Double
 
     package init(text: String, time: Double) { (self.text, self.time) = (text, time) }

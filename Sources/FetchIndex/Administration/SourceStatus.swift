@@ -3,13 +3,13 @@ internal import FetchIndexEssentials
 internal import FetchIndexPlatform
 internal import FetchIndexRecords
 
-/// The last report of the process that follows a source. It is written every second to a file beside the store, outside
-/// of transactions. If the file is lost, only the report is lost.
+/// A report of the process that follows a source. It's written every second to a file in the store's folder, outside of
+/// transactions, so losing the file loses only the report.
 package struct SourceStatus: Codable, Equatable, Sendable {
     package enum State: String, Codable, Sendable {
         case copying
         case streaming
-        /// The source cannot be reached.
+        /// The source can't be reached.
         case disconnected
         case stopped
     }
@@ -18,13 +18,14 @@ package struct SourceStatus: Codable, Equatable, Sendable {
     package var time: Double
     package var process: Int
     package var state: State
-    /// The bytes of the source's log that the store is behind; nil if that is unknown.
+    /// The number of bytes in the source's log that the store hasn't received; nil if unknown.
     package var lagBytes: Int?
     package var lagSeconds: Double?
-    /// The state of the slot in the source's words, and the bytes of the source's log that are retained for it.
+    /// The slot's state as the source calls it. `retainedBytes` is the size of the log that the source keeps for the
+    /// slot.
     package var slotState: String?
     package var retainedBytes: Int?
-    /// The reason for the state.
+    /// The reason for the state, if any.
     package var reason: String?
 
     package init(
@@ -49,15 +50,15 @@ extension Store {
         return try? JSONDecoder().decode(SourceStatus.self, from: Data(bytes[..<count].filter { $0 != 0 }))
     }
 
-    /// Writes a report. Errors are ignored.
+    /// Writes a report. An error is ignored, because the next report follows.
     func setSourceStatus(_ status: SourceStatus) {
         var status = status
-        // The report must fit into the file.
+        // A long reason is cut off, so that the report fits in the file.
         status.reason = status.reason.map { String($0.prefix(500)) }
         guard let text = try? JSONEncoder().encode(status), text.count < Self.mostStatusBytes,
             let file = try? OpenFile(path + "/" + StoreFiles.sourceStatus, O_RDWR | O_CREAT | O_NONBLOCK)
         else { return }
-        // The file is written with one call, so that a reader never reads half of a report.
+        // A single call writes the whole file, so that a reader doesn't get half of a report.
         let bytes = [UInt8](text) + [UInt8](repeating: 0, count: Self.mostStatusBytes - text.count)
         let descriptor = file.descriptor
         _ = bytes.withUnsafeBytes { bytes in

@@ -1,4 +1,4 @@
-// The JSON of `info`. A missing value is encoded as null, so that a program finds every key.
+// The JSON of `fetchindex info`. A missing value is null, so that every key is present.
 
 extension StoreInformation.Relationship: Encodable {
     private enum Key: CodingKey {

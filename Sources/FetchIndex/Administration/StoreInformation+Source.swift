@@ -1,7 +1,7 @@
 internal import FetchIndexRecords
 
 extension PersistentContainer {
-    /// The source that the store follows; nil if it follows none.
+    /// The source that the store follows; nil if it doesn't follow one.
     func source(in snapshot: Snapshot) throws -> StoreInformation.Source? {
         guard let source = try snapshot.sourceFacts() else { return nil }
         let position = try snapshot.sourcePosition()

@@ -3,8 +3,8 @@ internal import FetchIndexRecords
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// The facts of a store in one state: its model with counts, its file, its readers, its log. `fetchindex info --output
-/// json` prints them as JSON.
+/// The properties of a store in one state: its model with counts, its file, its readers, its log. `fetchindex info
+/// --output json` prints them as JSON.
 public struct StoreInformation: Sendable {
     public struct Attribute: Encodable, Sendable {
         public let name: String
@@ -16,7 +16,7 @@ public struct StoreInformation: Sendable {
 
     public struct Relationship: Sendable {
         public let name: String
-        /// The entity that the relationship leads to.
+        /// The entity of the related objects.
         public let destination: String
         public let inverse: String?
         public let isToMany: Bool
@@ -43,7 +43,7 @@ public struct StoreInformation: Sendable {
     }
 
     public struct Log: Encodable, Sendable {
-        /// The log contains the changes after this commit.
+        /// The log has the changes of all commits after this one.
         public let start: UInt64
         public let bytes: Int
         /// The maximum number of bytes of the log.
@@ -52,9 +52,9 @@ public struct StoreInformation: Sendable {
 
     /// The time zone data of this machine, on which sections of dates depend.
     public struct TimeZones: Sendable {
-        /// The version of the data; nil if they don't name one.
+        /// The version of the data; nil if the data don't contain a version.
         public let version: String?
-        /// The source of the time zones that are used, `system` or `ICU`: the one with the newer data.
+        /// The origin of the data in use, `system` or `ICU`, whichever is newer.
         public let source: String
         public let systemVersion: String?
         public let icuVersion: String?
@@ -63,59 +63,59 @@ public struct StoreInformation: Sendable {
     /// A process that is reading the store.
     public struct Reader: Sendable {
         public let process: Int
-        /// The name of the process's program; nil if the system doesn't tell it.
+        /// The name of the program that the process runs; nil if the system doesn't provide it.
         public let program: String?
-        /// The number of transactions since the one that the process sees.
+        /// The number of transactions since the state that the process reads.
         public let age: Int
-        /// The seconds since the oldest commit in the log that the process doesn't see, 0 if it sees the newest one; nil if
-        /// the log has none of these commits.
+        /// The seconds since the oldest commit that the process doesn't see. 0 if it sees the newest commit; nil if the
+        /// log has none of the missing commits.
         public let seconds: Double?
-        /// Whether the state that the process sees may be older than `seconds`.
+        /// Whether the log lacks some of the missing commits, so that the state may be older than `seconds`.
         public let isOlder: Bool
-        /// The number of pages that can't be reused because of this reader.
+        /// The number of pages that can't be reused while the process reads this state.
         public let pinnedPages: Int
         public let pinnedBytes: Int
     }
 
-    /// The database that the store follows.
+    /// The source database that the store follows.
     public struct Source: Sendable {
         public struct Table: Sendable {
             public let name: String
             public let entity: String
-            /// The column whose values name rows.
+            /// The column whose values identify rows.
             public let key: String
-            /// The condition for the rows that are followed; nil if all are.
+            /// The condition that selects the followed rows; nil if all are followed.
             public let condition: String?
             public let isCopied: Bool
         }
 
         public let address: String
-        /// The replication slot; nil if changes are read from a change table.
+        /// The replication slot; nil if the store reads a change table.
         public let slot: String?
         public let tables: [Table]
-        /// The position in the source that the store has reached; nil before the first copy.
+        /// The position in the source up to which the store has the source's changes; nil before the first copy.
         public let position: String?
-        /// Whether the store equals the source at the position.
+        /// Whether the store's tables equal the source's at this position. It's false during the first copy.
         public let isConsistent: Bool
-        /// The time of the last source transaction that the store contains, in seconds since 1970; nil before the
-        /// first.
+        /// The commit time of the last source transaction in the store, in seconds since 1970; nil before the first
+        /// one.
         public let committed: Double?
-        /// The state in the last report of the following process: copying, streaming, disconnected or stopped; nil
-        /// without a report.
+        /// The state in the follower's last report: copying, streaming, disconnected or stopped; nil without a report.
         public let state: String?
-        /// Whether the following process is running.
+        /// Whether the follower, the process that follows the source, is running.
         public let isRunning: Bool
         public let process: Int?
-        /// The seconds since the report.
+        /// The seconds since the last report.
         public let age: Double?
-        /// The bytes of the source's log, and the seconds, that the store is behind; nil if unknown.
+        /// The number of bytes in the source's log that the store hasn't received; nil if unknown. `lagSeconds` is its
+        /// delay in seconds.
         public let lagBytes: Int?
         public let lagSeconds: Double?
-        /// The state of the slot in the source's words.
+        /// The slot's state as the source calls it.
         public let slotState: String?
-        /// The bytes of the source's log that are retained for the slot.
+        /// The size of the log that the source keeps for the slot, in bytes.
         public let retainedBytes: Int?
-        /// The reason for the process's state.
+        /// The reason for the follower's state, if any.
         public let reason: String?
     }
 
@@ -123,7 +123,7 @@ public struct StoreInformation: Sendable {
     public let path: String
     /// The version of the file's format.
     public let format: Int
-    /// The newest commit.
+    /// The number of the newest commit.
     public let commit: UInt64
     public let fileBytes: Int
     /// The bytes of unused pages in the file.
@@ -144,7 +144,7 @@ extension PersistentContainer {
     /// `StoreError`.
     public func information() throws -> StoreInformation {
         try withPublicErrors {
-            // Readers are listed before the snapshot, which is a reader too.
+            // Lists the readers before taking the snapshot, because a snapshot is a reader, too.
             let environment = try store.environmentInformation()
             let snapshot = try store.snapshot()
             let shown = snapshot.model.entities.enumerated().filter { !$1.isDropped && !$1.isJoin }
@@ -185,7 +185,7 @@ extension PersistentContainer {
             deleteRule: "\(relationship.deleteRule)", links: links)
     }
 
-    /// The number of objects of an entity. Throws if the store doesn't have the entity.
+    /// The number of an entity's own objects. Throws if the store doesn't have the entity.
     package func count(ofEntity name: String) throws -> Int {
         try withPublicErrors {
             let snapshot = try store.snapshot()
@@ -193,7 +193,7 @@ extension PersistentContainer {
         }
     }
 
-    /// The number of records of all entities. Entities whose counter can't be read count 0.
+    /// The number of records of all entities. An entity with a damaged counter counts as 0.
     package func recordCount() throws -> Int {
         try withPublicErrors {
             let snapshot = try store.snapshot()

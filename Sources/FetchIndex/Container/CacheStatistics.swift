@@ -5,14 +5,15 @@ public import FetchIndexEssentials
 
 /// A named cache with the size of its order.
 public struct CacheStatistics: Equatable, Sendable {
-    /// The facts of the cache without its size.
+    /// The cache's properties, apart from its size.
     public let cache: NamedCache
-    /// The number of nodes, each at most a page of 4,096 bytes, and the bytes in them.
+    /// The number of nodes in the order. A node has at most a page of 4,096 bytes. `byteCount` is the number of bytes
+    /// in all nodes.
     public let nodeCount: Int
     public let byteCount: Int
     public let sectionCount: Int
 
-    /// Requires facts with the counts of the nodes.
+    /// Makes the statistics; `facts` must contain the node counts.
     init(_ facts: CacheFacts, in model: Model) {
         cache = NamedCache(facts, in: model)
         sectionCount = facts.header?.sectionCount ?? 0
@@ -23,9 +24,9 @@ public struct CacheStatistics: Equatable, Sendable {
     public var name: String { cache.name }
     /// Whether the cache is current.
     public var isFresh: Bool { cache.isFresh }
-    /// Whether every writer keeps the cache current: it is the order of an index, or a maintained cache.
+    /// Whether every writer keeps the cache current, because it belongs to an index or is a maintained cache.
     public var isMaintained: Bool { cache.isMaintained }
-    /// Whether requests other than the cache's own can't replace it.
+    /// Whether the cache is protected: another request with its name is an error instead of replacing the cache.
     public var isLocked: Bool { cache.isLocked }
     /// The number of changes that the cache is behind; nil if it is unusable.
     public var changesBehind: Int? { cache.changesBehind }
@@ -34,13 +35,14 @@ public struct CacheStatistics: Equatable, Sendable {
 }
 
 extension PersistentContainer {
-    /// The named caches of the store and the orders of its indexes, by name. O(caches x log n). Throws `StoreError`.
+    /// The caches of the store, including the orders of indexes, sorted by name. O(caches x log n). Throws
+    /// `StoreError`.
     public func namedCaches() throws -> [NamedCache] {
         let state = try pinnedState()
         return try state.cacheNames().map { try state.facts(ofCache: $0) }
     }
 
-    /// The named caches and index orders with the sizes of their orders. O(nodes). Throws `StoreError`.
+    /// The caches of the store, including the orders of indexes, with their sizes. O(nodes). Throws `StoreError`.
     public func cacheStatistics() throws -> [CacheStatistics] {
         let state = try pinnedState()
         return try state.cacheNames().map { try state.statistics(ofCache: $0) }
@@ -50,9 +52,9 @@ extension PersistentContainer {
 /// An opening of a named cache that wasn't a hit.
 public struct CacheOpening: Equatable, Sendable {
     public enum Kind: Equatable, Sendable {
-        /// The cache was caught up with the changes of `rowCount` rows.
+        /// The cache was behind. `rowCount` rows had changed.
         case caughtUp(rowCount: Int)
-        /// The order was computed from all records, and had `rowCount` rows.
+        /// The order was built from all records. It had `rowCount` rows.
         case rebuilt(RebuildReason, rowCount: Int)
     }
 
@@ -60,24 +62,25 @@ public struct CacheOpening: Equatable, Sendable {
     public let date: Date
     public let kind: Kind
     public let milliseconds: Double
-    /// Whether the cache has the result. Otherwise only the process had it, in memory, because the store was read-only
-    /// or another process was writing.
+    /// Whether the result was stored in the cache. Otherwise only the opening process had the result, in memory,
+    /// because the store was read-only or another process was writing.
     public let isStored: Bool
-    /// The commit of the cache before the opening; nil for a new order.
+    /// The cache's commit before the opening; nil if the cache was built.
     package let start: UInt64?
     public let processName: String
-    /// The ``ManagedObjectContext/transactionAuthor`` of the context, or the author of the options.
+    /// The ``ManagedObjectContext/transactionAuthor`` of the context that opened the cache, or `OrderOptions.author`.
     public let author: String
 }
 
-/// The stored history of a cache's openings by all processes.
+/// The history of a cache's openings by all processes.
 public struct CacheHistory: Sendable {
     /// The last 256 openings that weren't hits, oldest first.
     public let openings: [CacheOpening]
-    /// The number of hits in each hour of the last 30 days that had any; `hour` is its beginning. Another process may
-    /// hold the hits of a second in memory, until its next hit or until its container is released.
+    /// The number of hits in each hour of the last 30 days, without hours that had no hits; `hour` is the beginning of
+    /// the hour. Hits of another process may be missing for a second, or until its next hit or the release of its
+    /// container.
     public let hitsByHour: [(hour: Date, count: Int)]
-    /// The number of damaged entries, which are left out.
+    /// The number of damaged entries, which are omitted.
     package let damagedCount: Int
 }
 

@@ -1,21 +1,21 @@
 internal import FetchIndexRecords
 internal import FetchIndexLMDB
 
-/// The part of a commit that is on disk when the commit returns. Durability concerns power losses and crashes of the
-/// system. A process that crashes or is killed loses no commit, whatever the durability.
+/// How much of a commit is on disk when the commit returns. This concerns power losses and crashes of the system only:
+/// a process that crashes or is killed doesn't lose a commit, whatever the durability.
 ///
-/// The first opening of a store in a process decides. All of this assumes a disk that has written what it reports as
-/// written.
+/// The first opening of a store in a process determines the durability. All guarantees assume a disk that reports only
+/// written data as written.
 public enum Durability: Sendable {
-    /// Everything is on disk: a power loss undoes no commit. A commit waits for the disk twice.
+    /// The whole commit is on disk. A power loss doesn't undo it. A commit waits for the disk twice.
     case full
-    /// Everything is on disk except the page that makes the commit the newest. A power loss may undo the last
-    /// transaction, and only the last, because each commit puts the previous one on disk. No transaction is ever torn.
-    /// A commit waits for the disk once. Builds and catch-ups of caches are transactions too, and so is the opening of
-    /// a store with a new model.
+    /// All pages are on disk except the one that makes the commit the newest. A power loss may undo the last
+    /// transaction, but no earlier one, because each commit completes the previous one on disk. A transaction is undone
+    /// as a whole. A commit waits for the disk once. Builds and catch-ups of caches are transactions too, and so is the
+    /// opening of a store with a new model.
     case relaxed
-    /// Nothing need be on disk, and pages reach it in any order: after a power loss the store may be damaged or
-    /// unreadable. Use it for benchmarks, and for stores that can be made again. A commit doesn't wait.
+    /// A commit needn't be on disk, and pages are written in any order: a power loss may damage the store or make it
+    /// unreadable. Use it for benchmarks, and for stores that can be recreated. A commit doesn't wait.
     case none
 }
 

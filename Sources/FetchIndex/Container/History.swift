@@ -2,7 +2,7 @@ public import FetchIndexEssentials
 public import FetchIndexModels
 internal import FetchIndexRecords
 
-/// A commit of the store, from its log.
+/// A commit in the store's history.
 public struct HistoryTransaction: Sendable {
     public struct Change: Hashable, Sendable {
         public let objectID: ObjectID
@@ -12,14 +12,14 @@ public struct HistoryTransaction: Sendable {
     /// The number of the commit. Numbers grow by one.
     public let commit: UInt64
     public let time: Date
-    /// The `transactionAuthor` of the context that saved it.
+    /// The `transactionAuthor` of the context that saved the commit.
     public let author: String
     public let changes: [Change]
 }
 
 extension ManagedObjectContext {
-    /// Returns the commits after a commit, oldest first. They include commits of contexts, batches and other processes.
-    /// O(changes). Throws `StoreError.logTooShort` if the log doesn't reach back to the commit.
+    /// Returns the commits after a given one, oldest first: those of contexts, batches and other processes. O(changes).
+    /// Throws `StoreError.logTooShort` if the log doesn't contain all of them.
     public func fetchHistory(after commit: UInt64) throws -> [HistoryTransaction] {
         try withPublicErrors {
             let newest = try container.store.snapshot()
@@ -34,9 +34,9 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Deletes the history of the commits before `commit`. A cache that was last current before it is rebuilt at its
-    /// next opening. The store also trims the log by itself: always to the store's limit, and beyond 16 MiB to the part
-    /// that caches need. Throws `StoreError`.
+    /// Deletes the history before `commit`. The next opening of a cache that is older rebuilds the cache. The store
+    /// also trims its log automatically: to the store's limit, and beyond 16 MiB to the part that caches need. Throws
+    /// `StoreError`.
     public func deleteHistory(before commit: UInt64) throws {
         try withPublicErrors {
             guard commit > 0 else { return }

@@ -3,36 +3,37 @@ internal import FetchIndexOrderCaches
 extension PersistentContainer {
     /// The options for opening an order.
     public struct OrderOptions {
-        /// The name of the cache; if nil, the order is computed in memory.
+        /// The name of the cache; nil to compute the order in memory.
         public var cacheName: String?
-        /// The bytes of memory for sorting. Larger data is sorted on disk, in the store's folder.
+        /// The amount of memory for sorting, in bytes. More data is sorted on disk, in the store's folder.
         public var memoryBudget = 256 << 20
         /// Called repeatedly during a build, with the number of records read so far and of all records.
         public var progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
 
-        /// Whether the exact change since the cache was last current is needed, whatever it costs. Otherwise, an order
-        /// is rebuilt with the reason `tooManyChanges` if a rebuild costs less than the changes.
+        /// Whether the outcome must contain the exact changes since the cache was last current, at any cost. Otherwise,
+        /// if there are so many changes that a rebuild costs less, the order is rebuilt with the reason
+        /// `tooManyChanges`.
         public var needsExactChange = false
 
-        /// The maximum time that a build waits for another writer before it throws `StoreError.writerBusy`. With
-        /// `needsExactChange`, also the maximum time that the end of `withOrder` waits. If nil, a build waits without
-        /// limit, and the end five seconds.
+        /// The maximum time that a build waits for another writer, before it throws `StoreError.writerBusy`. With
+        /// `needsExactChange`, `withOrder` waits as long again to store the order after the body. If nil, a build waits
+        /// without limit, and storing the order waits five seconds.
         public var writeTimeout: Duration?
 
-        /// Whether a cache of another request with the same name is replaced. Otherwise opening it throws
-        /// `StoreError.cacheLocked`, as if the cache were locked.
+        /// Whether an opening replaces a cache that has the name but another request. Otherwise the opening throws
+        /// `StoreError.cacheLocked`, as for a locked cache.
         public var replacesOtherRequest = true
 
-        /// Called with the outcome, without its change, before anything is built or stored. An error that it throws
-        /// ends the opening.
+        /// Called before the order is built or stored, with the outcome except its changes. If it throws, the opening
+        /// ends with the error.
         package var check: ((FetchOutcome) throws -> Void)?
 
-        /// The author of the opening, for the cache's history.
+        /// The author that the cache's history names for the opening.
         public var author = ""
 
-        /// The maximum number of rows of an order without a cache, sections and aggregates; later rows are left out.
+        /// The maximum number of rows, for an order without a cache, sections and aggregates; later rows are omitted.
         package var mostRows = Int.max
-        /// Whether an order with `mostRows` counts all its rows.
+        /// Whether the row count includes the rows that `mostRows` omits.
         package var countsAllRows = true
 
         public init(cacheName: String? = nil) { self.cacheName = cacheName }

@@ -5,24 +5,24 @@ internal import FetchIndexCLibrary
 internal import Synchronization
 
 extension PersistentContainer {
-    /// The pause between two polls. A poll costs a read of shared memory and two calls of stat.
+    /// The interval between two polls. A poll reads shared memory and calls stat twice.
     static let commitInterval = Duration.milliseconds(40)
 
-    /// The numbers of new commits as they arrive, from this process and others. If several commits arrive at once, only
-    /// the last number is sent. A number arrives within 40 ms, at 25 polls per second. Ends when the task is cancelled,
-    /// and a second after the store's files were moved or replaced.
+    /// The numbers of new commits, from this process and others, as they are made. If several commits are made between
+    /// two polls, only the last number is returned. The store is polled every 40 ms. The sequence ends when the task is
+    /// cancelled, and a second after the store's files were moved or replaced.
     public var commits: AsyncStream<UInt64> {
         let watch = CommitWatch(store)
         return AsyncStream { await watch.next() }
     }
 }
 
-/// Polls a store for new commits.
+/// Finds new commits by polling a store.
 package final class CommitWatch: Sendable {
     private enum Look {
         case found(UInt64)
         case nothing
-        /// The store was moved, and hasn't come back.
+        /// The store's files were moved, and haven't returned.
         case ended
     }
 
@@ -31,7 +31,8 @@ package final class CommitWatch: Sendable {
         var commit: UInt64
     }
 
-    /// The number of polls that may find the store moved before the watch ends: the store may come back.
+    /// The number of consecutive polls that may find the store's files moved before the watch ends, because the files
+    /// may return.
     private static let mostMissed = 25
 
     private let store: Store
@@ -46,15 +47,15 @@ package final class CommitWatch: Sendable {
         seen = Mutex(Seen(transaction: newest?.view.identifier ?? 0, commit: newest?.commit ?? 0))
     }
 
-    /// The newest commit, if it is new.
+    /// The number of the newest commit, if it wasn't returned before.
     private func poll() -> UInt64? {
         seen.withLock { seen in
             guard let last = try? store.lastTransaction(), last != seen.transaction, let newest = try? store.snapshot()
             else { return nil }
-            // A writer shows its transaction in the file a moment before readers can see it, so the number is taken
-            // from the snapshot.
+            // The file shows a transaction a moment before readers can see it, so the snapshot's transaction is
+            // remembered, not the file's.
             seen.transaction = newest.view.identifier
-            // A transaction that only writes caches isn't a commit.
+            // A transaction that only writes caches doesn't make a commit.
             if newest.commit == seen.commit { return nil }
             seen.commit = newest.commit
             return newest.commit
@@ -75,21 +76,22 @@ package final class CommitWatch: Sendable {
         return missed > Self.mostMissed ? .ended : .nothing
     }
 
-    /// Returns nil if the task is cancelled or the store was moved.
+    /// Waits for the next commit. Returns nil if the task is cancelled, or if the store's files were moved.
     func next() async -> UInt64? {
         while !Task.isCancelled {
             switch look() {
             case .found(let commit): return commit
             case .ended: return nil
-            // This clock's timer exists in the runtime as soon as any task runs. Another clock needs one more
-            // descriptor at its first sleep, which never ends if the process has none left.
+            // The suspending clock's timer exists as soon as any task runs. Another clock needs a file descriptor for
+            // its first sleep, and without a free descriptor that sleep doesn't end.
             case .nothing: try? await Task.sleep(for: PersistentContainer.commitInterval, clock: .suspending)
             }
         }
         return nil
     }
 
-    /// Waits like `next`, but on the caller's thread, without the runtime of tasks and its descriptors.
+    /// Waits for the next commit on the caller's thread. Unlike `next`, it needs neither a task nor file descriptors.
+    /// Returns nil if the store's files were moved.
     package func wait() -> UInt64? {
         while true {
             switch look() {

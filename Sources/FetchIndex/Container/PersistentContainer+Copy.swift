@@ -2,23 +2,23 @@ public import FetchIndexEssentials
 internal import FetchIndexRecords
 
 extension PersistentContainer {
-    /// Copies the newest state of the store to a folder that is new or empty, while readers and writers go on.
+    /// Copies the newest state of the store to a folder that is new or empty, while other readers and writers continue.
     ///
     ///     let backup = try container.backup(to: URL(fileURLWithPath: "/backups/monday"))
     ///     print("commit \(backup.commit) in \(backup.byteCount) bytes")
     ///
     /// The copy is a separate store with all caches and history, but without unused pages. Its objects keep their ids.
-    /// Each of the two stores refuses ids of objects that the other one inserts later. The copy gets its name when it
-    /// is complete and on disk; a failed copy leaves nothing.
+    /// Each of the two stores refuses the ids of objects that are later inserted into the other. The copy gets its name
+    /// when it is complete and on disk; a failed copy is removed.
     ///
-    /// Pages are checked before they are copied, values are not. `fetchindex backup` also compares values with their
-    /// checksums, and keeps a damaged copy apart. The copied state is pinned during the copy, as by a reader. O(bytes
-    /// of the store). Throws `StoreCopyError`, and `StoreError` if the store can't be read or its identity is damaged.
+    /// Pages are checked before they are copied, but values aren't. `fetchindex backup` also compares values with their
+    /// checksums, and keeps a damaged copy apart. The copied state is pinned during the copy. O(bytes of the store).
+    /// Throws `StoreCopyError`, and `StoreError` if the store can't be read or its identity is damaged.
     @discardableResult
     public func backup(to url: URL) throws -> StoreBackup { try backup(to: url, keepsDamaged: false) }
 
-    /// Makes a backup like `backup(to:)`. With `keepsDamaged`, a copy whose identity is damaged isn't removed, so that
-    /// it can be checked; it keeps the store's identity.
+    /// Makes a backup as `backup(to:)` does. With `keepsDamaged`, a copy whose identity is damaged is kept for a check,
+    /// with the identity of the original store.
     func backup(to url: URL, keepsDamaged: Bool) throws -> StoreBackup {
         try withPublicErrors {
             let backup = try store.backup(to: url.path, keepsDamaged: keepsDamaged)
@@ -29,10 +29,10 @@ extension PersistentContainer {
 
 /// A finished backup.
 public struct StoreBackup: Equatable, Sendable {
-    /// The commit whose state the backup has.
+    /// The commit that the backup contains as its newest.
     public let commit: UInt64
     /// The bytes of the backup's file.
     public let byteCount: Int
-    /// Whether unused pages were left out. LMDB can leave them out only if it knows of each page whether it is used.
+    /// Whether unused pages were left out. This requires that LMDB can account for all pages of the file.
     public let isCompact: Bool
 }

@@ -24,9 +24,9 @@ extension PersistentContainer {
 }
 
 extension PersistentContainer {
-    /// Locks a named cache for its own request, or unlocks it. Opening a locked cache with another request throws
-    /// `StoreError.cacheLocked`, and so does deleting it; catch-ups, and rebuilds for its own request, go on. The lock
-    /// is part of the store, for all processes. O(caches). Throws `StoreError`.
+    /// Locks a named cache for its request, or unlocks it. Opening a locked cache with another request throws
+    /// `StoreError.cacheLocked`, and so does deleting it; the cache's own request still catches it up and rebuilds it.
+    /// The lock is stored, so it applies to all processes. O(caches). Throws `StoreError`.
     public func setLocked(_ isLocked: Bool, cacheNamed name: String) throws {
         try withPublicErrors {
             let writer = try store.beginWrite(changesRecords: false)
@@ -37,12 +37,11 @@ extension PersistentContainer {
 }
 
 extension CacheEngine {
-    /// Catches up all maintained orders to the commit of a sealed writer, except the orders `brought`, which are caught
-    /// up already.
+    /// Catches up all maintained orders to the commit of a sealed writer, except those in `brought`, which already are.
     package func keepAll(in writer: StoreWriter, except brought: [String] = [], known: KnownChanges? = nil) throws {
         var kept = try writer.model.indexOrders()
-        // A damaged list or an unreadable cache must not stop writers: the next fetch with the cache's request rebuilds
-        // it.
+        // A damaged list of maintained caches, or an unreadable cache, is skipped so that writers can continue. The
+        // next fetch with a cache's request rebuilds the cache.
         for name in (try? CacheDirectory.maintained(in: writer)) ?? [] {
             if let request = try? CacheRequest(ofStored: name, in: writer) { kept.append(request) }
         }
@@ -59,7 +58,8 @@ extension CacheEngine {
             _ = try directory.delete(name, in: writer)
         }
         let present = Dictionary(try old.indexOrders().map { ($0.name, $0.order.identity) }) { first, _ in first }
-        // An index reads other attributes after a subentity was added, and so does a maintained cache.
+        // If a subentity was added, indexes and maintained caches may read other attributes than before, and must be
+        // rebuilt.
         let added = try wanted.filter { present[$0.name] != $0.order.identity } + changedMaintained(in: writer)
         try open(added, in: writer, for: .establishing)
         try keepAll(in: writer, except: added.map(\.name))
@@ -67,7 +67,7 @@ extension CacheEngine {
 }
 
 extension CacheEngine {
-    /// The maintained caches whose requests read other attributes in the writer's model than before.
+    /// The maintained caches whose requests have another identity in the writer's model than in the stored cache.
     private func changedMaintained(in writer: StoreWriter) throws -> [CacheRequest] {
         ((try? CacheDirectory.maintained(in: writer)) ?? []).compactMap { name in
             guard let request = try? CacheRequest(ofStored: name, in: writer),
@@ -88,13 +88,13 @@ extension CacheRequest {
 }
 
 extension Model {
-    /// The orders of all indexes, under the names of their caches.
+    /// The orders of all indexes as caches, with the caches' names.
     package func indexOrders() throws -> [CacheRequest] {
         try entities.filter { !$0.indexKeys.isEmpty }.flatMap { entity in
             try zip(entity.indexes, entity.indexKeys).map { index, keys in
                 let sortKeys = zip(index.keys, keys).map { SortKey($0, ofRole: entity.slots[$1.slot].role) }
                 let definition = OrderDefinition(entity: entity.name, sortKeys: sortKeys)
-                // The permanent name: a renamed attribute keeps the cache.
+                // The name contains the attributes' permanent names, so that a renamed attribute keeps its cache.
                 let permanent = keys.map {
                     let key = Index.Key(entity.slots[$0.slot].permanentName, isDescending: $0.isDescending)
                     return SortKey(key, ofRole: .attribute).description
@@ -107,7 +107,7 @@ extension Model {
 }
 
 extension SortKey where Object == ManagedObject {
-    /// Makes the sort key of an index's key. A to-one relationship is sorted by the key of the related object.
+    /// Makes the sort key for a key of an index. A to-one relationship is sorted by the related object's key.
     fileprivate init(_ key: Index.Key, ofRole role: SlotRole) {
         self.init(
             role == .reference ? "\(key.attribute).\(RelatedPath.keyName)" : key.attribute,

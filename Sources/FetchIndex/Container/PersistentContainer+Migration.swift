@@ -3,33 +3,33 @@ public import FetchIndexModels
 internal import FetchIndexRecords
 public import FetchIndexValues
 
-/// The changes that opening a store may make to its model.
+/// The changes of the stored model that an opening may make.
 public enum MigrationPolicy: Sendable {
-    /// Changes that cost O(1). Others are refused with a message, and nothing changes.
+    /// Changes that cost O(1). Any other change is refused with a message, and the store stays unchanged.
     case freeChanges
-    /// Also changes that need a pass over the records: another type, required values, unique values, indexes, derived
-    /// attributes.
+    /// All changes that can be made without a closure, including those that read or write each record: another type,
+    /// required values, unique values, indexes, derived attributes.
     case automatic
 }
 
 extension PersistentContainer {
-    /// Returns every change from the store's model to another one, with its cost and reason. Changes nothing. O(1).
-    /// Throws `StoreError`: `modelMismatch` if a newer model has removed something that this model needs.
+    /// Returns the changes from the store's model to another model, with their costs and reasons, without making them.
+    /// O(1). Throws `StoreError`: `modelMismatch` if a newer model has removed something that this model needs.
     public func plan(for model: Model) throws -> ModelDifference {
         try withPublicErrors { try store.difference(to: model) }
     }
 
     /// Migrates the store to a model in one transaction, which a crash undoes as a whole. Contexts of this and other
-    /// processes go on with the state that they read; their next save or merge throws `StoreError.modelMismatch` if the
-    /// migration has changed what they read.
+    /// processes continue to read their states. Their next save or merge throws `StoreError.modelMismatch` if the
+    /// migration has changed something that they read.
     ///
-    /// `convert` is called for each object of each entity that changes. It gets all old values, and returns values of
-    /// attributes that the migration adds, converts or makes required, by their new names. Attributes that it leaves
-    /// out are migrated as without it. `progress` is called from time to time with the number of records read so far
-    /// and of all that are read.
+    /// `convert` is called for each object of each entity that changes. It gets all old values, and returns values for
+    /// attributes that the migration adds, converts or makes required, by their new names. Attributes that it omits are
+    /// migrated as without `convert`. `progress` is called from time to time with the number of records read so far and
+    /// of all that are read.
     ///
     /// O(n log n) if records must be read, otherwise O(1). Throws `StoreError`: `cannotMigrate` names the first objects
-    /// that prevent the migration, and nothing is changed then. Rethrows the closure's errors.
+    /// that prevent the migration, and the store stays unchanged. Rethrows the errors of `convert`.
     public func migrate(
         to model: Model, convert: ((_ entity: String, _ old: [String: Value]) throws -> [String: Value])? = nil,
         progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
@@ -46,7 +46,7 @@ extension PersistentContainer {
 }
 
 extension Store {
-    /// Migrates the store to a model, with the orders of its indexes, in one transaction.
+    /// Migrates the store to a model and updates the orders of its indexes, in one transaction.
     func migrate(to model: Model, _ migration: Migration) throws {
         guard let open = try beginMigration(to: model, migration) else { return }
         try CacheEngine(self).matchIndexes(in: open.writer, from: open.old)

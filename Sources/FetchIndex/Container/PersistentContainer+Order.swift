@@ -33,7 +33,7 @@ extension PersistentContainer {
         }
     }
 
-    /// Passes the outcome to `OrderOptions.check`, before anything is built or stored.
+    /// Calls `OrderOptions.check` with the outcome, before the order is built or stored.
     private func check(_ outcome: OrderOutcome, _ options: OrderOptions) throws {
         try options.check?(FetchOutcome(withoutChange: outcome))
     }
@@ -73,7 +73,7 @@ extension PersistentContainer {
         return try body(FetchedOrder(computed, of: request.builder, snapshot, in: self))
     }
 
-    /// Returns nil without a cache name.
+    /// The request of the named cache; nil if the options don't name one.
     func cacheRequest(_ definition: OrderDefinition, _ options: OrderOptions) throws -> CacheRequest? {
         guard let name = options.cacheName else { return nil }
         var cache = CacheRequest(
@@ -84,9 +84,9 @@ extension PersistentContainer {
         return cache
     }
 
-    /// Builds a cache that is missing, belongs to another request, or was made unusable by a change of the model, the
-    /// collation or the format. In the last case the body gets the rebuilt order, because the cache's exact reader must
-    /// learn of the rebuild. A cache in any other state stays as it is.
+    /// Builds a cache that is missing, belongs to another request, or is unusable after a change of the model, the
+    /// collation or the format. In the last case the body is called with the rebuilt order, so that the cache's exact
+    /// reader learns of the rebuild. A cache in any other state is left as it is.
     package func establishCache(
         _ definition: OrderDefinition, _ options: OrderOptions, telling body: (FetchedOrder) throws -> Void
     ) throws {
@@ -99,7 +99,7 @@ extension PersistentContainer {
                 let snapshot = try store.snapshot()
                 guard let found = try cacheEngine.assess(cache, in: snapshot).unusable, !found.isOfState else { return }
                 (reason, transaction) = (found, snapshot.transactionNumber)
-            }  // The snapshot ends before the build.
+            }  // The snapshot is released before the build.
             let isTold = !reason.isOfOtherRequest
             cache.needsExactChange = isTold
             let rebuilt = try cacheEngine.rebuild(cache, reason, since: transaction)

@@ -10,24 +10,23 @@ public import Foundation
 /// A store is a folder on one machine; it must not be on a network file system.
 public final class PersistentContainer: Sendable {
     package let store: Store
-    /// The stored model at the time when the container was opened.
+    /// The stored model as it was when the container was opened.
     let openingModel: Model
-    /// The entities that the program declares, by name: the entities of the models with which it opened or migrated the
-    /// store.
+    /// The entities of the models with which the program opened or migrated the store, by name.
     private let declared: Mutex<[String: Entity]>
-    /// The last checked version of the store's model, which has everything that the program declares.
+    /// The version of the stored model that was last found to contain everything that the program declares.
     private let checkedVersion = Mutex<UInt32?>(nil)
-    /// The classes that the given model names, by entity.
+    /// The classes of the model with which the container was opened, by entity.
     let objectClasses: [String: ManagedObject.Type]
-    /// The queue for work that may wait for a writer. `Threads` doesn't fit here: the caller is suspended, and no
-    /// thread waits for the work.
+    /// A queue for work that may wait for a writer. `Threads` is for work whose caller waits on its own thread; here
+    /// the caller is suspended instead.
     private let work = DispatchQueue(label: "FetchIndex.perform", attributes: .concurrent)
-    /// The folder of a temporary store, which is removed with the container, after the store is closed.
+    /// The folder of a temporary store. It's removed with the container, after the store is closed.
     private let folder: TemporaryStoreFolder?
     private let temporaryNumbers = Mutex(RecordKey.firstTemporaryNumber)
     let compiledOrders = CompiledOrders()
     private let hitCounts: HitCounts
-    /// The origins of object ids, by entity.
+    /// The parts that object ids of an entity share, by entity.
     private let origins = Mutex<[Int: ObjectOrigin]>([:])
 
     /// Opens the store in a folder. With a model, a missing store is created, and the stored model is changed as far as
@@ -77,14 +76,14 @@ public final class PersistentContainer: Sendable {
         objectClasses = model?.attachedTypes.compactMapValues { $0 as? ManagedObject.Type } ?? [:]
     }
 
-    /// Makes a context for the caller's isolation domain: the main actor, another actor, or none.
+    /// Makes a context for the caller's isolation domain: the main actor, another actor, or no actor.
     public func newContext(isolation: isolated (any Actor)? = #isolation) -> ManagedObjectContext {
         ManagedObjectContext(ContextCore(self, isolation: isolation))
     }
 
-    /// Runs work in a context of its own, on no actor, and returns its result. The work may wait for other writers: it
-    /// runs on a thread outside of the cooperative pool, while the caller is suspended. Throws `CancellationError`, and
-    /// rethrows the errors of the work.
+    /// Runs work in a new context that isn't isolated to an actor, and returns the result. The caller is suspended, and
+    /// the work runs on a thread outside of the cooperative pool, so it may wait for other writers. Throws
+    /// `CancellationError` if the task is cancelled before the work begins, and rethrows the errors of the work.
     public func perform<Result: Sendable>(
         _ body: @escaping @Sendable (ManagedObjectContext) throws -> Result
     ) async throws -> Result {
@@ -97,7 +96,7 @@ public final class PersistentContainer: Sendable {
         }
     }
 
-    /// Makes a key for an unsaved object that no other object of this container has.
+    /// Makes a temporary key for an unsaved object, unique in this container.
     func temporaryKey(_ entity: Int) -> RecordKey {
         let number = temporaryNumbers.withLock { next in
             next += 1
@@ -106,12 +105,13 @@ public final class PersistentContainer: Sendable {
         return RecordKey(entity: entity, number: number)
     }
 
-    /// The store's identifier in the ids of its objects. A backup has another one, for objects that it inserts itself.
-    /// Nil if a version without identifiers made the store, until the first opening after its next transaction.
+    /// The identifier of the store, which the ids of its objects contain. A backup has a different identifier for
+    /// objects that are inserted into it. Nil if a version without identifiers made the store, until the first opening
+    /// after its next transaction.
     public var storeIdentifier: UUID? { store.identifier }
 
-    /// Throws `StoreError.modelMismatch` if a newer model of the store lacks something that the program declares.
-    /// Checks each version once.
+    /// Throws `StoreError.modelMismatch` if the stored model lacks something that the program declares, because a newer
+    /// program changed it. Each version of the model is checked once.
     func requireDeclared(in snapshot: Snapshot) throws {
         if checkedVersion.withLock({ $0 == snapshot.modelVersion }) { return }
         try requireDeclared(in: snapshot.model)
@@ -140,12 +140,12 @@ public final class PersistentContainer: Sendable {
         }
     }
 
-    /// The id of an object of a model's entity.
+    /// The id of an object, given its key and the model that has its entity.
     package func id(of object: RecordKey, in model: Model) -> ObjectID {
         ObjectID(object, origin(ofEntity: object.entity, named: model.entities[object.entity].name))
     }
 
-    /// The key of the record that an id names. Throws `ContextError.otherStore` for an id of another store.
+    /// The key of the object with an id. Throws `ContextError.otherStore` for an id of another store.
     func key(of id: ObjectID) throws -> RecordKey {
         guard origin(ofEntity: id.key.entity, named: id.entityName).has(id.number, of: id.storeIdentifier) else {
             throw ContextError.otherStore(id)
@@ -153,7 +153,7 @@ public final class PersistentContainer: Sendable {
         return id.key
     }
 
-    /// The stored model in the newest state. Throws `StoreError`.
+    /// The stored model in the store's newest state. Throws `StoreError`.
     public func model() throws -> Model {
         try withPublicErrors {
             Model(entities: try store.snapshot().model.entities.filter { !$0.isDropped && !$0.isJoin })
@@ -169,7 +169,8 @@ public final class PersistentContainer: Sendable {
         }
     }
 
-    /// Removes an entity like `dropEntity`, but only if it has no objects. Returns false if it has some. O(caches).
+    /// Removes an entity as `dropEntity` does, but only if it has no objects. Returns false if it has objects.
+    /// O(caches).
     package func dropEmptyEntity(named name: String) throws -> Bool {
         try dropEntity(named: name, onlyEmpty: true) != nil
     }
@@ -191,7 +192,7 @@ public final class PersistentContainer: Sendable {
         return count
     }
 
-    /// The directory of the caches, after writing pending hits, so that its counts are complete.
+    /// The directory of caches, with up-to-date counts: hits that this process still holds in memory are written first.
     package var caches: CacheDirectory {
         hitCounts.write()
         return CacheDirectory(store)
@@ -214,10 +215,10 @@ extension PersistentContainer {
 }
 
 extension PersistentContainer {
-    /// The way in which a fetch with this definition would find its rows now. O(caches x log n + k) for k counted
-    /// unique keys: at most 1/64 of the objects for each unique attribute that the predicate bounds. If the zones of a
-    /// scan decide, also one step for each 8,192 objects, and if their columns decide, one step for each object. Throws
-    /// like `withOrder`.
+    /// The plan by which a fetch with a definition would now find its rows. O(caches x log n + k) for k counted unique
+    /// keys: at most 1/64 of the objects for each unique attribute that the predicate bounds. If zones are compared,
+    /// also one step for each 8,192 objects; if columns of texts are tested, one step for each object. Throws the
+    /// errors of `withOrder`.
     public func plan(_ definition: OrderDefinition) throws -> FetchPlan {
         try withPublicErrors {
             let snapshot = try store.snapshot()
@@ -233,14 +234,14 @@ extension PersistentContainer {
 }
 
 extension URL {
-    /// The path of a store's folder. Throws `StoreError.notAFileURL`.
+    /// The path of a store's folder, from its URL. Throws `StoreError.notAFileURL`.
     func storePath() throws -> String {
         guard isFileURL else { throw StoreError.notAFileURL(absoluteString) }
         return path
     }
 }
 
-/// A temporary store's folder, which is removed with its last owner.
+/// The folder of a temporary store, which is removed when its last owner releases it.
 private final class TemporaryStoreFolder: Sendable {
     let path = NSTemporaryDirectory() + "fetchindex-" + UUID().uuidString
 
