@@ -1,0 +1,18 @@
+import FetchIndexModels
+import FetchIndexTestSupport
+import Testing
+
+/// Random writes of linked objects against a plain graph, under each delete rule. Links lead in both directions, in the
+/// newest state and in the state before it.
+@Suite struct LinkSeriesTests {
+    @Test(arguments: [DeleteRule.nullify, .cascade, .deny, .noAction]) func linksAreThoseOfTheRecords(
+        rule: DeleteRule
+    ) throws {
+        for seed in 1...(TestSettings.isLong ? 40 : 3) as ClosedRange<UInt64> {
+            let series = try LinkSeries(rule, seed: seed)
+            for _ in 0..<25 { try series.writeTransaction() }
+            #expect(series.refusedCount > 0, "\(rule), seed \(seed)")
+            if rule == .deny { #expect(series.deniedCount > 0, "seed \(seed)") }
+        }
+    }
+}
