@@ -1,0 +1,120 @@
+import FetchIndexModels
+import FetchIndexTestSupport
+import FetchIndexValues
+import Foundation
+import Synchronization
+import Testing
+
+@testable import FetchIndexRecords
+
+/// One writer and one build at a time, in all threads and processes.
+@Suite struct WriterTurnTests {
+    private let test: TestStore
+
+    init() throws { test = try TestStore(model: TestStore.books) }
+
+    /// Runs a body on another thread to its end.
+    private func onThread(_ body: @escaping @Sendable () -> Void) {
+        let isDone = DispatchSemaphore(value: 0)
+        let thread = Thread {
+            body()
+            isDone.signal()
+        }
+        thread.start()
+        isDone.wait()
+    }
+
+    @Test func aThreadDoesNotWaitForItsOwnWriter() throws {
+        let store = test.store
+        do {
+            let writer = try store.beginWrite()
+            #expect(throws: StoreError.wouldWaitForItself) { try store.beginWrite() }
+            #expect(throws: StoreError.wouldWaitForItself) { try Store(at: test.path).beginWrite(limit: .seconds(9)) }
+            #expect(try store.tryBeginWrite() == nil)
+            #expect(store.hasOpenWriter)
+            withExtendedLifetime(writer) {}
+        }
+        #expect(!store.hasOpenWriter)
+        try store.beginWrite().commit()
+    }
+
+    @Test func aWriterWaitsForThatOfAnotherThreadAsLongAsItMay() throws {
+        let store = test.store
+        do {
+            let writer = try store.beginWrite()
+            onThread {
+                let start = ContinuousClock.now
+                #expect(throws: StoreError.writerBusy) { try store.beginWrite(limit: .milliseconds(30)) }
+                #expect(ContinuousClock.now - start >= .milliseconds(30))
+                do { #expect(try store.tryBeginWrite() == nil) } catch { Issue.record(error) }
+            }
+            withExtendedLifetime(writer) {}
+        }
+        onThread { #expect(throws: Never.self) { try store.beginWrite(limit: .milliseconds(30)).commit() } }
+    }
+
+    /// A writer that another thread may use, but not release: LMDB's lock belongs to the thread that took it.
+    private final class LentWriter: @unchecked Sendable {
+        var writer: StoreWriter?
+    }
+
+    @Test func aWriterOfAnotherThreadChangesAndSavesNothing() throws {
+        let book = try test.book("a")
+        let lent = LentWriter()
+        lent.writer = try test.store.beginWrite()
+        let shop = try TestStore.books.entities[1].record(["shop"])
+        try lent.writer?.insert(1, shop.span.bytes)
+        onThread {
+            let object = RecordKey(entity: 1, number: 1)
+            #expect(throws: StoreError.wrongThread) { try lent.writer?.insert(0, book.span.bytes) }
+            #expect(throws: StoreError.wrongThread) { try lent.writer?.update(object, book.span.bytes) }
+            #expect(throws: StoreError.wrongThread) { try lent.writer?.delete(object) }
+            #expect(throws: StoreError.wrongThread) { try lent.writer?.beginNextCommit(author: "") }
+            #expect(throws: StoreError.wrongThread) {
+                try lent.writer?.write(0, RecordBatch([book]), .insert) { _, _ in }
+            }
+        }
+        // The transaction ends on its own thread.
+        lent.writer = nil
+        #expect(try test.store.snapshot().commit == 0)
+        #expect(try test.contents(1).isEmpty)
+    }
+
+    @Test func aReadOnlyStoreHasNoWriterAndNoBuild() throws {
+        var options = Store.Options()
+        options.isReadOnly = true
+        let store = try Store(at: test.path, options: options)
+        #expect(throws: StoreError.readOnly) { try store.beginWrite() }
+        #expect(throws: StoreError.readOnly) { try store.tryBeginWrite() }
+        #expect(throws: StoreError.readOnly) { try store.beginBuild(limit: .zero) }
+        #expect(try store.snapshot().commit == 0)
+    }
+
+    /// The other threads see the commit that the build starts from, so that nobody trims the log behind it.
+    @Test func buildsHaveTheirTurnsToo() throws {
+        let store = test.store
+        do {
+            let build = try #require(try store.beginBuild(limit: .seconds(5)))
+            #expect(try store.beginBuild(limit: .seconds(5)) == nil, "this thread would wait for itself")
+            build.begin(at: 17)
+            onThread {
+                do { #expect(try store.beginBuild(limit: .milliseconds(10)) == nil) } catch { Issue.record(error) }
+                #expect(store.commitBeingBuilt() == 17)
+            }
+            // A build keeps no writer from its turn.
+            try store.beginWrite().commit()
+            withExtendedLifetime(build) {}
+        }
+        #expect(store.commitBeingBuilt() == nil)
+        #expect(try store.beginBuild(limit: .zero) != nil)
+    }
+
+    @Test func theMarkOfABuildIsThereUntilItIsRemoved() throws {
+        #expect(try test.store.snapshot().markedBuild() == nil)
+        try test.write { try $0.markBuild(7) }
+        #expect(try test.store.snapshot().markedBuild() == 7)
+        try test.write { try $0.markBuild(nil) }
+        #expect(try test.store.snapshot().markedBuild() == nil)
+        #expect(try test.store.snapshot().commit == 0)
+    }
+}
