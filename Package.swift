@@ -241,8 +241,8 @@ let package = Package(
         .testTarget(
             name: "RecordsTests",
             dependencies: [
-                "FetchIndexLMDB", "FetchIndexModels", "FetchIndexPlatform", "FetchIndexRecords",
-                "FetchIndexTestSupport", "FetchIndexValues",
+                "FetchIndexLMDB", "FetchIndexModels", "FetchIndexPlatform", "FetchIndexPredicates",
+                "FetchIndexRecords", "FetchIndexTestSupport", "FetchIndexValues",
             ],
             swiftSettings: strict),
         .testTarget(
