@@ -1,0 +1,112 @@
+import FetchIndexTestSupport
+import Testing
+
+@testable import FetchIndexPredicates
+
+/// The position that the error of a malformed format names.
+@Suite struct ErrorPositionTests {
+    private static let seeds = 1...20 as ClosedRange<UInt64>
+
+    /// The blanks of a format that aren't in a text or a quoted name.
+    private func blanks(_ format: [Unicode.Scalar]) -> [Int] {
+        var blanks: [Int] = []
+        var quote: Unicode.Scalar?
+        var isEscaped = false
+        for (index, scalar) in format.enumerated() {
+            if isEscaped {
+                isEscaped = false
+            } else if let open = quote {
+                if scalar == "\\" && open != "`" { isEscaped = true }
+                if scalar == open { quote = nil }
+            } else if scalar == "\"" || scalar == "'" || scalar == "`" {
+                quote = scalar
+            } else if scalar == " " {
+                blanks.append(index)
+            }
+        }
+        return blanks
+    }
+
+    private func format(_ scalars: some Sequence<Unicode.Scalar>) -> String {
+        var text = String.UnicodeScalarView()
+        text.append(contentsOf: scalars)
+        return String(text)
+    }
+
+    /// Whatever stands before and behind it.
+    @Test(arguments: seeds) func aStrayCharacterIsNamedWithItsPosition(seed: UInt64) throws {
+        var random = RandomPredicate(seed: seed)
+        var count = 0
+        for round in 0..<40 {
+            let valid = Array(random.syntax(depth: 3).description.unicodeScalars)
+            for blank in blanks(valid) {
+                let stray = format(valid[..<blank] + [" ", "?"] + valid[blank...])
+                count += 1
+                #expect(
+                    throws: FetchPredicateError.unexpected(
+                        position: blank + 2, found: "\"?\"", expected: "a part of a predicate"),
+                    "seed \(seed), round \(round): \(stray)"
+                ) { try FetchPredicate(format: stray, argumentArray: []) }
+            }
+        }
+        #expect(count > 200, "seed \(seed)")
+    }
+
+    /// A beginning of a valid format is a predicate, or lacks something at its end: nothing before is blamed, except a
+    /// token that is cut.
+    @Test(arguments: seeds) func aCutFormatLacksSomethingAtItsEnd(seed: UInt64) throws {
+        var random = RandomPredicate(seed: seed)
+        var endCount = 0
+        for round in 0..<10 {
+            let valid = Array(random.syntax(depth: 2).description.unicodeScalars)
+            for blank in blanks(valid) {
+                let cut = format(valid[..<blank])
+                do { _ = try FetchPredicate(format: cut, argumentArray: []) } catch FetchPredicateError.unexpected(
+                    let position, let found, _)
+                {
+                    #expect(
+                        position == blank + 1 && found == "the end", "seed \(seed), round \(round): \(cut): \(found)")
+                    endCount += 1
+                }
+            }
+        }
+        #expect(endCount > 20, "seed \(seed)")
+    }
+
+    /// Characters replaced, removed and doubled anywhere: a predicate, or an error within the format.
+    @Test(arguments: seeds) func anErrorIsWithinTheFormat(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        var random = RandomPredicate(seed: seed)
+        let parts = Array("(){}\"'\\%$#`=!a0. 影".unicodeScalars)
+        for round in 0..<200 {
+            var scalars = Array(random.syntax(depth: 2).description.unicodeScalars)
+            for _ in 0..<Int.random(in: 1...3, using: &generator) where !scalars.isEmpty {
+                let place = Int.random(in: 0..<scalars.count, using: &generator)
+                switch Int.random(in: 0..<3, using: &generator) {
+                case 0: scalars.remove(at: place)
+                case 1: scalars.insert(scalars[place], at: place)
+                default: scalars[place] = parts.randomElement(using: &generator) ?? "a"
+                }
+            }
+            let broken = format(scalars)
+            do {
+                let predicate = try FetchPredicate(format: broken, argumentArray: [])
+                #expect(
+                    try FetchPredicate(predicate.description) == predicate, "seed \(seed), round \(round): \(broken)")
+            } catch FetchPredicateError.unexpected(let position, let found, _) {
+                let comment = "seed \(seed), round \(round): \(broken): \(found) at \(position)"
+                #expect((1...scalars.count + 1).contains(position), "\(comment)")
+                if found == "the end" { continue }
+                // A quoted token, up to where it is shortened, stands at the position.
+                let isQuoted = found.hasPrefix("\"") && found.hasSuffix("\"") && found.unicodeScalars.count > 2
+                let token = isQuoted ? String(found.dropFirst().dropLast()) : found
+                guard token.unicodeScalars.allSatisfy({ $0.isASCII && $0.value >= 32 }) else { continue }
+                #expect(scalars[(position - 1)...].starts(with: token.unicodeScalars.prefix(8)), "\(comment)")
+            } catch let error as FetchPredicateError {
+                // Types and functions are checked after the format.
+                if case .typeMismatch = error { continue }
+                Issue.record("seed \(seed), round \(round): \(broken): \(error)")
+            }
+        }
+    }
+}
