@@ -22,9 +22,11 @@ extension FieldRow {
                     names.firstIndex(of: name).map { "column \($0 + 1) is called \"\(name.excerpt)\", too" }
                         ?? "this name, \"\(name.excerpt)\", has \(name.controlCharacter)"
                 }
-            throw BadInput(
+            var error = BadInput(
                 file: input.path, line: line, column: column + 1,
                 reason: "the first line must name the columns, each with a name of its own in UTF-8; \(fault)")
+            if let name = valid, !name.isEmpty, !told.mayName(name) { error.remedy = .typeOfColumn }
+            throw error
         }
         return names
     }
@@ -33,14 +35,15 @@ extension FieldRow {
 extension FieldRow {
     /// Throws for a header with a single column whose name contains another delimiter, so that it looks like several
     /// names.
-    func refuseOtherDelimiter(in input: CatalogueInput, hint: String = "") throws {
+    func refuseOtherDelimiter(in input: CatalogueInput, isCSV: Bool) throws {
         guard count == 1 else { return }
         let found = self[0].withUnsafeBytes { name in [UInt8(0x3B), 0x09].first { name.contains($0) } }
         guard let found else { return }
-        let (what, option) = found == 0x09 ? ("a tab", "tab") : ("a semicolon", "';'")
-        throw BadInput(
+        let what = found == 0x09 ? "a tab" : "a semicolon"
+        var error = BadInput(
             file: input.path, line: line, column: 1,
-            reason: "the only column is called \"\(excerpt(of: 0))\", with \(what): if that separates columns, say "
-                + "\(hint)--delimiter \(option); if not, --format csv --delimiter ,")
+            reason: "the only column is called \"\(excerpt(of: 0))\", with \(what), which may separate columns or not")
+        error.remedy = .delimiter(found, isCSV: isCSV)
+        throw error
     }
 }

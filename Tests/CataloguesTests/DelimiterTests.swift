@@ -37,12 +37,10 @@ import Testing
 
     @Test func aHeaderWithAnotherDelimiterSaysSo() {
         let semicolons =
-            "f, line 1, column 1: the only column is called \"a;b\", with a semicolon: if that separates columns, say "
-        #expect(reading("a;b\n1;2\n").error?.hasPrefix(semicolons + "--delimiter ';'") == true)
-        #expect(Reading(.tsv, "a;b\n1;2\n").error?.hasPrefix(semicolons + "--format csv --delimiter ';'") == true)
-        #expect(
-            reading("a\tb\n1\t2\n").error?.contains("with a tab: if that separates columns, say --delimiter tab")
-                == true)
+            "f, line 1, column 1: the only column is called \"a;b\", with a semicolon, which may separate columns or not"
+        #expect(reading("a;b\n1;2\n").error == semicolons)
+        #expect(Reading(.tsv, "a;b\n1;2\n").error == semicolons)
+        #expect(reading("a\tb\n1\t2\n").error?.contains("with a tab, which may separate columns or not") == true)
         #expect(reading("a;b\n1;2\n", ",").rows == [["1;2"]])
         #expect(reading("sep=,\na;b\n1;2\n").rows == [["1;2"]])
         #expect(reading("a;b,c\n1;2,3\n").rows == [["1;2", "3"]])

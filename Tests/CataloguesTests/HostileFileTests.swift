@@ -67,7 +67,7 @@ import Testing
         ("a,b,\n", 3, "this name is empty"),
         (
             "a,\u{1}b\n", 2,
-            "this name, \" b\", has the control character U+0001 (␁), which only a name of --types or of the stored entity may have"
+            "this name, \" b\", has the control character U+0001 (␁), which only the name of a column with a given type or of a stored attribute may have"
         ),
         ("é,e\u{301}\n", 2, "column 1 is called \"e\u{301}\", too"), ("\"\",a\n", 1, "this name is empty"),
         ("section,row,section\n", 3, "column 1 is called \"section\", too"),

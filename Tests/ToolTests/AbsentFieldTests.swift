@@ -186,6 +186,17 @@ import Testing
         #expect(try tool.run(arguments + ["--types", ":integer"]).status == 2)
     }
 
+    @Test(arguments: [
+        ("a.csv", "a;b\n1;2\n", "say --delimiter ';'; if not, --format csv --delimiter ,"),
+        ("a.tsv", "a;b\n1;2\n", "say --format csv --delimiter ';'; if not, --format csv --delimiter ,"),
+        ("a.csv", "a\tb\n1\t2\n", "say --delimiter tab; if not, --format csv --delimiter ,"),
+    ]) func aHeaderWithAnotherDelimiterSaysWhatToType(name: String, text: String, advice: String) throws {
+        let result = try tool.run("import", tool.store, tool.file(name, text), "--entity", "E")
+        #expect(
+            result.status == 1 && result.error.contains("which may separate columns or not: if it does, \(advice)"),
+            "\(result.error)")
+    }
+
     @Test(arguments: ["csv", "tsv"]) func aHeaderHasNamesThatTypesAndExportCanName(format: String) throws {
         let name = "a\u{1}b"
         let file = try tool.file("a.\(format)", format == "csv" ? "k,\(name)\n1,2\n" : "k\t\(name)\n1\t2\n")
@@ -195,7 +206,8 @@ import Testing
             refused.status == 1
                 && refused.error.contains(
                     "line 1, column 2: the first line must name the columns, each with a name of its own in UTF-8; this name, "
-                        + "\"a b\", has the control character U+0001 (␁), which only a name of --types"),
+                        + "\"a b\", has the control character U+0001 (␁), which only the name of a column with a given type or of a "
+                        + "stored attribute may have; --types gives a column its type"),
             "\(refused.error)")
         #expect(try tool.run(arguments + ["--types", "\(name):integer"]).output.contains("1 inserted"))
         let exported = try tool.run("export", tool.store, "--entity", "E", "--format", format).output

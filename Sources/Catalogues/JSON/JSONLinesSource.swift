@@ -65,11 +65,12 @@ package final class JSONLinesSource: RowSource {
     }
 
     private func unnamed(_ name: String, _ number: Int) -> BadInput {
-        BadInput(
+        if name.isEmpty { return BadInput(file: input.path, line: number, reason: "a member has an empty name") }
+        var error = BadInput(
             file: input.path, line: number,
-            reason: name.isEmpty
-                ? "a member has an empty name"
-                : "the name of the member \"\(name.excerpt)\" has \(name.controlCharacter)")
+            reason: "the name of the member \"\(name.excerpt)\" has \(name.controlCharacter)")
+        error.remedy = .typeOfColumn
+        return error
     }
 
     /// The types were determined with the sample, using `ToldColumns.key`.

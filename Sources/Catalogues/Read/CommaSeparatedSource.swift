@@ -33,7 +33,7 @@ package final class CommaSeparatedSource: RowSource {
         if collector.rows.count <= headerPlace { try finish() }
         let header = collector.rows.dropFirst(headerPlace).first ?? FieldRow()
         try verify(header, line: header.line)
-        if input.delimiter == nil && named == nil { try header.refuseOtherDelimiter(in: input) }
+        if input.delimiter == nil && named == nil { try header.refuseOtherDelimiter(in: input, isCSV: true) }
         columns = try header.columnNames(in: input, told)
         collector.rows = Array(collector.rows.dropFirst(headerPlace + 1))
     }

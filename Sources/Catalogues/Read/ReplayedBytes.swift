@@ -65,7 +65,9 @@ final class ReplayedBytes {
     private func unusable(_ error: any Error) -> UnreadableFile {
         UnreadableFile(
             path: path,
-            reason: "cannot be kept in \(Self.folder) while types are inferred (\(error)); set TMPDIR, or give --types")
+            reason:
+                "cannot be kept in \(Self.folder) while types are inferred (\(error)); TMPDIR can name another folder",
+            remedy: .types)
     }
 
     /// The folder TMPDIR, otherwise the system's folder for large temporary files on a disk.

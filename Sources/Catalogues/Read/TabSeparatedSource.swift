@@ -19,7 +19,7 @@ package final class TabSeparatedSource: RowSource {
                     throw HeaderRead()
                 }, tooLong: { throw $0 })
         } catch is HeaderRead {}
-        try row.refuseOtherDelimiter(in: input, hint: "--format csv ")
+        try row.refuseOtherDelimiter(in: input, isCSV: false)
         columns = try row.columnNames(in: input, told)
     }
 

@@ -34,6 +34,6 @@ extension String {
         let digits = String(code, radix: 16, uppercase: true)
         let picture = Unicode.Scalar(0x2400 + UInt32(code)).map { " (\($0))" } ?? ""
         return "the control character U+\(String(repeating: "0", count: 4 - digits.count))\(digits)\(picture)"
-            + ", which only a name of --types or of the stored entity may have"
+            + ", which only the name of a column with a given type or of a stored attribute may have"
     }
 }

@@ -1,4 +1,5 @@
 internal import FetchIndex
+internal import FetchIndexCatalogues
 internal import FetchIndexModels
 internal import ArgumentParser
 internal import FetchIndexCLibrary
@@ -92,7 +93,7 @@ enum Main {
         case StoreError.invalidCacheName(let name) where PersistentContainer.isIndex(name):
             ": `fetchindex model index` adds and drops these"
         case StoreError.modelMismatch: "; `fetchindex model migrate` changes the model of a store"
-        default: ""
+        default: InputRemedy.advice(on: error)
         }
     }
 

@@ -254,7 +254,9 @@ struct ImportCommand: ParsableCommand {
 
     /// Returns the advice to import the column as texts. It is empty if the entity has objects: their type can't change then.
     private func otherType(than error: any Error, objects count: Int) -> String {
-        guard count == 0, let bad = error as? BadInput, bad.isOfType, let name = bad.columnName else { return "" }
+        guard count == 0, let bad = error as? BadInput, bad.isOfType, let name = bad.columnName else {
+            return InputRemedy.advice(on: error)
+        }
         return "; --types \(RequestText.quoted(name)):string makes the column one of texts"
     }
 
