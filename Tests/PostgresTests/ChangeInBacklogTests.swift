@@ -15,7 +15,7 @@ import Testing
     }
 
     /// Rows from before the change arrive after it was noticed, in later groups of transactions.
-    @Test(arguments: [false, true]) func aBacklogHoldsOlderRows(isKilled: Bool) throws {
+    @Test(arguments: [false, true]) func olderRowsOfABacklogAreNotWrittenOverACopy(isKilled: Bool) throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, v integer)",
             "INSERT INTO public.t SELECT i, i FROM generate_series(1, 30) i")
@@ -107,7 +107,7 @@ import Testing
     }
 
     /// While a table had another replica identity, changed rows were sent without their old keys.
-    @Test func keysThatWereNotSentAreNoticed() throws {
+    @Test func rowsWithoutTheirKeysAreCopiedAgain() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, other integer NOT NULL UNIQUE)",
             "INSERT INTO public.t SELECT i, i FROM generate_series(1, 9) i")
@@ -121,7 +121,7 @@ import Testing
         #expect(try followed.follow() == ["+0 ~1 -0"])
     }
 
-    @Test func zerosOfTwoSignsAreOneKey() throws {
+    @Test func bothZerosAreOneKey() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id double precision PRIMARY KEY, v text)",
             "INSERT INTO public.t VALUES (0, 'a'), (2, 'b')")
@@ -136,7 +136,7 @@ import Testing
     }
 
     /// A slot that is older than the table's present columns.
-    @Test func anOlderSlotHoldsOlderRows() throws {
+    @Test func olderRowsOfAGivenSlotAreLeftOut() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, a text, b text); CREATE PUBLICATION mine FOR TABLE public.t",
             "INSERT INTO public.t SELECT i, 'a', 'b' FROM generate_series(1, 9) i")
@@ -185,7 +185,7 @@ import Testing
     }
 
     /// A commit that waits for a standby is sent before it is visible: a copy waits for it.
-    @Test func whatCannotBeSeenYetIsNotCopiedOver() throws {
+    @Test func aCopyWaitsForInvisibleCommits() throws {
         let server = try TestServer()
         defer { server.stop() }
         let followed = Followed(address: server.address())
@@ -208,7 +208,7 @@ import Testing
     }
 
     /// A table that wasn't followed takes the place of a followed one after its rows were sent.
-    @Test func anotherTablesRowsAreFollowedFromThenOn() throws {
+    @Test func rowsOfAReplacingTableAreFollowed() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, v integer); CREATE PUBLICATION mine FOR ALL TABLES")
         try followed.follow(["t"]) { $0.publication = "mine" }

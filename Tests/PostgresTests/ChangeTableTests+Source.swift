@@ -60,7 +60,7 @@ extension ChangeTableTests {
     }
 
     /// With synchronous_commit off, a crash undoes transactions that were visible, and their numbers are used again.
-    @Test func whatACrashUndoesIsNotTaken() throws {
+    @Test func transactionsThatACrashUndoesAreNotTaken() throws {
         let server = try TestServer(["synchronous_commit=off", "wal_writer_delay=1s", "fsync=on"])
         defer { server.stop() }
         try server.run("CREATE TABLE public.t(id integer PRIMARY KEY, a text); INSERT INTO public.t VALUES (1, 'a')")

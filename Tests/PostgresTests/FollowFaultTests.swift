@@ -77,13 +77,6 @@ import Testing
         #expect(traffic.transactions > 20, "seed \(seed)")
     }
 
-    private static var executable: String {
-        let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
-        return (bundle?.deletingLastPathComponent() ?? Bundle.main.bundleURL).appendingPathComponent(
-            "fetchindex-follow"
-        ).path
-    }
-
     @Test(arguments: [false, true]) func killedFollowersGoOn(usesChangeTable: Bool) throws {
         let seed = 19 &+ TestSettings.seed
         var random = SeededGenerator(seed: seed)
@@ -101,7 +94,7 @@ import Testing
             let limit = round % 3 == 2 ? "\(Int.random(in: 40...1000, using: &random))" : "unlimited"
             let follower = try Child(
                 "/bin/bash",
-                ["-c", "ulimit -f \(limit); exec \"$0\" \"$@\"", Self.executable, followed.store, followed.address]
+                ["-c", "ulimit -f \(limit); exec \"$0\" \"$@\"", Followed.executable, followed.store, followed.address]
                     + tables,
                 errors: "/dev/null")
             usleep(UInt32.random(in: 20_000...800_000, using: &random))
@@ -139,7 +132,8 @@ import Testing
         defer { unlink(errors) }
         for limit in (isUnderSanitizer ? [] : [40]) + [400, 2000, 6000] {
             let follower = try Child(
-                "/bin/bash", ["-c", "ulimit -f \(limit); exec \"$0\" \"$1\" --once", Self.executable, followed.store],
+                "/bin/bash",
+                ["-c", "ulimit -f \(limit); exec \"$0\" \"$1\" --once", Followed.executable, followed.store],
                 errors: errors)
             #expect(follower.wait() == 1)
             let text = try String(contentsOfFile: errors, encoding: .utf8)
@@ -155,14 +149,14 @@ import Testing
     }
 
     /// With any limit of open files, the follower either follows or ends with a message; an interrupt ends it.
-    @Test(.disabled(if: isUnderSanitizer)) func anyLimitOfFilesIsEnoughOrToldAtTheStart() throws {
+    @Test(.disabled(if: isUnderSanitizer)) func tooFewOpenFilesAreToldAtTheStart() throws {
         let followed = try start(TestServer.shared())
         try followed.follow(["books=Book", "notes"])
         let errors = followed.folder.path + ".errors", output = followed.folder.path + ".lines"
         defer { for file in [errors, output] { unlink(file) } }
         for limit in 3...24 {
             let follower = try Child(
-                "/bin/bash", ["-c", "ulimit -n \(limit); exec \"$0\" \"$1\"", Self.executable, followed.store],
+                "/bin/bash", ["-c", "ulimit -n \(limit); exec \"$0\" \"$1\"", Followed.executable, followed.store],
                 output: output, errors: errors)
             let end = Date() + 30
             while follower.isRunning, Date() < end,
@@ -191,7 +185,7 @@ import Testing
         try followed.follow(["books=Book", "notes"])
         let traffic = Traffic(followed.address, writers: 2, seed: seed)
         defer { traffic.letEnd() }
-        let follower = try Child(Self.executable, [followed.store], errors: "/dev/null")
+        let follower = try Child(Followed.executable, [followed.store], errors: "/dev/null")
         for round in 0..<(TestSettings.isLong ? 20 : 3) {
             usleep(400_000)
             if round % 3 == 1 {
@@ -251,7 +245,7 @@ import Testing
         defer { server.stop() }
         let followed = try start(server)
         try followed.follow(["books=Book", "notes"])
-        let follower = try Child(Self.executable, [followed.store], errors: "/dev/null")
+        let follower = try Child(Followed.executable, [followed.store], errors: "/dev/null")
         usleep(400_000)
         server.stop()
         usleep(1_500_000)
@@ -305,9 +299,9 @@ import Testing
             "DELETE FROM public.books WHERE id <= 10; UPDATE public.books SET title = 'New' WHERE id = 11; INSERT INTO public.books(id) VALUES (1000)"
         )
         let lost = #expect(throws: SourceError.self) { try followed.follow() }
-        #expect(lost?.description == "the slot \(slot) is gone from the source; --recopy copies all tables again")
+        #expect(lost?.description == "the slot \(slot) is gone from the source; all tables must be copied again")
         let events = try followed.follow { $0.recopiesWhenLost = true }
-        #expect(events.first == "warning: \(lost?.description ?? "")", "\(events)")
+        #expect(events.first == "warning: \(lost?.reason ?? "")", "\(events)")
         #expect(events.contains("copied public.books: 2"), "\(events)")
         try requireEqual(followed)
         let container = try PersistentContainer(at: URL(fileURLWithPath: followed.store))

@@ -24,6 +24,14 @@ struct Followed {
 
     var store: String { folder.path }
 
+    /// The program that `fetchindex follow` runs.
+    static var executable: String {
+        let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
+        return (bundle?.deletingLastPathComponent() ?? Bundle.main.bundleURL).appendingPathComponent(
+            "fetchindex-follow"
+        ).path
+    }
+
     struct NeverCurrent: Error {}
 
     /// Follows until the store has all that the source has now. Returns the events.

@@ -31,8 +31,8 @@ import Testing
         #expect(try refusal("postgres://postgres@127.0.0.1:1/db").contains("Connection refused"))
         let followed = Followed(address: "")
         let error = #expect(throws: SourceError.self) { try followed.follow { $0.address = nil } }
-        #expect(error?.description == "the store follows nothing yet: say postgres://… and --table")
-        #expect(error?.kind == .usage)
+        #expect(error?.description == "the store follows nothing yet; an address and tables are needed")
+        #expect(error?.kind == .usage && error?.remedy == .nameSource)
         for text in ["", ".", "a.", ".b", "a.b="] { #expect(throws: SourceError.self) { try TableChoice(text) } }
     }
 
@@ -59,13 +59,31 @@ import Testing
         #expect(try refusal(full.address(user: "reader")).contains("permission denied"))
         // The password is missing.
         try full.run("ALTER ROLE reader PASSWORD 'right'")
-        let rules = full.folder + "/cluster/pg_hba.conf"
-        try
-            "host all reader 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\nhost replication all 127.0.0.1/32 trust\n"
-            .write(toFile: rules, atomically: false, encoding: .utf8)
-        try full.run("SELECT pg_reload_conf()")
-        usleep(300_000)
+        try full.setAccess(
+            "host all reader 127.0.0.1/32 scram-sha-256", "host all all 127.0.0.1/32 trust",
+            "host replication all 127.0.0.1/32 trust")
         #expect(try refusal(full.address(user: "reader")).contains("password"))
+    }
+
+    /// A server speaks the language of its administrators: refusals are known by their codes.
+    @Test func refusalsAreKnownInEachLanguage() throws {
+        let server = try TestServer(language: "de")
+        defer { server.stop() }
+        try server.run("CREATE TABLE public.t(id integer PRIMARY KEY, v text); CREATE ROLE reader LOGIN")
+        let reader = Followed(address: server.address(user: "reader"))
+        let right = #expect(throws: SourceError.self) { try reader.follow(["t"]) }
+        #expect(right?.kind == .refused && right?.code == "42501", "\(String(describing: right))")
+        #expect(right?.description.contains("ALTER ROLE … REPLICATION gives the right") ?? false)
+        var followed = Followed(address: server.address())
+        followed.usesChangeTable = true
+        try server.run(Follower.setup(followed.address, [TableChoice("t")]))
+        try followed.follow(["t"]) { $0.tables[0].condition = "v <> 'q'" }
+        try server.run("ALTER TABLE public.t RENAME v TO w")
+        let condition = #expect(throws: SourceError.self) { try followed.follow() }
+        #expect(condition?.kind == .refused && condition?.remedy == .end, "\(String(describing: condition))")
+        try server.run("ALTER TABLE public.t RENAME w TO v; DROP TABLE public.t")
+        let table = #expect(throws: SourceError.self) { try followed.follow() }
+        #expect(table?.kind == .lost && table?.remedy == .copyAgainOrEnd, "\(String(describing: table))")
     }
 
     @Test func tablesThatCannotBeFollowedSayWhy() throws {
@@ -109,7 +127,8 @@ import Testing
         #expect(
             error?.description
                 == "public.t.n of the row with the key 2 is NaN, not a decimal of at most 38 digits; the column can be stored as "
-                + "text: --end, drop the entity with `fetchindex model drop-entity`, and follow it with --text n")
+                + "text when the table is followed anew")
+        #expect(error?.remedy == .startAnewAsText(entity: "t", column: "n"))
         try connection.execute("UPDATE public.t SET n = 2 WHERE id = 2")
         // After the row is mended, the store goes on.
         try followed.follow()
@@ -127,9 +146,8 @@ import Testing
         let followed = Followed(address: address)
         try followed.follow(["t"])
         let other = #expect(throws: SourceError.self) { try followed.follow(["u"]) }
-        #expect(
-            other?.description.hasPrefix("the store follows public.t=t, with options that are not all the same; --end")
-                ?? false)
+        #expect(other?.reason == "the store follows public.t=t, with options that are not all the same")
+        #expect(other?.remedy == .end)
         let unknown = #expect(throws: StoreError.self) { try followed.follow { $0.caches = ["none"] } }
         #expect(unknown == .unknownCache("none"))
         var options = FollowOptions()
@@ -155,7 +173,7 @@ import Testing
             refused?.description.contains("has objects of t already (1), which do not come from the source") ?? false)
     }
 
-    @Test func namesOfTablesAreReadAsTheyAreWrittenOrAsSQLQuotesThem() throws {
+    @Test func tableNamesAreReadPlainOrQuoted() throws {
         for (text, schema, name, entity) in [
             ("books", "public", "books", "books"), ("Odd.T", "Odd", "T", "T"), ("a.b.c=E", "a", "b.c", "E"),
             ("\"Odd Schema\".\"T\"", "Odd Schema", "T", "T"), ("\"a.b\".c=E", "a.b", "c", "E"),

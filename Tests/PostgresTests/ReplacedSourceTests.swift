@@ -38,10 +38,8 @@ import Testing
         try servers[1].takePlace(of: servers[0])
         let refused = #expect(throws: SourceError.self) { try followed.follow { $0.recopiesWhenLost = true } }
         #expect(refused?.kind == .refused)
-        #expect(
-            refused?.description.hasSuffix(
-                "than the one that the store follows; --recopy copies all tables from it, --end ends following")
-                ?? false)
+        #expect(refused?.reason.hasSuffix("than the one that the store follows") ?? false)
+        #expect(refused?.remedy == .copyAgainOrEnd)
         #expect(try followed.rows("t", key: "id").count == 21)
         let events = try followed.follow { $0.recopies = true }
         // The rows are equal, so that nothing is written.
@@ -80,7 +78,7 @@ import Testing
         try requireEqual(followed)
     }
 
-    @Test func aTableThatWasMadeAnewIsKnownByTheNamesOfItsColumns() throws {
+    @Test func aRecreatedTableIsMatchedByColumnNames() throws {
         let followed = Followed(address: try TestServer.shared().makeDatabase())
         let connection = try Connection(followed.address)
         try connection.execute(Self.table)
@@ -99,7 +97,7 @@ import Testing
     }
 
     /// A copy of the database takes its place: its change table lacks what happened since.
-    @Test func aDatabaseThatWasSetBackIsNoticed() throws {
+    @Test func aReplacedDatabaseIsNoticed() throws {
         let server = try TestServer.shared()
         var followed = Followed(address: try server.makeDatabase())
         followed.usesChangeTable = true

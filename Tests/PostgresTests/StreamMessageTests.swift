@@ -78,7 +78,7 @@ import FetchIndexValues
         #expect(try read(Bytes("Y").long(5)) == .other)
     }
 
-    @Test func whatEndsTooSoonOrLiesIsRefused() throws {
+    @Test func shortMessagesAndWrongLengthsAreRefused() throws {
         let whole = [
             Bytes("B").wide(1).wide(2).long(3), Bytes("C").byte(0).wide(1).wide(2).wide(3),
             Bytes("R").long(1).text("public").text("b").letter("d").short(1).byte(1).text("id").long(20).long(0),

@@ -16,11 +16,13 @@ final class TestServer {
     let folder = ServerFolders.new()
     private(set) var port: UInt16
     private let settings: [String]
+    /// The language of the server's messages, if its translation is installed.
+    private let language: String
     private var process: Child?
 
-    init(_ settings: [String] = []) throws {
+    init(_ settings: [String] = [], language: String = "en") throws {
         port = try Self.freePort()
-        self.settings = settings
+        (self.settings, self.language) = (settings, language)
         try start()
     }
 
@@ -53,9 +55,10 @@ final class TestServer {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
         process = try Child(
-            root.appendingPathComponent("Scripts/postgres-server").path,
+            "/usr/bin/env",
             [
-                folder, "\(port)", "fsync=off", "wal_sender_timeout=5s", "max_replication_slots=200",
+                "LANGUAGE=\(language)", root.appendingPathComponent("Scripts/postgres-server").path, folder, "\(port)",
+                "fsync=off", "wal_sender_timeout=5s", "max_replication_slots=200",
                 "max_wal_senders=60",
             ] + settings, errors: "/dev/null")
         let end = Date() + 60
@@ -71,6 +74,14 @@ final class TestServer {
         process?.interrupt()
         _ = process?.wait()
         process = nil
+    }
+
+    /// Replaces the rules of pg_hba.conf.
+    func setAccess(_ rules: String...) throws {
+        try rules.map { $0 + "\n" }.joined().write(
+            toFile: files + "/pg_hba.conf", atomically: false, encoding: .utf8)
+        try run("SELECT pg_reload_conf()")
+        usleep(300_000)
     }
 
     /// Restarts under the address of another server, which was stopped.

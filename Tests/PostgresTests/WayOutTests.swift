@@ -23,7 +23,7 @@ import Testing
     }
 
     /// Columns in a condition may be renamed.
-    @Test func namesUnderAConditionMayChange() throws {
+    @Test func columnsInAConditionMayBeRenamed() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, v text, w text); ALTER TABLE public.t REPLICA IDENTITY FULL",
             "INSERT INTO public.t VALUES (1, 'a', 'q'), (2, 'q', 'a'), (3, 'a', 'q'), (4, 'q', 'a')")
@@ -48,7 +48,7 @@ import Testing
     }
 
     /// With a change table, a condition isn't adapted to renamed columns.
-    @Test func aConditionThatFitsNoMoreIsNamed() throws {
+    @Test func aConditionWithARenamedColumnIsRefused() throws {
         var (followed, connection) = try Followed.database("CREATE TABLE public.t(id integer PRIMARY KEY, v text)")
         followed.usesChangeTable = true
         try connection.execute(Follower.setup(followed.address, [TableChoice("t")]))
@@ -57,13 +57,14 @@ import Testing
         for recopies in [false, true] {
             let text = refusal(followed) { $0.recopies = recopies }
             #expect(
-                text.hasPrefix("public.t does not fit its condition any more") && text.contains("--end ends following"),
+                text.hasPrefix("public.t does not fit its condition any more")
+                    && text.hasSuffix("following must be ended, so that the store can follow anew"),
                 "\(text)")
         }
     }
 
     /// Rows that waited for a standby when an earlier process stored them.
-    @Test func aCopyWaitsForWhatWasStoredBefore() throws {
+    @Test func aCopyWaitsForRowsThatAnEarlierProcessStored() throws {
         let server = try TestServer()
         defer { server.stop() }
         let followed = Followed(address: server.address())
@@ -108,7 +109,7 @@ import Testing
     }
 
     /// The source was restored to a state from before a change of a table.
-    @Test func aChangeThatTheSourceHasNoMoreIsNotWaitedFor() throws {
+    @Test func aRestoredSourceIsNoticed() throws {
         let (followed, _) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY); INSERT INTO public.t VALUES (1)")
         try followed.follow(["t"])
@@ -116,8 +117,7 @@ import Testing
             let container = try PersistentContainer(at: URL(fileURLWithPath: followed.store))
             let writer = try KeyedRowWriter(in: container, author: "test")
             var source = try #require(try container.followedSource(as: FollowedSource.self))
-            source.tables[0].requireCopy()
-            source.tables[0].changedUntil = "FFFF/0"
+            source.tables[0].copy = .due(.again, after: LogPosition("FFFF/0"))
             try writer.setFollowedSource(source)
             try writer.commit()
         }
@@ -126,7 +126,7 @@ import Testing
         try requireEqual(followed, "id")
     }
 
-    @Test func aGivenSlotMayBeLost() throws {
+    @Test func aLostGivenSlotMustBeDropped() throws {
         let server = try TestServer(["max_slot_wal_keep_size=1MB", "min_wal_size=32MB", "max_wal_size=32MB"])
         defer { server.stop() }
         let followed = Followed(address: server.address())
@@ -137,9 +137,10 @@ import Testing
         try server.run("CHECKPOINT")
         #expect(try server.run("SELECT wal_status FROM pg_replication_slots")[0][0] == "lost")
         try server.run("INSERT INTO public.t VALUES (1)")
-        #expect(refusal(followed).contains("--recopy"))
+        #expect(refusal(followed).hasSuffix("all tables must be copied again"))
         #expect(
-            refusal(followed) { $0.recopies = true }.contains("drop it in the source, then --recopy makes another one"))
+            refusal(followed) { $0.recopies = true }.hasSuffix(
+                "is lost; it must be dropped in the source before another one is made"))
         try server.run("SELECT pg_drop_replication_slot('mine')")
         try followed.follow { $0.recopies = true }
         try requireEqual(followed, "id")
@@ -165,14 +166,14 @@ import Testing
     @Test(arguments: [
         (
             "ALTER TABLE public.t RENAME id TO x; ALTER TABLE public.t RENAME b TO id; ALTER TABLE public.t RENAME x TO b",
-            "public.t.b, which names rows"
+            "public.t.b, which identifies rows"
         ),
         ("ALTER TABLE public.t RENAME id TO x; ALTER TABLE public.t RENAME b TO id", "public.t."),
         ("ALTER TABLE public.t ALTER v TYPE integer USING 1", "is of another type now"),
         ("ALTER TABLE public.t ADD author text", "public.t.author has the name of a relationship of t"),
         ("ALTER TABLE public.t RENAME author_id TO author", "public.t.author has the name of a relationship of t"),
     ])
-    func whatIsRefusedChangesNothing(change: String, sentence: String) throws {
+    func aRefusalChangesNothing(change: String, sentence: String) throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.author(id integer PRIMARY KEY)",
             "CREATE TABLE public.t(id integer PRIMARY KEY, b integer, v text, author_id integer REFERENCES public.author)",
@@ -192,14 +193,14 @@ import Testing
     }
 
     /// Values from before a change of the type arrive after the model has the new type.
-    @Test func aTypeMayBeConverted() throws {
+    @Test func followingGoesOnAfterAConversion() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, v text); INSERT INTO public.t VALUES (1, '1')")
         try followed.follow(["t"])
         try connection.execute("UPDATE public.t SET v = 'abc'")
         try connection.execute("UPDATE public.t SET v = '7'; INSERT INTO public.t VALUES (2, '8')")
         try connection.execute("ALTER TABLE public.t ALTER v TYPE integer USING v::integer")
-        #expect(refusal(followed).contains("model migrate STORE --entity t --change v:integer"))
+        #expect(refusal(followed).contains("t.v must be converted to integer before"))
         let container = try PersistentContainer(at: URL(fileURLWithPath: followed.store))
         let entity = try #require(try container.model().entity(named: "t"))
         let attributes = entity.attributes.map { $0.name == "v" ? AttributeDescription("v", .integer) : $0 }
@@ -211,7 +212,7 @@ import Testing
     }
 
     /// A locked table doesn't keep a follower from ending.
-    @Test func aLockedTableIsNotWaitedForWithoutEnd() throws {
+    @Test func aLockedTableDoesNotKeepAFollowerFromEnding() throws {
         let (followed, connection) = try Followed.database("CREATE TABLE public.t(id integer PRIMARY KEY)")
         try followed.follow(["t"])
         try connection.execute("BEGIN; LOCK TABLE public.t IN ACCESS EXCLUSIVE MODE")

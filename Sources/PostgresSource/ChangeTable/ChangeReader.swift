@@ -1,43 +1,72 @@
 internal import FetchIndexCLibrary
 internal import FetchIndexValues
 
-/// What the change table has for a follower, in one snapshot of the source.
+/// The changes that the change table has for a follower, in one snapshot of the source.
 struct ChangeReader {
     struct Noted {
         /// Whether the table was emptied.
         var isEmptied: Bool
-        /// When the first of the transactions began that have noted something, in seconds since 1970.
+        /// When the first of the transactions that noted something began, in seconds since 1970.
         var time: Double
     }
 
     let snapshot: String
-    /// The end of the source's log when it was taken, and whether all of that was on the disk.
+    /// The end of the source's log when the snapshot was taken.
     private let end: LogPosition
+    /// Whether the log was on the source's disk up to its end.
     let isDurable: Bool
-    /// What changes with each change of the tables' columns.
+    /// A text that changes with the tables' columns.
     let shape: String
-    /// By the tables' numbers.
+    /// The tables with changes, by number.
     let noted: [UInt32: Noted]
 
     private let before: String
     private let connection: Connection
 
-    /// Looks what was noted after a position. `locked` begins a transaction of the source in which rows can be read: the tables keep their
-    /// columns until it ends. Throws `SourceError` where changes are gone.
+    /// Reads what was noted after a position. `isLocked` begins a transaction of the source for reading rows, and the tables
+    /// keep their columns until it ends. Throws `SourceError`, also if changes are lost.
     init(
         after position: String, _ tables: [FollowedSource.Table], _ connection: Connection, locked isLocked: Bool
     ) throws {
         (before, self.connection) = (position, connection)
-        if isLocked {
-            // Locked before the snapshot is taken, so that columns are what they are in it. A source that changes them does not wait long.
-            let names = tables.map { "\($0.schema.quotedName).\($0.name.quotedName)" }.joined(separator: ", ")
-            try connection.execute(
-                """
-                BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL lock_timeout = '300ms';
-                SET LOCAL idle_in_transaction_session_timeout = '60s'; LOCK TABLE \(names) IN ACCESS SHARE MODE
-                """)
+        if isLocked { try Self.begin(tables, connection) }
+        let rows = try Self.look(after: position, tables, connection)
+        guard let row = rows.first, let snapshot = row[0], let end = row[3].flatMap({ LogPosition($0) }) else {
+            throw SourceError(.lost, "the change table is gone from the source")
         }
-        let rows = try connection.execute(
+        if row[1] != "f" {
+            throw SourceError(.lost, "the change table was trimmed to less than this store needs (\(position))")
+        }
+        if row[2] != "f" {
+            throw SourceError(
+                .lost, "the source is at \(snapshot), before this store (\(position)): it is an older copy")
+        }
+        (self.snapshot, self.end, shape, isDurable) = (snapshot, end, row[4] ?? "", row[8] == "t")
+        var noted: [UInt32: Noted] = [:]
+        for row in rows {
+            guard let number = row[5].flatMap({ UInt32($0) }) else { continue }
+            noted[number] = Noted(isEmptied: row[6] == "t", time: row[7].flatMap { Double($0) } ?? 0)
+        }
+        self.noted = noted
+    }
+
+    /// Begins a transaction with the tables locked. The locks come before the snapshot, so that the columns are those of the
+    /// snapshot. A program of the source that wants to change columns doesn't wait long.
+    private static func begin(_ tables: [FollowedSource.Table], _ connection: Connection) throws {
+        let names = tables.map(\.quoted).joined(separator: ", ")
+        try connection.execute(
+            """
+            BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL lock_timeout = '300ms';
+            SET LOCAL idle_in_transaction_session_timeout = '60s'; LOCK TABLE \(names) IN ACCESS SHARE MODE
+            """)
+    }
+
+    /// The columns: snapshot | is trimmed | is an older copy | end of the log | shape | table, emptied, time | is durable. A row
+    /// for each table with changes, or one without a table.
+    private static func look(
+        after position: String, _ tables: [FollowedSource.Table], _ connection: Connection
+    ) throws -> [[String?]] {
+        try connection.execute(
             """
             SELECT pg_catalog.pg_current_snapshot(), l.trimmed >= pg_catalog.pg_snapshot_xmin($1::pg_catalog.pg_snapshot),
                 pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot()) < pg_catalog.pg_snapshot_xmax($1::pg_catalog.pg_snapshot),
@@ -49,36 +78,16 @@ struct ChangeReader {
             FROM fetchindex.log l LEFT JOIN (
                 SELECT c.relation, pg_catalog.bool_or(c.key IS NULL) AS emptied,
                     pg_catalog.date_part('epoch', pg_catalog.min(c.at)) AS time
-                FROM fetchindex.changes c WHERE c.relation = ANY($2::oid[]) AND \(Self.unseen(position)) GROUP BY c.relation) n ON true
+                FROM fetchindex.changes c WHERE c.relation = ANY($2::oid[]) AND \(unseen(position)) GROUP BY c.relation) n ON true
             """, [position, "{" + tables.map { "\($0.number)" }.joined(separator: ",") + "}"], columns: 9)
-        guard let row = rows.first, let snapshot = row[0], let end = row[3].flatMap({ LogPosition($0) }) else {
-            throw SourceError(.lost, "the change table is gone from the source; --recopy copies all tables again")
-        }
-        if row[1] != "f" {
-            throw SourceError(
-                .lost,
-                "the change table was trimmed to less than this store needs (\(position)); --recopy copies all tables again"
-            )
-        }
-        if row[2] != "f" {
-            throw SourceError(
-                .lost,
-                "the source is at \(snapshot), before this store (\(position)): it is an older copy; --recopy copies all tables again"
-            )
-        }
-        (self.snapshot, self.end, shape, isDurable) = (snapshot, end, row[4] ?? "", row[8] == "t")
-        var noted: [UInt32: Noted] = [:]
-        for row in rows {
-            guard let number = row[5].flatMap({ UInt32($0) }) else { continue }
-            noted[number] = Noted(isEmptied: row[6] == "t", time: row[7].flatMap { Double($0) } ?? 0)
-        }
-        self.noted = noted
     }
 
+    /// Ends the transaction of a locked reader.
     func finish() throws { try connection.execute("COMMIT") }
 
-    /// What transactions have noted that a position has not seen and the present snapshot has. The numbers are constants, so that the
-    /// source knows how few rows they name. A position is xmin:xmax:xip,xip…; without one, all is unseen.
+    /// The SQL condition for entries of transactions that a position hasn't seen and the present snapshot has. The numbers
+    /// are constants, so that the source can estimate how few rows match. A position is xmin:xmax:xip,xip…; without one, all
+    /// entries are unseen.
     private static func unseen(_ position: String) -> String {
         let parts = position.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
         let (end, open) = parts.count == 3 ? (parts[1], parts[2]) : ("0", "")
@@ -87,8 +96,8 @@ struct ChangeReader {
             + ") AND pg_catalog.pg_visible_in_snapshot(c.transaction, pg_catalog.pg_current_snapshot())"
     }
 
-    /// Waits until the log is on the source's disk up to the snapshot: with synchronous_commit off, transactions can be seen that a crash
-    /// undoes, and their numbers are given again.
+    /// Waits until the log up to the snapshot is on the source's disk. With synchronous_commit off, a crash undoes
+    /// transactions that were visible, and their numbers are used again.
     func waitUntilDurable(_ requireNotInterrupted: () throws -> Void) throws {
         if isDurable { return }
         var looks = 0
@@ -97,7 +106,7 @@ struct ChangeReader {
         {
             try requireNotInterrupted()
             looks += 1
-            // What an open transaction has written may stay in memory; a mark behind it makes the server write it out.
+            // The log of an open transaction may stay in memory; a message behind it makes the server write it out.
             if looks == 5 {
                 _ = try? connection.execute("SELECT pg_catalog.pg_logical_emit_message(false, 'fetchindex', '')")
             }
@@ -105,8 +114,8 @@ struct ChangeReader {
         }
     }
 
-    /// Hands out the keys of a table's rows that have changed, each followed by the row's columns, which are null where it is gone.
-    /// `type` is the key's.
+    /// Hands out the key of each changed row of a table, followed by the row's columns, which are null for a deleted row.
+    /// `type` is the key's type in SQL.
     func forEachRow(
         of table: FollowedSource.Table, keyType type: String, _ body: (UnsafeRawBufferPointer) throws -> Void
     ) throws {
@@ -117,7 +126,7 @@ struct ChangeReader {
             COPY (SELECT c.key, \(columns.map { "t." + $0 }.joined(separator: ", "))
             FROM (SELECT DISTINCT c.key FROM fetchindex.changes c
                 WHERE c.relation = \(table.number) AND c.key IS NOT NULL AND \(Self.unseen(before))) c
-            LEFT JOIN (SELECT \(columns.joined(separator: ", ")) FROM \(table.schema.quotedName).\(table.name.quotedName)\(condition)) t
+            LEFT JOIN (SELECT \(columns.joined(separator: ", ")) FROM \(table.quoted)\(condition)) t
                 ON t.\(table.key.quotedName) = c.key::\(type)) TO STDOUT
             """, body)
     }

@@ -1,18 +1,20 @@
-/// The change table: triggers in the source note the keys of rows that change, with the transactions that change them. Any number of
-/// followers read it, each from where it is, and need no slot.
+/// The change table: triggers in the source note the keys of changed rows, with the transactions that change them. Any
+/// number of followers read it, each from its own position, and none needs a slot.
 ///
-/// A follower's position is a snapshot of the source, as `pg_current_snapshot` writes it: which transactions it has seen. What other
-/// transactions have noted by the next snapshot is read with the rows as they are in that one, so that the store equals it. There is no
-/// gap, in whatever order transactions commit. PostgreSQL documentation, 9.27.12 "Transaction ID and Snapshot Information Functions".
+/// A follower's position is a snapshot of the source, as `pg_current_snapshot` writes it: it tells which transactions the
+/// store has seen. With the next snapshot, the follower reads what other transactions have noted, and the rows as they are
+/// in that snapshot, so that the store equals it. No change is missed, in whatever order transactions commit. PostgreSQL
+/// documentation, 9.27.12 "Transaction ID and Snapshot Information Functions".
 enum ChangeTable {
     static let channel = "fetchindex"
     private static let trigger = "fetchindex_note"
-    /// Of names in PostgreSQL, less what the function's name begins with.
+    /// The maximum length of a key column's name in bytes: PostgreSQL's limit of 63 less the prefix of the function's name.
     private static let longestKey = 58
 
     // MARK: Setup
 
-    /// The SQL that makes it, and the triggers of tables. It can be run again, which changes nothing that is right. Throws `SourceError`.
+    /// The SQL that makes the change table and the triggers of tables. Running it again changes only what isn't right. Throws
+    /// `SourceError`.
     static func setup(for tables: [SourceTable]) throws -> String {
         try log + tables.map { try triggers(of: $0) }.joined() + end + tables.map { wake(for: $0) }.joined()
     }
@@ -73,33 +75,22 @@ enum ChangeTable {
 
         """
 
-    /// A key is noted as COPY writes it, in a form that no session's settings change. Triggers fire also for what a subscription applies.
-    /// A trigger that is right stays, so that followers see that it was never off.
+    /// The SQL for the triggers of a table. They note a key in COPY's form, which doesn't depend on the session's settings, and
+    /// fire also for changes that a subscription applies. A right trigger stays, so that followers see that it was never
+    /// off.
     private static func triggers(of table: SourceTable) throws -> String {
         let column = table.key.name
         guard column.utf8.count <= longestKey, !(table.choice.quoted + column).contains("$fetchindex$") else {
             throw SourceError(
                 .refused,
-                "\(table.choice.title).\(column) has a name that the change table cannot use; --key names another column"
-            )
+                "\(table.choice.title).\(column) has a name that the change table cannot use", remedy: .chooseKey)
         }
         let function = "fetchindex.\("note_\(column)".quotedName)"
-        let (name, key) = (table.choice.quoted, column.quotedName)
+        let name = table.choice.quoted
         return """
 
             -- \(table.choice.title.visibleLine), by \(column.visibleLine). Who renames that column, or changes its type, runs this again in the same transaction.
-            CREATE OR REPLACE FUNCTION \(function)() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
-            SET search_path = '' SET datestyle = 'ISO' SET timezone = 'UTC' SET intervalstyle = 'postgres' SET extra_float_digits = 3
-            SET bytea_output = 'hex' SET lc_monetary = 'C' AS $fetchindex$
-            BEGIN
-                IF TG_OP <> 'INSERT' THEN
-                    INSERT INTO fetchindex.changes (relation, key) VALUES (TG_RELID, format('%s', OLD.\(key)));
-                END IF;
-                IF TG_OP = 'INSERT' OR TG_OP = 'UPDATE' AND format('%s', NEW.\(key)) <> format('%s', OLD.\(key)) THEN
-                    INSERT INTO fetchindex.changes (relation, key) VALUES (TG_RELID, format('%s', NEW.\(key)));
-                END IF;
-                RETURN NULL;
-            END $fetchindex$;
+            \(noteKey(column.quotedName, in: function))
             DO $fetchindex$
             BEGIN
                 IF (SELECT count(*) FROM pg_trigger t WHERE t.tgrelid = \(name.quotedText)::regclass AND t.tgenabled = 'A'
@@ -116,6 +107,24 @@ enum ChangeTable {
             END $fetchindex$;
 
             """
+    }
+
+    /// The SQL for a trigger's function, which notes the old and the new key of a row.
+    private static func noteKey(_ key: String, in function: String) -> String {
+        """
+        CREATE OR REPLACE FUNCTION \(function)() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+        SET search_path = '' SET datestyle = 'ISO' SET timezone = 'UTC' SET intervalstyle = 'postgres' SET extra_float_digits = 3
+        SET bytea_output = 'hex' SET lc_monetary = 'C' AS $fetchindex$
+        BEGIN
+            IF TG_OP <> 'INSERT' THEN
+                INSERT INTO fetchindex.changes (relation, key) VALUES (TG_RELID, format('%s', OLD.\(key)));
+            END IF;
+            IF TG_OP = 'INSERT' OR TG_OP = 'UPDATE' AND format('%s', NEW.\(key)) <> format('%s', OLD.\(key)) THEN
+                INSERT INTO fetchindex.changes (relation, key) VALUES (TG_RELID, format('%s', NEW.\(key)));
+            END IF;
+            RETURN NULL;
+        END $fetchindex$;
+        """
     }
 
     private static let end = """
@@ -142,7 +151,7 @@ enum ChangeTable {
 
     // MARK: The catalogue
 
-    /// What tells it from others. Throws `SourceError` where there is none.
+    /// The identifier of the source's change table. Throws `SourceError` if it is missing.
     static func identifier(_ connection: Connection) throws -> String {
         if try connection.value("SELECT pg_catalog.pg_is_in_recovery()") == "t" {
             throw SourceError(
@@ -166,12 +175,12 @@ enum ChangeTable {
     private static func missing(_ table: String) -> SourceError {
         SourceError(
             .refused,
-            "the source notes no changes\(table): `fetchindex follow … --print-setup` prints the SQL that makes the change table and its "
-                + "triggers")
+            "the source notes no changes\(table)", remedy: .makeChangeTable)
     }
 
-    /// What changes where changes may not have been noted: the triggers and what they do, the database, which a copy of it may replace,
-    /// and the server's timeline. After a switch to a standby, transactions may be missing that a follower has seen. Throws `SourceError` where a table has no triggers for its key.
+    /// A text that changes whenever changes may not have been noted: it names the triggers and their functions, the database,
+    /// which a copy may replace, and the server's timeline, because a standby that takes over may lack transactions that a
+    /// follower has seen. Throws `SourceError` if a table has no triggers for its key.
     static func mark(of tables: [FollowedSource.Table], _ connection: Connection) throws -> String {
         let timeline = try connection.value(
             """
@@ -193,8 +202,8 @@ enum ChangeTable {
             guard let key = row?[1], key == table.key else {
                 throw SourceError(
                     .refused,
-                    "the triggers of \(table.title) note \(row?[1] ?? "nothing"), and the store follows it by \(table.key): "
-                        + "`fetchindex follow … --print-setup` prints the SQL for another --key")
+                    "the triggers of \(table.title) note \(row?[1] ?? "nothing"), and the store follows it by \(table.key)",
+                    remedy: .makeChangeTable)
             }
             return mark
         }
@@ -203,6 +212,6 @@ enum ChangeTable {
 }
 
 extension String {
-    /// In a comment of SQL.
+    /// The text in one line, for a comment in SQL.
     fileprivate var visibleLine: String { String(map { $0.isNewline ? " " : $0 }) }
 }

@@ -6,14 +6,15 @@ internal import FetchIndexModels
 // Following by the change table.
 extension Follower {
     private static let pollMilliseconds: Int32 = 50
+    /// The interval at which the catalogue is checked, and a position without changes is stored.
     private static let checkInterval = Duration.seconds(10)
     private static let longestPause = Duration.milliseconds(500)
 
-    /// The SQL that a source needs to be followed by the change table. Throws `SourceError`.
+    /// Returns the SQL that a source needs to be followed by the change table. Throws `SourceError`.
     package static func setup(_ address: String, _ choices: [TableChoice]) throws -> String {
         try SourceAddress.check(address)
         let connection = try Connection(address)
-        return try ChangeTable.setup(for: try choices.map { try SourceTable($0, connection, .changeTable) })
+        return try ChangeTable.setup(for: SourceTable.read(choices, connection, .changeTable))
     }
 
     /// Takes the position from which on changes are read, before anything is copied.
@@ -26,12 +27,13 @@ extension Follower {
         try commit(KeyedRowWriter(in: container, author: "postgres", changesRecords: false))
     }
 
+    /// Reads changes until the store has caught up, if it is to end then. Throws `Interrupted`.
     func followChangeTable(_ isConnected: () -> Void) throws {
         try connection.execute("LISTEN \(ChangeTable.channel)")
         try checkSource()
         isConnected()
-        try beginStreaming()
-        defer { isStreaming = false }
+        defer { phase = .starting }
+        try begin(.reading(isPastCopies: false))
         var (lastChecked, lastStored) = (ContinuousClock.now, ContinuousClock.now)
         var columns = KnownColumns()
         while true {
@@ -55,28 +57,33 @@ extension Follower {
                 try checkSource()
                 if source.isConsistent { return try storePosition() }
             }
-            // A source with much to read is not asked all the time.
-            let pause = min(max(.milliseconds(2), ContinuousClock.now - start), Self.longestPause)
-            usleep(UInt32(clamping: Int64(pause / .microseconds(1))))
-            if !options.endsWhenCurrent { try connection.waitForNotification(milliseconds: Self.pollMilliseconds) }
+            try pause(after: ContinuousClock.now - start)
         }
     }
 
+    /// Pauses as long as the last look took, so that a source with much to read isn't kept busy; then waits for a
+    /// notification.
+    private func pause(after duration: Duration) throws {
+        let pause = min(max(.milliseconds(2), duration), Self.longestPause)
+        usleep(UInt32(clamping: Int64(pause / .microseconds(1))))
+        if !options.endsWhenCurrent { try connection.waitForNotification(milliseconds: Self.pollMilliseconds) }
+    }
+
+    /// The outcome of a look at the change table.
     private enum Outcome {
         case nothing
         case taken
-        /// The source changes its tables.
+        /// The source is changing its tables, so that rows can't be read now.
         case later
     }
 
-    /// The columns for which the model is right.
+    /// The columns that the model was last compared with.
     private struct KnownColumns {
         var shape: String?
-        /// The types of the tables' keys in SQL.
+        /// The SQL types of the tables' keys, by table number.
         var keyTypes: [UInt32: String] = [:]
     }
 
-    /// The types of the tables' keys in SQL.
     private func keyTypes() throws -> [UInt32: String] {
         var types: [UInt32: String] = [:]
         for table in source.tables {
@@ -89,43 +96,54 @@ extension Follower {
         return types
     }
 
-    /// Begins a transaction in which rows are read; nil while the source changes the tables.
-    private func readChanges() throws -> ChangeReader? {
-        do { return try ChangeReader(after: position?.text ?? "", source.tables, connection, locked: true) } catch {
-            _ = try? connection.execute("ROLLBACK")
-            guard let error = error as? SourceError else { throw error }
-            // A lock that was not to be had in time, or only by a deadlock.
-            if ["55P03", "40P01"].contains(error.code) { return nil }
-            // A table that is not there, or under another name.
-            if error.code == "42P01" { try checkSource() }
-            throw error
-        }
-    }
+    // MARK: A look
 
-    /// Brings the store to the source's present snapshot: rows that have changed are written as they are in it.
-    /// O(k log n) for k of them.
+    /// Brings the store to the source's present snapshot: changed rows are written as they are in it. O(k log n) for k rows.
     private func takeChanges(_ columns: inout KnownColumns) throws -> Outcome {
         let look = try ChangeReader(after: position?.text ?? "", source.tables, connection, locked: false)
         if look.noted.isEmpty {
-            // What a crash may undo is not counted as seen, and not as copied.
-            if !source.isConsistent { try look.waitUntilDurable(requireNotInterrupted) }
-            if look.isDurable { position?.text = look.snapshot }
-            hasReadChanges = true
-            if !source.isConsistent { try storePosition() }
+            try takeSnapshot(of: look)
             return .nothing
         }
         if columns.shape != look.shape {
-            // The model first.
+            // The model comes first.
             try checkSource()
             columns = KnownColumns(shape: look.shape, keyTypes: try keyTypes())
         }
-        // First the store's lock, for which a job may be waited for; then the source's.
+        // The store's lock comes before the source's, because it may be waited for.
         let writer = try KeyedRowWriter(in: container, author: "postgres", waiting: waiting)
         guard let changes = try readChanges() else { return .later }
         guard changes.shape == columns.shape else {
             try changes.finish()
             return .later
         }
+        try write(changes, writer, columns)
+        return .taken
+    }
+
+    /// Takes a snapshot without changes. While it isn't durable, a crash may undo it: it is neither a position nor the end
+    /// of a copy.
+    private func takeSnapshot(of look: ChangeReader) throws {
+        if !source.isConsistent { try look.waitUntilDurable(requireNotInterrupted) }
+        if look.isDurable { position?.text = look.snapshot }
+        phase = .reading(isPastCopies: true)
+        if !source.isConsistent { try storePosition() }
+    }
+
+    /// Begins a transaction in which rows are read; returns nil while the source is changing the tables.
+    private func readChanges() throws -> ChangeReader? {
+        do { return try ChangeReader(after: position?.text ?? "", source.tables, connection, locked: true) } catch {
+            _ = try? connection.execute("ROLLBACK")
+            guard let error = error as? SourceError else { throw error }
+            // The locks weren't available in time, or would have caused a deadlock.
+            if ["55P03", "40P01"].contains(error.code) { return nil }
+            // A table is missing or has another name, which the check tells better.
+            if error.code == "42P01" { try checkSource() }
+            throw error
+        }
+    }
+
+    private func write(_ changes: ChangeReader, _ writer: KeyedRowWriter, _ columns: KnownColumns) throws {
         try writer.beginNextCommit(author: "postgres \(changes.snapshot)")
         do {
             for index in source.copyOrder {
@@ -143,10 +161,9 @@ extension Follower {
         let time = changes.noted.values.map(\.time).min() ?? 0
         position = SourcePosition(text: changes.snapshot, time: time)
         let counts = writer.counts
-        hasReadChanges = true
+        phase = .reading(isPastCopies: true)
         try commit(writer)
         tell(.transaction(changes.snapshot, counts, lag: max(0, Date().timeIntervalSince1970 - time)))
-        return .taken
     }
 
     private func takeRows(
@@ -155,10 +172,9 @@ extension Follower {
     ) throws {
         let table = source.tables[index]
         guard let type = keyTypes[table.number] else {
-            throw SourceError(
-                .lost, "\(table.title) has no column \(table.key) any more; --recopy copies all tables again")
+            throw SourceError(.lost, "\(table.title) has no column \(table.key) any more")
         }
-        // The changed key comes first, under no name.
+        // The first column is the changed key, and has no name.
         var reader = try RowReader(table, [""] + table.columns.map(\.name), of: source, in: rows.writer.model)
         var seen = SeenObjects()
         let writer = rows.writer
@@ -170,7 +186,7 @@ extension Follower {
                 let noted = try reader.key(row.fields, bytes, at: 0)
                 guard reader.hasKey(row.fields) else { return try writer.delete(key: noted, reader.table) }
                 let key = try reader.key(row.fields, bytes)
-                // Texts that the source takes for the same key are several here.
+                // Texts that are equal keys in the source may be different ones here.
                 if key != noted { try writer.delete(key: noted, reader.table) }
                 try rows.insert(row.fields, bytes, of: table.number, &reader)
                 if isEmptied, let number = try writer.object(reader.table, key: key) { seen.insert(number) }

@@ -1,46 +1,41 @@
 internal import CFetchIndexPostgres
 internal import FetchIndexCLibrary
 
-/// A connection to a PostgreSQL server: libpq, "Database Connection Control Functions" and "Command Execution Functions". It belongs to one thread.
+/// A connection to a PostgreSQL server, which one thread at a time may use. PostgreSQL documentation, 34.1 "Database
+/// Connection Control Functions" and 34.3 "Command Execution Functions".
 package final class Connection {
     private let raw: OpaquePointer
-    /// As 150004.
+    /// The server's version as a number: 150004 for 15.4.
     package let serverVersion: Int
 
-    /// A table that is locked for long does not keep a follower from ending.
+    /// The timeout for locks: a table that is locked for long must not keep a follower from ending.
     private static let lockTimeout = "lock_timeout = '2s'"
 
-    /// How texts of values are written, so that they mean the same everywhere.
+    /// Session settings that give every text of a value one meaning, and a follower's commands the time they need.
     private static let settings = [
         "DateStyle = ISO", "TimeZone = 'UTC'", "IntervalStyle = postgres", "extra_float_digits = 3",
         "bytea_output = hex",
         "standard_conforming_strings = on", "lc_monetary = 'C'", "search_path = ''",
-        // Rows that the role may not see would be missing without a word; with this, reading them fails.
+        // Reading rows that the role may not see fails; otherwise they would be missing silently.
         "row_security = off",
         "statement_timeout = 0", lockTimeout, "idle_in_transaction_session_timeout = 0",
-        // Ranges of a copy are read by the index of the key: sorting the table for each of them would take O(n) each time.
+        // Ranges of a copy are read by the index of the key: sorting the table for each range would take O(n) each time.
         "enable_sort = off", "jit = off", "max_parallel_workers_per_gather = 0",
     ]
 
-    /// Connects by a URI or a list of parameters, as libpq has them. Throws `SourceError`.
+    /// Connects to an address, which is a URI or a list of parameters of libpq. Throws `SourceError`; an error of a
+    /// replication connection has the code with which the server refused it, if the server was reached.
     package init(_ address: String, isReplication: Bool = false) throws {
-        // Later parameters go before earlier ones, so that an address may have a timeout of its own.
-        var parameters = [
-            ("connect_timeout", "10"), ("keepalives_idle", "20"), ("keepalives_interval", "10"),
-            ("keepalives_count", "3"),
-            ("tcp_user_timeout", "60000"), ("dbname", address),
-        ]
-        if isReplication { parameters.append(("replication", "database")) }
-        parameters += [("client_encoding", "UTF8"), ("fallback_application_name", "fetchindex")]
-        let connection = Self.withStrings(parameters.map(\.0)) { keys in
-            Self.withStrings(parameters.map(\.1)) { values in PQconnectdbParams(keys, values, 1) }
+        guard let connection = Self.open(address, isReplication) else {
+            throw SourceError(.connection, "there is no memory for a connection")
         }
-        guard let connection else { throw SourceError(.connection, "there is no memory for a connection") }
         raw = connection
         serverVersion = Int(PQserverVersion(connection))
         guard PQstatus(connection) == CONNECTION_OK else {
+            let reason = Self.sentence(PQerrorMessage(connection))
             throw SourceError(
-                .connection, "the source cannot be connected to: \(Self.sentence(PQerrorMessage(connection)))")
+                .connection, "the source cannot be connected to: \(reason)",
+                code: isReplication ? Self.refusalCode(connection) : nil)
         }
         PQsetNoticeProcessor(connection, { _, _ in }, nil)
         let settings = Self.settings + (serverVersion < 140_000 ? [] : ["idle_session_timeout = 0"])
@@ -49,7 +44,31 @@ package final class Connection {
 
     deinit { PQfinish(raw) }
 
-    var socket: CInt { PQsocket(raw) }
+    private static func open(_ address: String, _ isReplication: Bool) -> OpaquePointer? {
+        // A later parameter replaces an earlier one, so that an address can set a timeout of its own.
+        var parameters = [
+            ("connect_timeout", "10"), ("keepalives_idle", "20"), ("keepalives_interval", "10"),
+            ("keepalives_count", "3"),
+            ("tcp_user_timeout", "60000"), ("dbname", address),
+        ]
+        if isReplication { parameters.append(("replication", "database")) }
+        parameters += [("client_encoding", "UTF8"), ("fallback_application_name", "fetchindex")]
+        return withStrings(parameters.map(\.0)) { keys in
+            withStrings(parameters.map(\.1)) { values in PQconnectdbParams(keys, values, 1) }
+        }
+    }
+
+    /// The code (SQLSTATE) with which a server refuses a connection that has just failed; nil if the server wasn't
+    /// reached, or accepts it now. libpq has codes only for results of commands. At the verbosity SQLSTATE, the error
+    /// of a further attempt ends with the code, whatever the server's language.
+    private static func refusalCode(_ failed: OpaquePointer) -> String? {
+        PQsetErrorVerbosity(failed, PQERRORS_SQLSTATE)
+        PQreset(failed)
+        guard PQstatus(failed) != CONNECTION_OK else { return nil }
+        let code = sentence(PQerrorMessage(failed)).suffix(5)
+        let isCode = code.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) }
+        return isCode && code.utf8.count == 5 ? String(code) : nil
+    }
 
     private static func withStrings<Result>(
         _ strings: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> Result
@@ -63,7 +82,7 @@ package final class Connection {
         }
     }
 
-    /// A message of several lines as one.
+    /// Joins the lines of a message.
     private static func sentence(_ text: UnsafePointer<CChar>?) -> String {
         let text = text.map { String(cString: $0) } ?? ""
         return text.split(separator: "\n").map { $0.trimmed }.filter { !$0.isEmpty }.joined(separator: "; ")
@@ -71,7 +90,8 @@ package final class Connection {
 
     // MARK: Commands
 
-    /// The rows of a command's result, as texts. Throws `SourceError`, also where rows have not as many columns as are expected.
+    /// Executes a command and returns the rows of its result as texts. Throws `SourceError`, also for a result with
+    /// another number of columns than expected.
     @discardableResult
     package func execute(
         _ command: String, _ arguments: [String?] = [], columns expected: Int? = nil
@@ -104,7 +124,7 @@ package final class Connection {
         }
     }
 
-    /// One command and no more.
+    /// Executes a text as one command: PostgreSQL refuses several commands in the extended protocol.
     func executeSingle(_ command: String) throws {
         let result = PQexecParams(raw, command, 0, nil, nil, nil, nil, 0)
         defer { PQclear(result) }
@@ -114,7 +134,8 @@ package final class Connection {
         }
     }
 
-    /// The first value of a command that may take long, and wait for others as long. Throws `Interrupted`.
+    /// Executes a command that may wait for other transactions without limit, and returns the first value of its result.
+    /// Throws `Interrupted`.
     func slowValue(_ command: String, isInterrupted: () -> Bool) throws -> String? {
         try execute("SET lock_timeout = 0")
         defer { _ = try? execute("SET " + Self.lockTimeout) }
@@ -138,13 +159,14 @@ package final class Connection {
         return PQgetvalue(result, 0, 0).map { String(cString: $0) }
     }
 
-    /// The first column of the first row.
+    /// Executes a command and returns the first value of its result.
     package func value(_ command: String, _ arguments: [String?] = []) throws -> String? {
         try execute(command, arguments).first?.first ?? nil
     }
 
-    /// Classes of errors that a later attempt may not meet: connections, conflicts, a lack of memory or disk, a server that ends or
-    /// starts; and a lock that is not available. 53400 is a limit of the configuration.
+    /// Codes, or classes of codes, of errors that a later attempt may not meet: connections, conflicts, a lack of memory
+    /// or disk, a server that ends or starts; and a lock that isn't available. In class 53, 53400 is a configured limit,
+    /// which stays.
     private static let passingErrors = ["08", "40", "53", "57", "55P03"]
 
     func error(of result: OpaquePointer?) -> SourceError {
@@ -168,13 +190,13 @@ package final class Connection {
 
     // MARK: Copies
 
-    /// Runs a COPY … TO STDOUT and hands out each of its rows.
+    /// Executes a `COPY … TO STDOUT` and hands out each row.
     package func copyOut(_ command: String, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
         let result = PQexec(raw, command)
         defer { PQclear(result) }
         guard PQresultStatus(result) == PGRES_COPY_OUT else { throw error(of: result) }
         do { while let row = try nextRow(waits: true) { try take(row, body) } } catch {
-            // What follows must not be taken for the answer to another command.
+            // Otherwise the remaining rows would be taken for the answer to the next command.
             cancel()
             while let row = try? nextRow(waits: true) { PQfreemem(row.baseAddress) }
             drain()
@@ -191,7 +213,7 @@ package final class Connection {
         try body(UnsafeRawBufferPointer(row))
     }
 
-    /// Nil at the end, and where there is none yet.
+    /// Returns the next row; nil at the end, or if `waits` is false and no row has arrived.
     private func nextRow(waits: Bool) throws -> UnsafeMutableRawBufferPointer? {
         var bytes: UnsafeMutablePointer<CChar>?
         let length = PQgetCopyData(raw, &bytes, waits ? 0 : 1)
@@ -214,21 +236,21 @@ package final class Connection {
 
     // MARK: Replication
 
-    /// Runs START_REPLICATION.
+    /// Executes a `START_REPLICATION`.
     func startReplication(_ command: String) throws {
         let result = PQexec(raw, command)
         defer { PQclear(result) }
         guard PQresultStatus(result) == PGRES_COPY_BOTH else { throw error(of: result) }
     }
 
-    /// Hands out a message if there is one, without waiting; false when there is none yet.
+    /// Hands out a message of the stream without waiting; returns false if no message has arrived.
     func takeMessage(_ body: (UnsafeRawBufferPointer) throws -> Void) throws -> Bool {
         guard let message = try nextRow(waits: false) else { return false }
         try take(message, body)
         return true
     }
 
-    /// Why the server ended the stream.
+    /// The error for a stream that the server ended.
     private func ended() -> SourceError {
         guard let result = PQgetResult(raw) else { return lost }
         defer { PQclear(result) }
@@ -243,27 +265,28 @@ package final class Connection {
         guard isSent, PQflush(raw) == 0 else { throw lost }
     }
 
-    /// Waits for a notification, at most some milliseconds. Those that are here are taken.
+    /// Waits for a notification, and takes all that have arrived.
     func waitForNotification(milliseconds: Int32) throws {
         if takeNotifications() { return }
         _ = try wait(milliseconds: milliseconds)
         _ = takeNotifications()
     }
 
+    /// Takes all notifications that have arrived; returns false if none has.
     private func takeNotifications() -> Bool {
-        var isFirst = true
+        var hasArrived = false
         while let notification = PQnotifies(raw) {
             PQfreemem(notification)
-            isFirst = false
+            hasArrived = true
         }
-        return !isFirst
+        return hasArrived
     }
 
-    /// Waits until the server has sent something, at most some milliseconds. False when it has not.
+    /// Waits until the server has sent something; returns false if it hasn't within the time.
     func wait(milliseconds: Int32) throws -> Bool {
-        var state = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+        var state = pollfd(fd: PQsocket(raw), events: Int16(POLLIN), revents: 0)
         let isReady = poll(&state, 1, milliseconds) > 0
-        // TLS may have bytes that the socket does not show.
+        // TLS may hold bytes that the socket doesn't show.
         guard PQconsumeInput(raw) == 1 else { throw lost }
         return isReady
     }

@@ -1,24 +1,33 @@
-/// Why a source cannot be followed, or not any further: one sentence.
+/// The reason why a source can't be followed, or not any further.
 package struct SourceError: Error, CustomStringConvertible, Equatable {
     package enum Kind: Sendable {
-        /// The connection is lost, or cannot be made now: a later attempt may succeed.
+        /// The connection is lost, or can't be made now: a later attempt may succeed.
         case connection
-        /// The slot, or what the change table held, is gone: tables must be copied again.
+        /// The source no longer has changes that the store lacks, so all tables must be copied again.
         case lost
-        /// Trying again would not help.
+        /// A later attempt would fail as well.
         case refused
-        /// Wrong options.
+        /// The options are wrong.
         case usage
     }
 
     package let kind: Kind
-    package let description: String
-    /// The source's code of the error (SQLSTATE), if it has one.
+    /// What is wrong: a sentence that names no options, without a full stop.
+    package let reason: String
+    /// What the user can do; nil if the reason says so itself, or nothing helps.
+    package let remedy: Remedy?
+    /// The server's code of the error (SQLSTATE), if any. The server's texts are in its own language, so that only the
+    /// code can be compared.
     package let code: String?
 
-    package init(_ kind: Kind, _ description: String, code: String? = nil) {
-        (self.kind, self.description, self.code) = (kind, description, code)
+    /// Lost changes have the remedy to copy all tables again, unless another one is given.
+    package init(_ kind: Kind, _ reason: String, remedy: Remedy? = nil, code: String? = nil) {
+        (self.kind, self.reason, self.code) = (kind, reason, code)
+        self.remedy = remedy ?? (kind == .lost ? .copyAgain : nil)
     }
+
+    /// The reason and the remedy as one sentence.
+    package var description: String { reason + (remedy.map { "; \($0)" } ?? "") }
 }
 
 /// The work was asked to end.

@@ -1,4 +1,4 @@
-/// A table as the stream describes it, before its first row and whenever it has changed.
+/// The description of a table in the stream: it comes before the table's first row and after each change.
 package struct StreamedTable: Equatable {
     package struct Column: Equatable {
         package let isIdentity: Bool
@@ -13,15 +13,16 @@ package struct StreamedTable: Equatable {
     package let columns: [Column]
 }
 
-/// A value of a row; the range is that of its text in the message.
+/// A value of a row in a message.
 package enum StreamedValue: Equatable {
     case null
-    /// A large value that the statement did not change, and that is not sent.
+    /// A large value that wasn't changed and therefore isn't sent.
     case unchanged
+    /// The range of the value's text in the message.
     case text(Range<Int>)
 }
 
-/// A message of the output plugin pgoutput, of version 1 of its protocol: what servers of version 10 on send that are asked for it.
+/// A message of the output plugin pgoutput, in version 1 of its protocol, which all servers from version 10 on can send.
 /// PostgreSQL documentation, 55.9 "Logical Replication Message Formats".
 package enum StreamMessage: Equatable {
     /// `end` is the position of the transaction's commit.
@@ -30,23 +31,23 @@ package enum StreamMessage: Equatable {
     case commit(next: LogPosition, time: Double)
     case table(StreamedTable)
     case insert(table: UInt32, [StreamedValue])
-    /// `old` has the values of the identity, or all: where the identity changed, or is the whole row.
+    /// `old` is sent if the identity changed, with the identity's values, or if the whole row is the identity.
     case update(table: UInt32, old: [StreamedValue]?, [StreamedValue])
     case delete(table: UInt32, old: [StreamedValue])
     case truncate(tables: [UInt32])
-    /// Origins, types and what decoding functions emit.
+    /// A message that concerns no row: an origin, a type, or one that a function has emitted.
     case other
 }
 
 extension StreamMessage {
-    /// A message that is not as the protocol has it.
+    /// The error for a message that violates the protocol.
     package struct Malformed: Error, Equatable, CustomStringConvertible {
         package let description: String
 
         init(_ reason: String) { description = "the source has sent a message that cannot be read: \(reason)" }
     }
 
-    /// Reads a message. Lengths and counts are trusted no further than there are bytes. O(its values).
+    /// Reads a message. Lengths and counts are checked against the number of bytes. O(values).
     package init(_ bytes: RawSpan) throws(Malformed) {
         var reader = MessageReader(bytes)
         switch try reader.byte() {
@@ -54,7 +55,7 @@ extension StreamMessage {
             let (end, time) = (try reader.position(), try reader.time())
             self = .begin(end: end, time: time, transaction: try reader.uint32())
         case Self.letter("C"):
-            // Flags, which are unused, and the commit's own position.
+            // Unused flags, and the position of the commit.
             _ = (try reader.byte(), try reader.position())
             let next = try reader.position()
             self = .commit(next: next, time: try reader.time())
@@ -63,26 +64,12 @@ extension StreamMessage {
             let table = try reader.uint32()
             try reader.expect(["N"])
             self = .insert(table: table, try reader.values())
-        case Self.letter("U"):
-            let table = try reader.uint32()
-            var old: [StreamedValue]?
-            if try reader.expect(["N", "K", "O"]) != Self.letter("N") {
-                old = try reader.values()
-                try reader.expect(["N"])
-            }
-            self = .update(table: table, old: old, try reader.values())
+        case Self.letter("U"): self = try reader.update()
         case Self.letter("D"):
             let table = try reader.uint32()
             try reader.expect(["K", "O"])
             self = .delete(table: table, old: try reader.values())
-        case Self.letter("T"):
-            let count = Int(try reader.uint32())
-            _ = try reader.byte()
-            // Four bytes each.
-            guard count <= reader.left / 4 else { throw Malformed("it ends too soon") }
-            var tables: [UInt32] = []
-            for _ in 0..<count { tables.append(try reader.uint32()) }
-            self = .truncate(tables: tables)
+        case Self.letter("T"): self = .truncate(tables: try reader.tableNumbers())
         case Self.letter("O"), Self.letter("Y"), Self.letter("M"):
             self = .other
             return
@@ -94,7 +81,7 @@ extension StreamMessage {
     fileprivate static func letter(_ letter: Unicode.Scalar) -> UInt8 { UInt8(ascii: letter) }
 }
 
-/// Reads numbers in network order and texts one after the other.
+/// Reads the numbers, in network order, and the texts of a message.
 struct MessageReader: ~Escapable {
     private let bytes: RawSpan
     private var offset = 0
@@ -132,12 +119,12 @@ struct MessageReader: ~Escapable {
 
     mutating func position() throws(StreamMessage.Malformed) -> LogPosition { LogPosition(try uint64()) }
 
-    /// Seconds since 1970; the source counts microseconds since 2000.
+    /// Reads a time, and converts it from microseconds since 2000 to seconds since 1970.
     mutating func time() throws(StreamMessage.Malformed) -> Double {
         Double(Int64(bitPattern: try uint64())) / 1e6 + 946_684_800
     }
 
-    /// Text that ends with a zero.
+    /// Reads a text that a zero ends.
     private mutating func text() throws(StreamMessage.Malformed) -> String {
         let start = offset
         while try byte() != 0 {}
@@ -158,7 +145,7 @@ struct MessageReader: ~Escapable {
     fileprivate mutating func table() throws(StreamMessage.Malformed) -> StreamedTable {
         let number = try uint32()
         let (schema, name) = (try text(), try text())
-        _ = try byte()  // What rows are identified by: known from the catalogue.
+        _ = try byte()  // The kind of identity, which the catalogue tells, too.
         let count = Int(try uint16())
         var columns: [StreamedTable.Column] = []
         for _ in 0..<count {
@@ -170,6 +157,25 @@ struct MessageReader: ~Escapable {
                 StreamedTable.Column(isIdentity: flags & 1 != 0, name: name, type: type, modifier: modifier))
         }
         return StreamedTable(number: number, schema: schema, name: name, columns: columns)
+    }
+
+    fileprivate mutating func update() throws(StreamMessage.Malformed) -> StreamMessage {
+        let table = try uint32()
+        var old: [StreamedValue]?
+        if try expect(["N", "K", "O"]) != UInt8(ascii: "N") {
+            old = try values()
+            try expect(["N"])
+        }
+        return .update(table: table, old: old, try values())
+    }
+
+    fileprivate mutating func tableNumbers() throws(StreamMessage.Malformed) -> [UInt32] {
+        let count = Int(try uint32())
+        _ = try byte()
+        guard count <= left / 4 else { throw StreamMessage.Malformed("it ends too soon") }
+        var numbers: [UInt32] = []
+        for _ in 0..<count { numbers.append(try uint32()) }
+        return numbers
     }
 
     fileprivate mutating func values() throws(StreamMessage.Malformed) -> [StreamedValue] {

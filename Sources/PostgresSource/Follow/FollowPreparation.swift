@@ -2,15 +2,15 @@ internal import FetchIndex
 internal import FetchIndexEssentials
 internal import FetchIndexModels
 
-/// What must be right before anything is followed: the source's settings, its tables, and the store's model. Nothing is made while
-/// something is wrong.
+/// The preparation of a follower: the source's settings, its tables and the store's model are checked. Nothing is made in
+/// the source, and no store is created, while something is wrong.
 struct FollowPreparation {
     let container: PersistentContainer
     let source: FollowedSource
     let connection: Connection
 
     private static let oldestServer = 130_000
-    /// The first that publishes some columns and some rows of a table.
+    /// The first version that publishes some columns and some rows of a table.
     static let firstWithFilters = 150_000
 
     init(storeAt path: String, _ options: FollowOptions, _ report: (FollowEvent) -> Void) throws {
@@ -19,44 +19,12 @@ struct FollowPreparation {
             throw SourceError(
                 .usage, "a slot's name is of at most 63 letters a to z, digits and _, and this is another one: \(slot)")
         }
-        let opened = try Self.opened(path)
-        if let opened, let stored = try opened.followedSource(as: FollowedSource.self),
+        if let opened = try Self.opened(path), let stored = try opened.followedSource(as: FollowedSource.self),
             try !Self.isAbandoned(stored, opened, options)
         {
-            (container, source) = (opened, stored)
-            if let address = options.address, address != stored.address {
-                throw SourceError(.usage, "the store follows \(stored.address); --end ends that")
-            }
-            try Self.require(options, of: stored)
-            connection = try Connection(stored.address)
-            try Self.checkServer(
-                connection, stored.address, stored.way, is: options.recopies ? nil : stored.systemIdentifier)
+            try self.init(continuing: stored, in: opened, options)
         } else {
-            guard let address = options.address, !options.tables.isEmpty else {
-                throw SourceError(.usage, "the store follows nothing yet: say postgres://… and --table")
-            }
-            let connection = try Connection(address)
-            self.connection = connection
-            let way = options.usesChangeTable ? FollowedSource.Way.changeTable : .stream
-            let system = try Self.checkServer(connection, address, way, is: nil)
-            let tables = try options.tables.map { try SourceTable($0, connection, way) }
-            if way == .stream {
-                try Self.requireFilters(tables, connection)
-            } else {
-                try Self.requireLasting(tables, connection, report)
-            }
-            if way == .stream, Set(tables.map(\.number)).count < tables.count {
-                throw SourceError(.usage, "a table of the source's log becomes one entity: name each --table once")
-            }
-            let (followed, entities) = try SourceTable.followed(tables)
-            let made = try Self.open(path, entities)
-            container = made
-            let identifier = made.storeIdentifier.map { $0.uuidString.filter { $0 != "-" }.prefix(12).lowercased() }
-            let name = "fetchindex_\(identifier ?? "store")"
-            source = FollowedSource(
-                way, address: address, systemIdentifier: system, slot: options.slot ?? name,
-                publication: options.publication ?? name, ownsSlot: options.slot == nil,
-                ownsPublication: options.publication == nil, tables: followed)
+            try self.init(startingAt: path, options, report)
         }
         let state = try container.pinnedState()
         for name in options.caches where try state.request(ofCache: name) == nil {
@@ -71,23 +39,68 @@ struct FollowPreparation {
         }
     }
 
+    /// Goes on with what a store follows.
+    private init(continuing stored: FollowedSource, in container: PersistentContainer, _ options: FollowOptions) throws
+    {
+        if let address = options.address, address != stored.address {
+            throw SourceError(.usage, "the store follows \(stored.address)", remedy: .end)
+        }
+        try Self.require(options, of: stored)
+        connection = try Connection(stored.address)
+        try Self.checkServer(
+            connection, stored.address, stored.way, is: options.recopies ? nil : stored.systemIdentifier)
+        (self.container, source) = (container, stored)
+    }
+
+    /// Lets a store follow tables. The store is created if missing.
+    private init(startingAt path: String, _ options: FollowOptions, _ report: (FollowEvent) -> Void) throws {
+        guard let address = options.address, !options.tables.isEmpty else {
+            throw SourceError(.usage, "the store follows nothing yet", remedy: .nameSource)
+        }
+        let connection = try Connection(address)
+        let way = options.usesChangeTable ? FollowedSource.Way.changeTable : .stream
+        let system = try Self.checkServer(connection, address, way, is: nil)
+        let tables = try SourceTable.read(options.tables, connection, way)
+        if way == .stream {
+            try Self.requireFilters(tables, connection)
+            if Set(tables.map(\.number)).count < tables.count {
+                throw SourceError(.usage, "a table of the source's log becomes one entity, and one is named twice")
+            }
+        } else {
+            try Self.requireLasting(tables, connection, report)
+        }
+        let (followed, entities) = try SourceTable.followed(tables)
+        let container = try Self.open(path, entities)
+        let identifier = container.storeIdentifier.map { $0.uuidString.filter { $0 != "-" }.prefix(12).lowercased() }
+        let name = "fetchindex_\(identifier ?? "store")"
+        source = FollowedSource(
+            way, address: address, systemIdentifier: system, slot: options.slot ?? name,
+            publication: options.publication ?? name, ownsSlot: options.slot == nil,
+            ownsPublication: options.publication == nil, tables: followed)
+        (self.container, self.connection) = (container, connection)
+    }
+
     private static func isSlotName(_ name: String) -> Bool {
         let allowed = "abcdefghijklmnopqrstuvwxyz0123456789_"
         return !name.isEmpty && name.utf8.count <= 63 && name.allSatisfy { allowed.contains($0) }
     }
 
-    /// Nil where there is no store yet.
+    /// Opens a store; returns nil if it doesn't exist yet.
     private static func opened(_ path: String) throws -> PersistentContainer? {
         do { return try PersistentContainer(storeAt: path) } catch {
             switch error {
-            // One that was being made when its process was killed is none yet; what is no store is refused when one is made there.
+            // A store whose process was killed while creating it doesn't exist yet. A folder of other files is refused when
+            // a store is created in it.
             case StoreError.missing, StoreError.notAStore: return nil
             default: throw error
             }
         }
     }
 
-    /// Returns what tells the server from others.
+    // MARK: The server
+
+    /// Checks a server's version and settings, and that it is a given one. Returns the identifier of the server, or of its
+    /// change table.
     @discardableResult
     static func checkServer(
         _ connection: Connection, _ address: String, _ way: FollowedSource.Way, is identifier: String?
@@ -100,12 +113,14 @@ struct FollowPreparation {
         if let identifier, identifier != found {
             let what = way == .stream ? "is another server" : "has another change table"
             throw SourceError(
-                .refused,
-                "\(address) \(what) than the one that the store follows; --recopy copies all tables from it, --end ends following"
-            )
+                .refused, "\(address) \(what) than the one that the store follows", remedy: .copyAgainOrEnd)
         }
         return found
     }
+
+    /// The codes with which a server that takes other connections refuses replication: the role lacks the right, pg_hba.conf
+    /// doesn't allow it, or a connection pooler doesn't know it.
+    private static let replicationRefusals = ["42501", "28000", "08P01"]
 
     private static func streamIdentifier(_ connection: Connection, _ address: String) throws -> String {
         let level = try connection.value("SHOW wal_level") ?? ""
@@ -117,19 +132,22 @@ struct FollowPreparation {
         }
         do {
             return try Connection(address, isReplication: true).value("IDENTIFY_SYSTEM") ?? ""
-        } catch let error as SourceError where error.kind == .connection && error.answer.contains("replication") {
+        } catch let error as SourceError where replicationRefusals.contains(error.code ?? "") {
             throw SourceError(
-                .refused,
-                "\(error.description); ALTER ROLE … REPLICATION gives the right, and pg_hba.conf must allow it")
+                .refused, "\(error); ALTER ROLE … REPLICATION gives the right, and pg_hba.conf must allow it",
+                code: error.code)
         }
     }
 
-    /// Whether a first attempt got no further than the names: then others may be chosen. Its entities, which are empty, are dropped.
+    // MARK: The options
+
+    /// Whether a first attempt ended before anything was copied, so that other tables may be chosen. Its entities, which
+    /// are empty, are dropped.
     private static func isAbandoned(
         _ source: FollowedSource, _ container: PersistentContainer, _ options: FollowOptions
     ) throws -> Bool {
         guard try container.sourcePosition() == nil, options.address != nil, !options.tables.isEmpty,
-            source.tables.allSatisfy({ !$0.isCopied && !$0.replaces && $0.copiedThrough == nil })
+            !source.tables.contains(where: \.copy.hasBegun)
         else { return false }
         for table in source.tables where try container.model().entity(named: table.entity) != nil {
             _ = try? container.dropEmptyEntity(named: table.entity)
@@ -137,9 +155,10 @@ struct FollowPreparation {
         return true
     }
 
+    /// Checks that options ask for nothing other than what the store follows.
     private static func require(_ options: FollowOptions, of stored: FollowedSource) throws {
         func refuse(_ what: String) -> SourceError {
-            SourceError(.usage, "the store follows \(what); --end ends that, so that others can be followed")
+            SourceError(.usage, "the store follows \(what)", remedy: .end)
         }
         let names = stored.tables.map { "\($0.title)=\($0.entity)" }.joined(separator: ", ")
         if !options.tables.isEmpty {
@@ -160,12 +179,13 @@ struct FollowPreparation {
         else { return }
         throw SourceError(
             .refused,
-            "--where needs PostgreSQL 15, and the source of \(table.choice.title) is \(connection.serverVersion / 10_000)"
+            "conditions need PostgreSQL 15, and the source of \(table.choice.title) is \(connection.serverVersion / 10_000)"
         )
     }
 
-    /// Refuses conditions whose outcome changes with the time of day, or by chance: no trigger tells of it. The source knows them when an
-    /// index is made; this one is of an empty table, and given up. Publications check for themselves.
+    /// Refuses conditions whose outcome depends on the time of day or on chance, because no trigger tells when it changes.
+    /// The source checks this for an index; the one made here is of an empty temporary table, and rolled back. Publications
+    /// check their conditions themselves.
     private static func requireLasting(
         _ tables: [SourceTable], _ connection: Connection, _ report: (FollowEvent) -> Void
     ) throws {
@@ -178,21 +198,24 @@ struct FollowPreparation {
                 try connection.execute("CREATE INDEX ON pg_temp.\(name) ((1)) WHERE (\(condition))")
             } catch let error as SourceError where error.code == "42P17" {
                 throw SourceError(
-                    .usage, "--where \(condition) may change its outcome while the row does not, which nothing tells of"
+                    .usage,
+                    "the condition \(condition) may change its outcome while the row does not, which nothing tells of"
                 )
             } catch let error as SourceError where ["42501", "25006"].contains(error.code) {
-                report(.warning("whether --where \(condition) depends on the time cannot be checked: \(error)"))
+                report(.warning("whether the condition \(condition) depends on the time cannot be checked: \(error)"))
             } catch let error as SourceError where error.kind == .refused {
                 throw SourceError(
-                    .usage, "--where \(condition) is not a condition of the table's columns alone: \(error)")
+                    .usage, "the condition \(condition) is not one of the table's columns alone: \(error)")
             }
         }
     }
 
-    /// Opens the store with the tables' entities.
+    // MARK: The store
+
+    /// Opens the store with the tables' entities, which must be empty.
     private static func open(_ path: String, _ entities: [Entity]) throws -> PersistentContainer {
         guard Set(entities.map(\.name)).count == entities.count else {
-            throw SourceError(.usage, "two tables cannot become one entity: --table SCHEMA.TABLE=ENTITY names another")
+            throw SourceError(.usage, "two tables cannot become one entity", remedy: .chooseEntity(orDrop: nil))
         }
         let container = try PersistentContainer(storeAt: path, model: Model(entities: entities), creates: true)
         for entity in entities {
@@ -200,18 +223,10 @@ struct FollowPreparation {
             if count > 0 {
                 throw SourceError(
                     .refused,
-                    "the store has objects of \(entity.name) already (\(count)), which do not come from the source: follow into another entity, "
-                        + "--table SCHEMA.TABLE=ENTITY, or drop it first: `fetchindex model drop-entity STORE --entity \(entity.name)`"
-                )
+                    "the store has objects of \(entity.name) already (\(count)), which do not come from the source",
+                    remedy: .chooseEntity(orDrop: entity.name))
             }
         }
         return container
-    }
-}
-
-extension SourceError {
-    /// What the server has answered: not the names of hosts, which libpq puts before it.
-    fileprivate var answer: Substring {
-        description.firstRange(of: " failed: ").map { description[$0.upperBound...] } ?? ""
     }
 }

@@ -2,18 +2,20 @@ internal import FetchIndex
 internal import FetchIndexCLibrary
 internal import FetchIndexEssentials
 
-/// Writes now and then how far a follower is, for `info`.
+/// Writes the progress of a follower now and then, for `info`. It belongs to the follower's thread.
 struct FollowStatus {
     private static let interval = Duration.seconds(1)
     private static let slotInterval = Duration.seconds(10)
 
-    /// Up to where the source has sent its log.
+    /// The end of the log that the source has sent; it stays after the connection is lost.
     var sent: LogPosition?
-    /// Whether changes are known that could not be read yet.
+    /// Whether the change table has changes that couldn't be read yet.
     var isBehind = false
     private let container: PersistentContainer
+    /// The time and the state of the last report: the same state is written once a second.
     private var lastWritten: ContinuousClock.Instant?
     private var lastState: SourceStatus.State?
+    /// The time and the answer of the last question for the slot, which is asked every ten seconds.
     private var lastAsked: ContinuousClock.Instant?
     private var slot: (state: String?, retained: Int?) = (nil, nil)
 
@@ -22,15 +24,14 @@ struct FollowStatus {
     mutating func write(_ state: SourceStatus.State, _ follower: Follower, reason: String? = nil) {
         let now = ContinuousClock.now
         if state == lastState, let lastWritten, now - lastWritten < Self.interval { return }
-        // While tables are copied, another thread uses the connection.
+        // While a table is copied, another thread uses the connection.
         if state == .streaming, follower.source.way == .stream { askForSlot(follower, now) }
-        let reached = follower.position.flatMap { LogPosition($0.text) }
         var status = SourceStatus(time: Date().timeIntervalSince1970, process: Int(getpid()), state: state)
-        if let sent, let reached {
+        if let sent, let reached = follower.reached {
             status.lagBytes = Int(clamping: sent.rawValue - min(sent.rawValue, reached.rawValue))
         }
         if follower.source.way == .changeTable {
-            // What was there at the last look is here.
+            // The store has all changes of the last look.
             status.lagSeconds = state == .streaming && !isBehind ? 0 : nil
         } else if status.lagBytes == 0 {
             status.lagSeconds = 0

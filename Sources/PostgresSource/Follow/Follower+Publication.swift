@@ -1,10 +1,10 @@
-// The publication in the source: made for the store, or given.
+// The publication in the source, which was made for the store or is a given one.
 extension Follower {
     func makePublication() throws {
         let name = source.publication.quotedName
         let hasFilters = connection.serverVersion >= FollowPreparation.firstWithFilters
         let tables = source.tables.map { table in
-            var text = "\(table.schema.quotedName).\(table.name.quotedName)"
+            var text = table.quoted
             if hasFilters, !table.followsNewColumns, !isFull(table) {
                 text += " (" + table.columns.map { $0.name.quotedName }.joined(separator: ", ") + ")"
             }
@@ -25,6 +25,7 @@ extension Follower {
         for index in source.tables.indices { source.tables[index].filter = try filter(of: source.tables[index]) }
     }
 
+    /// Whether the source sends whole rows when they are deleted or changed.
     private func isFull(_ table: FollowedSource.Table) -> Bool {
         (try? connection.value(
             """
@@ -33,8 +34,8 @@ extension Follower {
             """, [table.schema, table.name])) == "f"
     }
 
-    /// The source refuses to change rows of a table whose condition reads columns that are not sent with them: its own programs would
-    /// fail. Such a publication is not made.
+    /// Checks that conditions read only columns that are sent of old rows. Otherwise the source refuses to change rows of the
+    /// table, and its own programs fail.
     private func requireIdentities() throws {
         for table in source.tables where table.condition != nil && !isFull(table) {
             let read = try connection.execute(
@@ -46,16 +47,41 @@ extension Follower {
                 WHERE p.pubname = $1 AND r.prrelid = $2::oid
                 """, [source.publication, "\(table.number)"], columns: 1)
             if let column = read.compactMap({ $0[0] }).first(where: { $0 != table.key }) {
-                let name = "\(table.schema.quotedName).\(table.name.quotedName)"
                 throw SourceError(
                     .refused,
-                    "the condition of \(table.schema).\(table.name) reads \(column), which the source does not send of old rows: "
-                        + "ALTER TABLE \(name) REPLICA IDENTITY FULL")
+                    "the condition of \(table.title) reads \(column), which the source does not send of old rows: "
+                        + "ALTER TABLE \(table.quoted) REPLICA IDENTITY FULL")
             }
         }
     }
 
+    /// Checks that a given publication sends all that the store follows.
     func checkPublication() throws {
+        try checkPublishedChanges()
+        let name = source.publication
+        let hasFilters = connection.serverVersion >= FollowPreparation.firstWithFilters
+        let published = try connection.execute(
+            "SELECT schemaname, tablename, \(hasFilters ? "rowfilter, pg_catalog.array_to_string(attnames, E'\\x1f')" : "NULL, NULL") "
+                + "FROM pg_catalog.pg_publication_tables WHERE pubname = $1", [name], columns: 4)
+        for table in source.tables {
+            guard let row = published.first(where: { $0[0] == table.schema && $0[1] == table.name }) else {
+                throw SourceError(.refused, "the publication \(name) does not have the table \(table.title)")
+            }
+            guard row[2] == nil else {
+                throw SourceError(
+                    .refused,
+                    "the publication \(name) has a condition for \(table.title), which the copy would not know",
+                    remedy: .setCondition)
+            }
+            let sent = row[3].map { Set($0.split(separator: "\u{1F}").map(String.init)) }
+            if let sent, let missing = table.columns.first(where: { !sent.contains($0.name) }) {
+                throw SourceError(
+                    .refused, "the publication \(name) does not send \(table.title).\(missing.name)", remedy: .leaveOut)
+            }
+        }
+    }
+
+    private func checkPublishedChanges() throws {
         let name = source.publication
         let kinds = try connection.execute(
             "SELECT pubinsert AND pubupdate AND pubdelete AND pubtruncate FROM pg_catalog.pg_publication WHERE pubname = $1",
@@ -67,28 +93,6 @@ extension Follower {
                 .refused,
                 "the publication \(name) does not publish all of insert, update, delete, truncate: ALTER PUBLICATION "
                     + "\(name.quotedName) SET (publish = 'insert, update, delete, truncate')")
-        }
-        let hasFilters = connection.serverVersion >= FollowPreparation.firstWithFilters
-        let published = try connection.execute(
-            "SELECT schemaname, tablename, \(hasFilters ? "rowfilter, pg_catalog.array_to_string(attnames, E'\\x1f')" : "NULL, NULL") "
-                + "FROM pg_catalog.pg_publication_tables WHERE pubname = $1", [name], columns: 4)
-        for table in source.tables {
-            let title = "\(table.schema).\(table.name)"
-            guard let row = published.first(where: { $0[0] == table.schema && $0[1] == table.name }) else {
-                throw SourceError(.refused, "the publication \(name) does not have the table \(title)")
-            }
-            guard row[2] == nil else {
-                throw SourceError(
-                    .refused,
-                    "the publication \(name) has a condition for \(title), which the copy would not know: use --where instead"
-                )
-            }
-            let sent = row[3].map { Set($0.split(separator: "\u{1F}").map(String.init)) }
-            if let sent, let missing = table.columns.first(where: { !sent.contains($0.name) }) {
-                throw SourceError(
-                    .refused,
-                    "the publication \(name) does not send \(title).\(missing.name): leave it out with --columns")
-            }
         }
     }
 }

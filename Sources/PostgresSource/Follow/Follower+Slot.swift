@@ -1,108 +1,67 @@
 internal import FetchIndex
-internal import FetchIndexCLibrary
 
-// The publication and the slot in the source.
+// The slot in the source, for which the source keeps its log.
 extension Follower {
-    /// Makes the slot where the store has no position yet, and else checks that it still holds what comes after it.
+    /// Makes the slot if the store has no position yet; otherwise checks that it still has the log from the position on.
     func prepareSlot() throws {
-        guard let position, let reached = LogPosition(position.text) else { return try makeSlot() }
-        let found = try connection.execute(
-            "SELECT confirmed_flush_lsn, wal_status FROM pg_catalog.pg_replication_slots WHERE slot_name = $1",
-            [source.slot], columns: 2)
-        guard let slot = found.first else {
-            throw SourceError(
-                .lost, "the slot \(source.slot) is gone from the source; --recopy copies all tables again")
-        }
-        if slot[1] == "lost" {
-            throw SourceError(
-                .lost,
-                "the source has dropped what the slot \(source.slot) was to hold (max_slot_wal_keep_size); --recopy copies all tables "
-                    + "again")
-        }
-        if let confirmed = slot[0].flatMap({ LogPosition($0) }), confirmed > reached {
-            throw SourceError(
-                .lost,
-                "the slot \(source.slot) is at \(confirmed), ahead of this store (\(reached)): the changes between are lost; another store "
-                    + "reads it, or this one is an old copy; --recopy copies all tables again")
-        }
-        if let end = try connection.value("SELECT pg_catalog.pg_current_wal_insert_lsn()").flatMap({ LogPosition($0) }),
-            let known = ([position.text, source.consistentFrom] + source.tables.map(\.changedUntil)).compactMap({
-                $0.flatMap { LogPosition($0) }
-            }).max(), end < known
-        {
-            let what = "the source ends at \(end), before this store (\(known)): it is an older copy"
-            throw SourceError(.lost, "\(what); --recopy copies all tables again")
-        }
+        guard let reached else { return try makeSlot() }
+        try checkSlot(has: reached)
+        try checkEnd()
         try checkTables()
         if !source.ownsPublication { try checkPublication() }
         try checkMark()
     }
 
-    /// Checks that the names of the tables are still those of the same tables.
-    func checkTables() throws {
-        for table in source.tables {
-            let number = try connection.value(
-                """
-                SELECT c.oid FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-                WHERE n.nspname = $1 AND c.relname = $2
-                    AND ($3 = 'changeTable' OR EXISTS (SELECT FROM pg_catalog.pg_publication_tables p
-                        WHERE p.pubname = $4 AND p.schemaname = n.nspname AND p.tablename = c.relname))
-                """, [table.schema, table.name, source.way.rawValue, source.publication])
-            guard number.flatMap({ UInt32($0) }) == table.number else {
-                let what =
-                    number == nil ? "was dropped or renamed, or its publication is gone" : "is another table now"
-                throw SourceError(
-                    .lost,
-                    "\(table.schema).\(table.name) \(what); --recopy copies all tables again, --end ends following")
-            }
+    private func checkSlot(has reached: LogPosition) throws {
+        let found = try connection.execute(
+            "SELECT confirmed_flush_lsn, wal_status FROM pg_catalog.pg_replication_slots WHERE slot_name = $1",
+            [source.slot], columns: 2)
+        guard let slot = found.first else {
+            throw SourceError(.lost, "the slot \(source.slot) is gone from the source")
         }
-    }
-
-    /// Takes over from the catalogue what the tables are now.
-    private func adoptTables() throws {
-        for index in source.tables.indices { try adoptCatalogue(index) }
-    }
-
-    private func makeSlot() throws {
-        try adoptTables()
-        let known = try connection.execute(
-            """
-            SELECT wal_status, plugin, pg_catalog.to_jsonb(s)->>'two_phase', database = pg_catalog.current_database()
-            FROM pg_catalog.pg_replication_slots s WHERE slot_name = $1
-            """, [source.slot], columns: 4)
-        if known.first?[0] == "lost", !source.ownsSlot {
+        if slot[1] == "lost" {
             throw SourceError(
-                .refused, "the slot \(source.slot) is lost: drop it in the source, then --recopy makes another one")
+                .lost,
+                "the source has dropped what the slot \(source.slot) was to hold (max_slot_wal_keep_size)")
         }
-        if let slot = known.first, slot[2] == "true" || slot[3] == "f" {
-            let what = slot[3] == "f" ? "of another database" : "one of prepared transactions (two_phase)"
-            throw SourceError(.refused, "the slot \(source.slot) is \(what)")
+        if let confirmed = slot[0].flatMap({ LogPosition($0) }), confirmed > reached {
+            throw SourceError(
+                .lost,
+                "the slot \(source.slot) is at \(confirmed), ahead of this store (\(reached)): the changes between are lost; another store "
+                    + "reads it, or this one is an old copy")
         }
-        if let plugin = known.first.map({ $0[1] ?? "no plugin" }), plugin != "pgoutput" {
-            throw SourceError(.refused, "the slot \(source.slot) is one of \(plugin), not of pgoutput")
-        }
+    }
+
+    /// Checks that the source's log reaches every position that the store knows of it. An older copy of the source doesn't.
+    private func checkEnd() throws {
+        let known = [reached, source.consistentFrom.flatMap { LogPosition($0) }] + source.tables.map(\.copy.after)
+        let text = try connection.value("SELECT pg_catalog.pg_current_wal_insert_lsn()")
+        guard let end = text.flatMap({ LogPosition($0) }), let latest = known.compactMap({ $0 }).max(), end < latest
+        else { return }
+        throw SourceError(.lost, "the source ends at \(end), before this store (\(latest)): it is an older copy")
+    }
+
+    // MARK: Making a slot
+
+    /// Makes the publication and the slot, or takes given ones, and stores the slot's position. What is to be made is stored
+    /// first, so that a follower that is killed here leaves nothing unknown in the source.
+    private func makeSlot() throws {
+        for index in source.tables.indices { try adoptCatalogue(index) }
+        let exists = try checkGivenSlot()
         if source.ownsPublication { try makePublication() } else { try checkPublication() }
         source.mark = try sourceMark()
         source.timeline = try Connection(source.address, isReplication: true).timeline()
-        // The names first: what a follower that is killed here has made, the next one finds.
-        for index in source.tables.indices
-        where source.tables[index].isCopied || source.tables[index].copiedThrough != nil {
-            source.tables[index].requireCopy()
+        for index in source.tables.indices where source.tables[index].copy.hasBegun {
+            source.tables[index].copy.requireCopy()
         }
         try store(position: nil)
         var start: String?
-        if known.isEmpty || source.ownsSlot {
-            if !known.isEmpty { try Self.dropSlot(source.slot, connection) }
+        if !exists || source.ownsSlot {
+            if exists { try Self.dropSlot(source.slot, connection) }
             source.ownsSlot = true
             start = try createSlot()
         }
-        if start == nil {
-            // What it holds may be older than the tables and the publication as they are now.
-            try waitForOpenTransactions()
-            start = try connection.slowValue(
-                "SELECT end_lsn FROM pg_catalog.pg_replication_slot_advance(\(source.slot.quotedText), pg_catalog.pg_current_wal_flush_lsn())",
-                isInterrupted: isInterrupted)
-        }
+        if start == nil { start = try advanceGivenSlot() }
         guard let start, LogPosition(start) != nil else {
             throw SourceError(.refused, "the slot \(source.slot) has no position")
         }
@@ -110,7 +69,29 @@ extension Follower {
         try store(position: SourcePosition(text: start, time: 0))
     }
 
-    /// Returns where it begins. Where it cannot be made, nothing is left in the source.
+    /// Whether the slot exists. Throws `SourceError` for one that can't be followed.
+    private func checkGivenSlot() throws -> Bool {
+        let known = try connection.execute(
+            """
+            SELECT wal_status, plugin, pg_catalog.to_jsonb(s)->>'two_phase', database = pg_catalog.current_database()
+            FROM pg_catalog.pg_replication_slots s WHERE slot_name = $1
+            """, [source.slot], columns: 4)
+        guard let slot = known.first else { return false }
+        if slot[0] == "lost", !source.ownsSlot {
+            throw SourceError(.refused, "the slot \(source.slot) is lost", remedy: .dropSlot)
+        }
+        if slot[2] == "true" || slot[3] == "f" {
+            let what = slot[3] == "f" ? "of another database" : "one of prepared transactions (two_phase)"
+            throw SourceError(.refused, "the slot \(source.slot) is \(what)")
+        }
+        let plugin = slot[1] ?? "no plugin"
+        if plugin != "pgoutput" {
+            throw SourceError(.refused, "the slot \(source.slot) is one of \(plugin), not of pgoutput")
+        }
+        return true
+    }
+
+    /// Creates the slot and returns its position. If that fails, nothing is left in the source.
     private func createSlot() throws -> String? {
         do {
             tell(.makingSlot(source.slot))
@@ -129,16 +110,13 @@ extension Follower {
         }
     }
 
-    /// A transaction may be in the log before the slot and not be seen yet: it waits for a standby. Neither the stream nor a copy would
-    /// have it.
-    func waitForOpenTransactions() throws {
-        let end = try connection.value("SELECT pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())")
-        while try connection.value(
-            "SELECT pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot()) >= $1::pg_catalog.xid8", [end]) == "f"
-        {
-            try requireNotInterrupted()
-            usleep(50_000)
-        }
+    /// Advances a given slot to the present end of the log and returns its position. Its older log may be from before the
+    /// tables and the publication were as they are now.
+    private func advanceGivenSlot() throws -> String? {
+        try waitForOpenTransactions()
+        return try connection.slowValue(
+            "SELECT end_lsn FROM pg_catalog.pg_replication_slot_advance(\(source.slot.quotedText), pg_catalog.pg_current_wal_flush_lsn())",
+            isInterrupted: isInterrupted)
     }
 
     private func store(position: SourcePosition?) throws {
@@ -146,27 +124,19 @@ extension Follower {
         try commit(KeyedRowWriter(in: container, author: "postgres", changesRecords: false))
     }
 
-    /// Drops the slot and makes another one; all tables are copied again, over the rows that are here.
+    // MARK: Again, and ending
+
+    /// Drops the slot and makes another one. All tables are copied again, over the rows in the store.
     func prepareAgain() throws {
-        let server = try FollowPreparation.checkServer(connection, source.address, source.way, is: nil)
-        if server != source.systemIdentifier {
-            source.systemIdentifier = server
-            // Numbers there mean nothing here.
-            for index in source.tables.indices { source.tables[index].number = 0 }
-            if source.way == .stream, source.ownsSlot {
-                tell(.warning("the server that was followed before may still keep its log for the slot \(source.slot)"))
-            }
-        }
-        // What cannot be copied ends it here, with nothing dropped.
+        try adoptServer()
+        // A table that can't be followed is refused here, before anything is dropped.
         for index in source.tables.indices { try requireTable(index) }
         if source.way == .stream, source.ownsSlot { try Self.dropSlot(source.slot, connection) }
-        for index in source.tables.indices {
-            source.tables[index].requireCopy()
-            source.tables[index].changedUntil = nil
-        }
-        (source.consistentFrom, lastTransactions) = (nil, [])
+        for index in source.tables.indices { source.tables[index].copy = .due(.again, after: nil) }
+        source.consistentFrom = nil
+        unseen.removeAll()
         let writer = try KeyedRowWriter(in: container, author: "postgres", changesRecords: false)
-        // The stored position goes with the description.
+        // Ending removes the stored position, too.
         try writer.endFollowing()
         try writer.setFollowedSource(source)
         position = nil
@@ -174,8 +144,20 @@ extension Follower {
         try source.way == .stream ? makeSlot() : prepareChangeTable()
     }
 
-    /// Ends following: the slot and the publication are dropped where they were made for the store, and the rows stay. Returns what
-    /// stays in the source, because it cannot be reached.
+    /// Takes the server that the address leads to now, which may be another one.
+    private func adoptServer() throws {
+        let server = try FollowPreparation.checkServer(connection, source.address, source.way, is: nil)
+        if server == source.systemIdentifier { return }
+        source.systemIdentifier = server
+        // Another server numbers its tables on its own.
+        for index in source.tables.indices { source.tables[index].number = 0 }
+        if source.way == .stream, source.ownsSlot {
+            tell(.warning("the server that was followed before may still keep its log for the slot \(source.slot)"))
+        }
+    }
+
+    /// Ends following: the slot and the publication are dropped if they were made for the store, and the rows stay. Returns a
+    /// sentence about what is left in the source, if that can't be reached.
     package static func end(storeAt path: String) throws -> String? {
         let container = try PersistentContainer(storeAt: path)
         let lock = try lock(path)
@@ -183,14 +165,7 @@ extension Follower {
             throw SourceError(.usage, "the store follows nothing")
         }
         var left: String?
-        do {
-            // A change table knows nothing of its followers.
-            let connection = try source.way == .stream ? Connection(source.address) : nil
-            if let connection, source.ownsSlot { try dropSlot(source.slot, connection) }
-            if let connection, source.ownsPublication {
-                try connection.execute("DROP PUBLICATION IF EXISTS \(source.publication.quotedName)")
-            }
-        } catch let error as SourceError where error.kind == .connection {
+        do { try dropOwned(of: source) } catch let error as SourceError where error.kind == .connection {
             left = "\(error); the slot \(source.slot) and the publication \(source.publication) may be left in it"
         }
         let writer = try KeyedRowWriter(in: container, author: "postgres", changesRecords: false)
@@ -198,6 +173,16 @@ extension Follower {
         try writer.commit()
         withExtendedLifetime(lock) {}
         return left
+    }
+
+    /// Drops what was made in the source for the store. A change table knows nothing of its followers.
+    private static func dropOwned(of source: FollowedSource) throws {
+        guard source.way == .stream else { return }
+        let connection = try Connection(source.address)
+        if source.ownsSlot { try dropSlot(source.slot, connection) }
+        if source.ownsPublication {
+            try connection.execute("DROP PUBLICATION IF EXISTS \(source.publication.quotedName)")
+        }
     }
 
     private static func dropSlot(_ name: String, _ connection: Connection) throws {
@@ -208,6 +193,6 @@ extension Follower {
 }
 
 extension String {
-    /// For a sentence that goes on.
+    /// The text without a full stop, for a sentence that goes on.
     fileprivate var withoutEnd: String { hasSuffix(".") ? String(dropLast()) : self }
 }

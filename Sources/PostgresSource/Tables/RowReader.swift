@@ -2,22 +2,23 @@ package import FetchIndex
 package import FetchIndexModels
 package import FetchIndexValues
 
-/// Turns rows of a table, as they are copied or streamed, into records of its entity.
+/// Builds records of an entity from rows of its table, which were copied or streamed.
 package struct RowReader {
     package let table: KeyedTable
     package var entity: Entity { table.entity }
     private let title: String
-    /// Names and types of the columns that are followed, by their places in a row.
+    /// Names and types of followed columns, by place in a row; nil for other columns.
     private let columns: [(name: String, type: ValueType)?]
-    /// Where the value of each slot stands in a row; nil where it does not.
+    /// The place in a row of each slot's value; nil if rows lack it.
     private let places: [Int?]
     private let keyPlace: Int
-    /// The slots that rows do not have: a stored object keeps its values.
+    /// The slots that rows lack: a stored object keeps these values.
     private let otherSlots: Set<Int>
     private let form: RowForm
+    /// The buffer in which each record is built, so that rows cost no allocations.
     private var builder = RowBuilder()
 
-    /// `names` are the names of a row's columns in order.
+    /// Reads rows whose columns have the given names, in order. Throws `SourceError` for a key that isn't unique.
     package init(
         _ followed: FollowedSource.Table, _ names: [String], of source: FollowedSource? = nil, in model: Model
     ) throws {
@@ -39,7 +40,7 @@ package struct RowReader {
         var places = [Int?](repeating: nil, count: entity.slots.count)
         var columns = [(name: String, type: ValueType)?](repeating: nil, count: names.count)
         for (place, name) in names.enumerated() {
-            // Rows that are older than a rename have the former name.
+            // Rows from before a rename have the former name.
             guard let slot = entity.slot(of: name), known.contains(entity.attribute(at: slot).name) else { continue }
             places[slot] = place
             columns[place] = (name, entity.type(at: slot))
@@ -50,13 +51,13 @@ package struct RowReader {
         form = RowForm(of: entity, columnOfSlot: places, mayUpdate: true)
     }
 
-    /// The slots of a streamed row whose values an object keeps: those that it does not have, and those that were not sent.
+    /// The slots whose values an object keeps: those that rows lack, and those whose values weren't sent.
     func keptSlots(_ row: [StreamedValue]) -> Set<Int> {
         guard row.contains(.unchanged) else { return otherSlots }
         return otherSlots.union(places.indices.filter { slot in places[slot].map { row[$0] == .unchanged } ?? false })
     }
 
-    /// Throws where a row has not as many values as its table has columns.
+    /// Throws unless a row has one value for each column of its table.
     package func requireWidth(_ row: [StreamedValue]) throws {
         guard row.count == columns.count else {
             throw StreamMessage.Malformed(
@@ -64,7 +65,7 @@ package struct RowReader {
         }
     }
 
-    /// Puts a record together, with null for values that were not sent. Throws `SourceError` for a value that cannot be stored.
+    /// Builds a record, with nulls for values that weren't sent. Throws `SourceError` for a value that can't be stored.
     private mutating func build(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) throws {
         builder.begin()
         for source in form.sources {
@@ -96,7 +97,7 @@ package struct RowReader {
         return builder.finish()
     }
 
-    /// A row for the store. Throws `SourceError` for a value that cannot be stored.
+    /// Returns a row for the store. Throws `SourceError` for a value that can't be stored.
     mutating func row(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) throws -> KeyedRow {
         let key = try key(row, bytes)
         return KeyedRow(
@@ -105,13 +106,13 @@ package struct RowReader {
 
     func hasKey(_ row: [StreamedValue]) -> Bool { row[keyPlace] != .null }
 
-    /// The value that names a row; it may stand in another place, too. Throws where it was not sent.
+    /// Returns the key of a row, or another value of the key's type at a given place. Throws if it wasn't sent.
     package func key(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer, at place: Int? = nil) throws -> Value {
         guard case .text(let range) = row[place ?? keyPlace], let column = columns[keyPlace] else {
             throw SourceError(
                 .lost,
                 "the source has sent a row of \(title) without its \(columns[keyPlace]?.name ?? "key"): the table's REPLICA IDENTITY was "
-                    + "another one when the row changed; --recopy copies all tables again")
+                    + "another one when the row changed")
         }
         let text = UnsafeRawBufferPointer(rebasing: bytes[range])
         guard let value = ColumnValue.value(text, as: column.type) else {
@@ -120,7 +121,7 @@ package struct RowReader {
         return value
     }
 
-    /// The same as the source has it.
+    /// Returns the key of a row as the source's text.
     package func keyText(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer) -> String {
         guard case .text(let range) = row[keyPlace] else { return "" }
         return String(decoding: bytes[range], as: UTF8.self)
@@ -132,8 +133,7 @@ package struct RowReader {
     ) -> SourceError {
         SourceError(
             .refused,
-            "\(title).\(column.name) of the row with the key \(keyText(row, bytes)) \(ColumnValue.reason(text, column.type)); "
-                + "the column can be stored as text: --end, drop the entity with `fetchindex model drop-entity`, and follow it with "
-                + "--text \(column.name)")
+            "\(title).\(column.name) of the row with the key \(keyText(row, bytes)) \(ColumnValue.reason(text, column.type))",
+            remedy: .startAnewAsText(entity: entity.name, column: column.name))
     }
 }

@@ -1,29 +1,28 @@
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// A table in the source's catalogue.
+/// A table as the source's catalogue describes it.
 struct SourceTable {
     struct Column {
         let name: String
-        /// Stays when the column is renamed.
+        /// The column's number, which stays when it is renamed.
         let number: Int
-        /// As rows in the stream name it; a domain's own.
+        /// The number of the type that the stream names; of a domain, its own.
         let type: UInt32
         let modifier: Int32
-        /// A domain's is the one below it.
+        /// The number of the type without domains.
         let baseType: UInt32
         let typeName: String
         let isArray: Bool
-        /// Whether its value is computed by the source, which does not send it.
+        /// Whether the source computes the value, and doesn't send it.
         let isGenerated: Bool
-        let isRequired: Bool
-        /// Whether rows that were there when it was added have a value.
+        /// Whether rows that are older than the column may have a value.
         let hasDefault: Bool
-        /// Whether the source compares its values without an extension.
+        /// Whether PostgreSQL itself compares values, not an extension.
         let hasOwnOrder: Bool
-        /// Changes with each change of the column's definition.
+        /// A number that changes with the column's definition.
         let mark: UInt32
-        /// The values of enumerations that are in it, with their numbers; the fields of composite types.
+        /// The values of enumerations in the type, with their numbers; the fields of composite types.
         let labels: [String]
     }
 
@@ -33,11 +32,9 @@ struct SourceTable {
     let width: Int
     let columns: [Column]
     let key: Column
-    /// The columns that deletions and changed keys are sent with; nil: all.
-    let identity: Set<String>?
     let references: [Reference]
 
-    /// Reads a table from the catalogue and checks that it can be followed. Throws `SourceError`.
+    /// Reads a table from the catalogue and checks that it can be followed; `checkCondition` is left. Throws `SourceError`.
     init(_ choice: TableChoice, _ connection: Connection, _ way: FollowedSource.Way) throws {
         self.choice = choice
         let title = choice.title
@@ -68,14 +65,23 @@ struct SourceTable {
         }
         (self.number, file) = (UInt32(number) ?? 0, row[5].flatMap { UInt32($0) } ?? 0)
         width = row[6].flatMap { Int($0) } ?? 0
-        if let condition = choice.condition { try Self.check(condition, choice, connection) }
         columns = try Self.columns(ofTable: number, connection)
         references = try Self.references(ofTable: number, connection)
         let keys = try Self.keys(ofTable: number, connection)
         let key = try Self.key(choice, keys, columns)
         self.key = key
-        identity =
-            way == .changeTable ? nil : try Self.identity(row[2], number, keys, key: key.name, choice, connection)
+        if way == .stream { try Self.requireIdentity(row[2], number, keys, key: key.name, choice, connection) }
+    }
+
+    /// Reads the chosen tables from the catalogue and checks that they can be followed with their conditions.
+    static func read(
+        _ choices: [TableChoice], _ connection: Connection, _ way: FollowedSource.Way
+    ) throws -> [SourceTable] {
+        try choices.map { choice in
+            let table = try SourceTable(choice, connection, way)
+            try table.checkCondition(connection)
+            return table
+        }
     }
 
     private static func columns(ofTable number: String, _ connection: Connection) throws -> [Column] {
@@ -93,7 +99,7 @@ struct SourceTable {
                     UNION ALL SELECT f.atttypid FROM pg_catalog.pg_attribute f
                         WHERE t.typtype = 'c' AND f.attrelid = t.typrelid AND f.attnum > 0 AND NOT f.attisdropped) n(type))
             SELECT a.attname, a.attnum, a.atttypid, t.oid, pg_catalog.format_type(a.atttypid, a.atttypmod), t.typcategory,
-                a.attgenerated, a.attnotnull, a.atthasdef OR a.atthasmissing OR a.attnotnull OR a.attidentity <> '' OR d.typdefault IS NOT NULL, a.atttypmod,
+                a.attgenerated, a.atthasdef OR a.atthasmissing OR a.attnotnull OR a.attidentity <> '' OR d.typdefault IS NOT NULL, a.atttypmod,
                 tn.nspname = 'pg_catalog' OR t.typtype = 'e', a.xmin,
                 (SELECT pg_catalog.string_agg(l.label, E'\\x1f' ORDER BY l.label)
                     FROM part p JOIN pg_catalog.pg_type t ON t.oid = p.type CROSS JOIN LATERAL (
@@ -107,19 +113,19 @@ struct SourceTable {
                 JOIN pg_catalog.pg_type t ON t.oid = b.below AND t.typtype <> 'd'
                 JOIN pg_catalog.pg_type d ON d.oid = a.atttypid JOIN pg_catalog.pg_namespace tn ON tn.oid = t.typnamespace
             WHERE a.attrelid = $1::oid AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
-            """, [number], columns: 13
+            """, [number], columns: 12
         ).map { row in
             Column(
                 name: row[0] ?? "", number: Int(row[1] ?? "") ?? 0, type: UInt32(row[2] ?? "") ?? 0,
-                modifier: Int32(row[9] ?? "") ?? -1,
+                modifier: Int32(row[8] ?? "") ?? -1,
                 baseType: UInt32(row[3] ?? "") ?? 0, typeName: row[4] ?? "", isArray: row[5] == "A",
-                isGenerated: row[6] != "", isRequired: row[7] == "t", hasDefault: row[8] == "t",
-                hasOwnOrder: row[10] == "t", mark: UInt32(row[11] ?? "") ?? 0,
-                labels: row[12]?.split(separator: "\u{1F}").map(String.init) ?? [])
+                isGenerated: row[6] != "", hasDefault: row[7] == "t",
+                hasOwnOrder: row[9] == "t", mark: UInt32(row[10] ?? "") ?? 0,
+                labels: row[11]?.split(separator: "\u{1F}").map(String.init) ?? [])
         }
     }
 
-    /// An index that names rows by one column: unique, checked at once, of all rows, without null.
+    /// The index of a column that identifies rows: unique, checked at once, over all rows, without nulls.
     private struct Key {
         let column: String
         let isPrimary: Bool
@@ -137,19 +143,21 @@ struct SourceTable {
         ).map { Key(column: $0[0] ?? "", isPrimary: $0[1] == "t", isIdentity: $0[2] == "t") }
     }
 
-    /// Throws where a condition is none, or hides another command.
-    private static func check(_ condition: String, _ choice: TableChoice, _ connection: Connection) throws {
+    /// Checks that the condition is valid, reads the row alone, and hides no other command. Throws a `SourceError` of the
+    /// kind `usage` for another condition.
+    func checkCondition(_ connection: Connection) throws {
+        guard let condition = choice.condition else { return }
         do {
             try connection.executeSingle("SELECT FROM \(choice.quoted) WHERE (\(condition)) LIMIT 0")
             let plan =
                 try connection.value(
                     "EXPLAIN (FORMAT JSON) SELECT FROM \(choice.quoted) WHERE (\(condition))") ?? ""
-            // Rows of another table would come and go without a change of their own.
+            // A row would enter or leave by a change of another row, which isn't told as its own.
             guard plan.split(separator: "\"Relation Name\"").count <= 2, !plan.contains("\"Subplan Name\"") else {
                 throw SourceError(.refused, "it reads more than the row")
             }
         } catch let error as SourceError where error.kind == .refused {
-            throw SourceError(.usage, "--where \(condition) is not a condition: \(error)")
+            throw SourceError(.usage, "the condition \(condition) of \(choice.title) is not valid: \(error)")
         }
     }
 
@@ -158,8 +166,7 @@ struct SourceTable {
         guard let name = choice.key ?? keys.first(where: \.isPrimary)?.column else {
             throw SourceError(
                 .refused,
-                "\(title) has no primary key of one column; --key names a column that is NOT NULL and has a unique index"
-            )
+                "\(title) has no primary key of one column", remedy: .chooseKey)
         }
         guard let column = columns.first(where: { $0.name == name }) else {
             throw SourceError(.usage, "\(title) has no column \(name)")
@@ -179,13 +186,14 @@ struct SourceTable {
         return column
     }
 
-    private static func identity(
+    /// Checks that the source sends the key of deleted rows and of those whose key changed.
+    private static func requireIdentity(
         _ kind: String?, _ number: String, _ keys: [Key], key: String, _ choice: TableChoice, _ connection: Connection
-    ) throws -> Set<String>? {
+    ) throws {
         switch kind {
-        case "f": return nil
-        case "d" where keys.contains { $0.isPrimary && $0.column == key }: return [key]
-        case "i" where keys.contains { $0.isIdentity && $0.column == key }: return [key]
+        case "f": return
+        case "d" where keys.contains { $0.isPrimary && $0.column == key }: return
+        case "i" where keys.contains { $0.isIdentity && $0.column == key }: return
         default: break
         }
         let index = try connection.value(
@@ -202,12 +210,10 @@ struct SourceTable {
                 + "ALTER TABLE \(choice.quoted) REPLICA IDENTITY \(command)")
     }
 
-    /// The columns that are followed. Throws `SourceError` for one that cannot be.
+    /// The columns to follow. Throws `SourceError` for a column that can't be followed.
     func followedColumns() throws -> [Column] {
-        do {
-            for name in (choice.columns ?? []) + choice.asText where !columns.contains(where: { $0.name == name }) {
-                throw SourceError(.usage, "\(choice.title) has no column \(name)")
-            }
+        for name in (choice.columns ?? []) + choice.asText where !columns.contains(where: { $0.name == name }) {
+            throw SourceError(.usage, "\(choice.title) has no column \(name)")
         }
         let chosen = columns.filter { column in
             column.name == key.name || choice.columns.map { $0.contains(column.name) } ?? !column.isGenerated
@@ -216,7 +222,8 @@ struct SourceTable {
             if column.isGenerated {
                 throw SourceError(
                     .refused,
-                    "\(choice.title).\(column.name) is computed by the source, which does not send it: leave it out of --columns"
+                    "\(choice.title).\(column.name) is computed by the source, which does not send it",
+                    remedy: .leaveOut
                 )
             }
             _ = try type(of: column)
@@ -224,19 +231,19 @@ struct SourceTable {
         return chosen
     }
 
-    /// What the values of a column are stored as. Throws `SourceError` for an array.
+    /// The type that values of a column are stored as. Throws `SourceError` for an array.
     func type(of column: Column) throws -> ValueType {
         if choice.asText.contains(column.name) { return .string }
         if column.isArray {
             throw SourceError(
                 .refused,
-                "\(choice.title).\(column.name) is an array (\(column.typeName)), which has no counterpart: store it as text with "
-                    + "--text \(column.name), or leave it out with --columns")
+                "\(choice.title).\(column.name) is an array (\(column.typeName)), which has no counterpart",
+                remedy: .storeAsText(column: column.name))
         }
         return ColumnValue.type(of: column.baseType)
     }
 
-    /// The table as the store remembers it.
+    /// The table as the store is to remember it.
     func followed() throws -> FollowedSource.Table {
         var table = FollowedSource.Table(
             schema: choice.schema, name: choice.name, number: number, file: file, entity: choice.entity,
@@ -251,7 +258,8 @@ struct SourceTable {
         return table
     }
 
-    /// The entity that rows become: all optional but the key, since the source may take such a rule back.
+    /// The entity of the table's rows. Its attributes are optional except the key, because the source may drop its own
+    /// constraints.
     func entity() throws -> Entity {
         Entity(
             choice.entity,

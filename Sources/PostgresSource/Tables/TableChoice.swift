@@ -1,12 +1,12 @@
-/// A table that is to be followed, as options name it.
+/// A table to be followed, as the user chose it.
 package struct TableChoice: Sendable {
     package var schema: String
     package var name: String
     package var entity: String
-    /// Nil: the primary key.
+    /// The key column; if nil, the primary key.
     package var key: String?
     package var condition: String?
-    /// Nil: all columns, also those that are added later.
+    /// The followed columns; if nil, all columns, including those that are added later.
     package var columns: [String]?
     /// Columns that are stored as text, whatever their type.
     package var asText: [String] = []
@@ -19,12 +19,12 @@ package struct TableChoice: Sendable {
         (self.condition, self.columns, self.asText) = (condition, columns, asText)
     }
 
-    /// Reads schema.name[=Entity]. Without a schema, the table is in public. Names are read as they are written, capitals too; one in
-    /// quotation marks is read as SQL does: "Odd.Schema"."T". Throws `SourceError`.
+    /// Reads `schema.name[=Entity]`; without a schema, the table is in `public`. Names are case-sensitive; a name in
+    /// quotation marks is read like in SQL: `"Odd.Schema"."T"`. Throws `SourceError`.
     package init(_ text: String) throws {
         let malformed = SourceError(
             .usage,
-            "--table expects SCHEMA.TABLE or SCHEMA.TABLE=ENTITY, where a name may be in quotation marks, not \"\(text)\""
+            "a table is named by SCHEMA.TABLE or SCHEMA.TABLE=ENTITY, where a name may be in quotation marks, not \"\(text)\""
         )
         var rest = Substring(text)
         guard let first = Self.takeName(&rest, endingAt: [".", "="]) else { throw malformed }
@@ -40,7 +40,8 @@ package struct TableChoice: Sendable {
         if schema.isEmpty || name.isEmpty || entity.isEmpty { throw malformed }
     }
 
-    /// Takes a name, up to an ending or the end. Nil unless quotation marks are closed, and nothing else follows them.
+    /// Takes a name, which ends at the text's end or before one of some characters. Returns nil for a name in quotation
+    /// marks that isn't closed, or that other characters follow.
     private static func takeName(_ text: inout Substring, endingAt endings: Set<Character>) -> String? {
         guard text.first == "\"" else {
             let name = text.prefix { !endings.contains($0) }
@@ -53,7 +54,7 @@ package struct TableChoice: Sendable {
             if character != "\"" {
                 name.append(character)
             } else if text.first == "\"" {
-                // Two are one.
+                // Two quotation marks stand for one.
                 name.append(text.removeFirst())
             } else {
                 return text.first.map(endings.contains) ?? true ? name : nil
@@ -62,7 +63,7 @@ package struct TableChoice: Sendable {
         return nil
     }
 
-    /// A followed table.
+    /// The choice that a followed table was made by, under its current names.
     init(_ table: FollowedSource.Table) {
         self.init(
             schema: table.schema, name: table.name, entity: table.entity, key: table.key,
@@ -70,7 +71,7 @@ package struct TableChoice: Sendable {
             columns: table.followsNewColumns ? nil : table.columns.map(\.name), asText: table.asText)
     }
 
-    /// Whether options ask for a table as it is followed; what they leave out may be anything.
+    /// Whether a followed table is what this choice asks for. What the choice leaves out isn't compared.
     func matches(_ table: FollowedSource.Table) -> Bool {
         table.schema == schema && table.name == name && table.entity == entity && key.map { $0 == table.key } ?? true
             && condition.map { $0 == table.condition } ?? true && (asText.isEmpty || Set(asText) == Set(table.asText))

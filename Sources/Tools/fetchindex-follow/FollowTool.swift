@@ -162,7 +162,7 @@ enum Main {
 
     private static func report(_ error: any Error) -> Int32 {
         if let error = error as? SourceError {
-            EventPrinter.error(error.description)
+            EventPrinter.error(error.sentence)
             return error.kind == .usage ? 2 : 1
         }
         switch FollowTool.exitCode(for: error) {

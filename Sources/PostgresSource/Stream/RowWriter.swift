@@ -1,12 +1,12 @@
 internal import FetchIndex
 internal import FetchIndexValues
 
-/// Writes rows as a source sends them into a store, in one transaction.
+/// Writes the rows that a source sends, in one transaction of the store. It belongs to the follower's thread.
 final class RowWriter {
     let writer: KeyedRowWriter
-    /// Keys of rows of which values were not sent, and that the store does not have: these must be read again.
+    /// The keys of rows that were sent in part and that the store lacks: they must be read from the source.
     private var incomplete: [(table: UInt32, key: Value)] = []
-    /// Whether rows may be of a later time than the changes that are written.
+    /// Whether stored rows may be newer than the changes that are written.
     var isCatchingUp: Bool
 
     init(_ writer: KeyedRowWriter, isCatchingUp: Bool = false) {
@@ -18,16 +18,16 @@ final class RowWriter {
         return incomplete
     }
 
-    /// Inserts a row, or changes the one that has its key. O(log n).
+    /// Inserts a row, or changes the one with its key. O(log n).
     func insert(
         _ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer, of table: UInt32, _ reader: inout RowReader
     ) throws {
-        // A partial row enters a condition by a change of its key.
+        // A row that enters the condition by a change of its key is sent in part.
         if row.contains(.unchanged) { return try incomplete.append((table, reader.key(row, bytes))) }
         try writer.insert(reader.row(row, bytes), reader.table)
     }
 
-    /// Changes a row; `old` has the key that it had, where that is sent. O(log n).
+    /// Changes a row; `old` has its former key, if the source sends it. O(log n).
     func update(
         _ old: [StreamedValue]?, _ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer, of table: UInt32,
         _ reader: inout RowReader

@@ -2,10 +2,13 @@ internal import FetchIndex
 internal import FetchIndexPlatform
 internal import FetchIndexValues
 
-/// Copies a table in ranges of its keys, each in a transaction with the key that it ends with: a copy that is stopped goes on there.
-/// The rows are of different times; what happens to the table meanwhile is in the stream.
+/// Copies a table in ranges of keys. A range is one transaction, which also stores its last key, so that an interrupted
+/// copy goes on there. The rows are of different times; changes during the copy come by the stream or the change table.
+///
+///     reading thread    COPY a range ──▶ rows ──▶ batches, keys sorted ──┐ at most two wait
+///     follower's thread                              write, commit range ◀──┘
 struct TableCopy {
-    /// Rows of a transaction.
+    /// Rows per transaction.
     static let rangeLength = 50_000
     let container: PersistentContainer
     let connection: Connection
@@ -17,33 +20,32 @@ struct TableCopy {
 
     private struct Batch {
         var rows = RowBatch()
-        /// The key of the last row of a range, where the batch ends it.
+        /// The last key of the range, if the batch ends it.
         var endOfRange: String?
         var isLast = false
     }
 
-    /// The SQL of the row that has a key.
+    /// The SQL for the row with a key.
     static func command(_ table: FollowedSource.Table, ofRow key: Value) -> String {
-        let name = "\(table.schema.quotedName).\(table.name.quotedName)"
         let condition = table.currentCondition.map { " AND (\($0))" } ?? ""
-        return "COPY (SELECT \(table.columns.map { $0.name.quotedName }.joined(separator: ", ")) FROM \(name) "
+        return "COPY (SELECT \(table.columns.map { $0.name.quotedName }.joined(separator: ", ")) FROM \(table.quoted) "
             + "WHERE \(table.key.quotedName) = \(ColumnValue.text(of: key).quotedText)\(condition)) TO STDOUT"
     }
 
-    /// The SQL of a range that begins after a key.
+    /// The SQL for a range that begins after a key.
     static func command(_ table: FollowedSource.Table, after key: String?, limit: Int) -> String {
         let conditions = [
             table.currentCondition.map { "(\($0))" }, key.map { "\(table.key.quotedName) > \($0.quotedText)" },
         ]
         .compactMap { $0 }
         return "COPY (SELECT \(table.columns.map { $0.name.quotedName }.joined(separator: ", ")) "
-            + "FROM \(table.schema.quotedName).\(table.name.quotedName)"
+            + "FROM \(table.quoted)"
             + (conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND "))
             + " ORDER BY \(table.key.quotedName) LIMIT \(limit)) TO STDOUT"
     }
 
-    /// `commit` is called with each range's transaction, the key of its last row and whether it is the last range. `seen` gets
-    /// the numbers of the rows' objects.
+    /// Copies the ranges that are left. `commit` receives each range's transaction and its last key, and ends it; `seen`
+    /// receives the number of each row's object. Both are called on the calling thread.
     func run(
         seen: (UInt64) -> Void, commit: (KeyedRowWriter, _ end: String?, _ isLast: Bool) throws -> Void
     ) throws {
@@ -67,36 +69,43 @@ struct TableCopy {
         }
     }
 
+    /// Reads ranges from the source until one is shorter than the others.
     private func produce(_ reader: RowReader, _ deliver: (consuming Batch) throws -> Void) throws {
         var reader = reader
-        var after = table.copiedThrough
-        var row = CopiedRow()
+        var after = table.copy.key
         while true {
-            var batch = Batch()
-            var count = 0
-            var last: String?
-            try connection.copyOut(Self.command(table, after: after, limit: rangeLength)) { bytes in
-                if batch.rows.isFull {
-                    try batch.rows.sortKeys(of: reader.table)
-                    let full = batch
-                    batch = Batch()
-                    try deliver(full)
-                }
-                row.read(bytes)
-                try reader.requireWidth(row.fields)
-                count += 1
-                try row.bytes.withUnsafeBytes { bytes in
-                    try reader.append(row.fields, bytes, to: &batch.rows)
-                    if count == rangeLength { last = reader.keyText(row.fields, bytes) }
-                }
-            }
-            try batch.rows.sortKeys(of: reader.table)
-            batch.endOfRange = last
-            batch.isLast = count < rangeLength
-            let (isLast, ended) = (batch.isLast, batch)
-            try deliver(ended)
+            let batch = try readRange(after: after, &reader, deliver)
+            let (isLast, end) = (batch.isLast, batch.endOfRange)
+            try deliver(batch)
             if isLast { return }
-            after = last
+            after = end
         }
+    }
+
+    /// Reads a range, delivers its full batches, and returns the last one.
+    private func readRange(
+        after key: String?, _ reader: inout RowReader, _ deliver: (consuming Batch) throws -> Void
+    ) throws -> Batch {
+        var batch = Batch()
+        var row = CopiedRow()
+        var count = 0
+        try connection.copyOut(Self.command(table, after: key, limit: rangeLength)) { bytes in
+            if batch.rows.isFull {
+                try batch.rows.sortKeys(of: reader.table)
+                let full = batch
+                batch = Batch()
+                try deliver(full)
+            }
+            row.read(bytes)
+            try reader.requireWidth(row.fields)
+            count += 1
+            try row.bytes.withUnsafeBytes { bytes in
+                try reader.append(row.fields, bytes, to: &batch.rows)
+                if count == rangeLength { batch.endOfRange = reader.keyText(row.fields, bytes) }
+            }
+        }
+        try batch.rows.sortKeys(of: reader.table)
+        batch.isLast = count < rangeLength
+        return batch
     }
 }

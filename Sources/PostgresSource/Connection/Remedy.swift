@@ -1,0 +1,51 @@
+/// What a user can do about a `SourceError`. Its text follows the error's reason and names no options: a tool says what
+/// to type instead.
+package enum Remedy: Equatable, Sendable, CustomStringConvertible {
+    case copyAgain
+    case copyAgainOrEnd
+    /// Drop the given slot in the source, then copy all tables again.
+    case dropSlot
+    case end
+    /// End following and drop the entity, so that the table can be followed anew.
+    case startAnew(entity: String)
+    /// Convert an attribute to the type of its column, then follow again.
+    case convert(entity: String, attribute: String, type: String)
+    /// Name an address and tables.
+    case nameSource
+    /// Choose another key column.
+    case chooseKey
+    /// Follow into another entity, or drop this one.
+    case chooseEntity(orDrop: String?)
+    /// Give the condition to the store instead of the publication.
+    case setCondition
+    /// Leave the column out.
+    case leaveOut
+    /// Store the column as text, or leave it out.
+    case storeAsText(column: String)
+    /// Store the column as text, after ending and dropping the entity.
+    case startAnewAsText(entity: String, column: String)
+    /// Make the change table and its triggers in the source.
+    case makeChangeTable
+
+    package var description: String {
+        switch self {
+        case .copyAgain: "all tables must be copied again"
+        case .copyAgainOrEnd: "all tables must be copied again, or following must be ended"
+        case .dropSlot: "it must be dropped in the source before another one is made"
+        case .end: "following must be ended, so that the store can follow anew"
+        case .startAnew(let entity):
+            "following must be ended and the entity \(entity) be dropped, so that the table can be followed anew"
+        case .convert(let entity, let attribute, let type):
+            "\(entity).\(attribute) must be converted to \(type) before the store follows again"
+        case .nameSource: "an address and tables are needed"
+        case .chooseKey: "a column that is NOT NULL and has a unique index can be the key"
+        case .chooseEntity(nil): "another entity must be named"
+        case .chooseEntity: "another entity must be named, or this one be dropped"
+        case .setCondition: "the condition must be the store's"
+        case .leaveOut: "the column must be left out"
+        case .storeAsText: "the column can be stored as text, or left out"
+        case .startAnewAsText: "the column can be stored as text when the table is followed anew"
+        case .makeChangeTable: "the source needs the change table and its triggers"
+        }
+    }
+}

@@ -1,0 +1,90 @@
+internal import FetchIndex
+internal import FetchIndexModels
+
+// Commits of rows, of the position and of the description of the source.
+extension Follower {
+    /// Commits rows with the position, and catches the chosen caches up in the same transaction. Calls `done` before it
+    /// reports that the store has become consistent.
+    func commit(_ writer: KeyedRowWriter, then done: () -> Void = {}) throws {
+        let becomesConsistent = isPastCopies && !source.isConsistent && source.isCopied
+        if becomesConsistent {
+            try linkAll(writer)
+            source.consistentFrom = nil
+        }
+        if phase.isFollowing { source.hasWaitingRows = !waiting.isEmpty }
+        if stored.source != source { try writer.setFollowedSource(source) }
+        if let position { try writer.setSourcePosition(position) }
+        try writer.commit(keeping: options.caches)
+        stored = Stored(source: source, position: reached ?? LogPosition(0))
+        done()
+        if becomesConsistent, let end = position?.text { tell(.consistent(end)) }
+    }
+
+    /// Whether the position is at least as new as the copied rows.
+    private var isPastCopies: Bool {
+        switch phase {
+        case .starting: return false
+        case .reading(let isPastCopies): return isPastCopies
+        case .streaming:
+            guard let end = source.consistentFrom.flatMap({ LogPosition($0) }), let reached else { return false }
+            return reached >= end
+        }
+    }
+
+    /// Begins to follow changes, after the tables were copied.
+    func begin(_ phase: Phase) throws {
+        self.phase = phase
+        if isPastCopies {
+            // Nothing has happened in the source since the slot was made.
+            try storePosition()
+        } else if source.hasWaitingRows {
+            try findWaitingRows()
+        }
+    }
+
+    /// Advances to a position before which the source has no further change for the store.
+    func advance(to reached: LogPosition) throws {
+        guard let known = self.reached, reached > known else { return }
+        position?.text = reached.description
+        if isPastCopies { try storePosition() }
+    }
+
+    /// Stores the position, and the description of the source if it changed, without a transaction of the source.
+    func storePosition() throws {
+        try commit(KeyedRowWriter(in: container, author: "postgres", changesRecords: false, waiting: waiting))
+    }
+
+    func storeDescription() throws { if stored.source != source { try storePosition() } }
+
+    private func findWaitingRows() throws {
+        let writer = try KeyedRowWriter(in: container, author: "postgres", waiting: waiting)
+        try linkAll(writer)
+        try commit(writer)
+    }
+
+    private func linkAll(_ writer: KeyedRowWriter) throws {
+        for table in source.tables where !table.references.isEmpty {
+            try writer.linkAll(reader(of: table, in: writer.model).table)
+        }
+    }
+
+    /// Links the rows of a commit to those that they refer to. `known` are tables that readers exist of.
+    func linkLater(_ writer: KeyedRowWriter, _ known: [KeyedTable] = []) throws {
+        var tables = Dictionary(known.map { ($0.entityNumber, $0) }) { first, _ in first }
+        let model = writer.model
+        try writer.linkLater { number in
+            if let table = tables[number] { return table }
+            guard let followed = source.tables.first(where: { $0.entity == model.entities[number].name }) else {
+                return nil
+            }
+            let table = try reader(of: followed, in: model).table
+            tables[number] = table
+            return table
+        }
+    }
+
+    /// A reader of rows that have the followed columns of a table.
+    func reader(of table: FollowedSource.Table, in model: Model) throws -> RowReader {
+        try RowReader(table, table.columns.map(\.name), of: source, in: model)
+    }
+}

@@ -1,0 +1,168 @@
+internal import FetchIndex
+internal import FetchIndexEssentials
+internal import FetchIndexModels
+internal import FetchIndexValues
+
+// Applying transactions of the stream to the store.
+extension Follower {
+    /// Writes transactions of the source, each as a commit of the store. Group commit: transactions received together share
+    /// one disk sync, and the pages that they change. O(k log n) for k rows.
+    func apply(_ transactions: [StreamedTransaction], _ session: StreamSession) throws {
+        var waiting: [StreamedTransaction] = []
+        for transaction in transactions {
+            // A changed table changes the model, in a transaction of its own before the rows that need it.
+            let changed = try changedTables(in: transaction)
+            if !changed.isEmpty {
+                try write(waiting, session)
+                waiting = []
+                for table in changed {
+                    if let index = try index(of: table) { try followChanges(ofTable: index, table) }
+                }
+            }
+            waiting.append(transaction)
+        }
+        try write(waiting, session)
+    }
+
+    private func changedTables(in transaction: StreamedTransaction) throws -> [StreamedTable] {
+        var tables: [StreamedTable] = []
+        try transaction.messages.forEach { bytes in
+            guard bytes.first == UInt8(ascii: "R") else { return }
+            if case .table(let table) = try StreamMessage(bytes.bytes) { tables.append(table) }
+        }
+        return try tables.filter { try !isFollowed($0) }
+    }
+
+    /// Whether the store follows a table as the stream describes it. The catalogue is asked for what the description
+    /// lacks; descriptions are few.
+    private func isFollowed(_ streamed: StreamedTable) throws -> Bool {
+        guard let index = try index(of: streamed) else { return true }
+        guard streamed.sendsKey(source.tables[index].key) else { return false }
+        return try relevantChange(of: index, streamed) == nil
+    }
+
+    private func write(_ transactions: [StreamedTransaction], _ session: StreamSession) throws {
+        guard let first = transactions.first else { return }
+        let writer = try KeyedRowWriter(in: container, author: Self.author(of: first), waiting: waiting)
+        if writer.modelVersion != session.modelVersion {
+            for table in session.tables.values.map(\.description) { try note(table, in: writer.model, session) }
+            session.modelVersion = writer.modelVersion
+        }
+        let rows = RowWriter(writer, isCatchingUp: !source.isConsistent)
+        var written: [(transaction: StreamedTransaction, counts: BatchWriter.Counts)] = []
+        for (index, transaction) in transactions.enumerated() {
+            if index > 0 { try writer.beginNextCommit(author: Self.author(of: transaction)) }
+            let before = writer.counts
+            try write(transaction, rows, session)
+            written.append((transaction, writer.counts - before))
+        }
+        try commit(writer)
+        if unseen.numbers.count > UnseenTransactions.mostNumbers { try forgetVisible() }
+        let now = Date().timeIntervalSince1970
+        for (transaction, counts) in written {
+            tell(.transaction(transaction.next.description, counts, lag: max(0, now - transaction.time)))
+        }
+    }
+
+    private func write(_ transaction: StreamedTransaction, _ rows: RowWriter, _ session: StreamSession) throws {
+        unseen.insert(transaction.number)
+        try transaction.messages.forEach { bytes in
+            try apply(try StreamMessage(bytes.bytes), bytes, rows, session)
+        }
+        try readIncomplete(rows, session)
+        try linkLater(rows.writer, session.tables.values.map(\.reader.table))
+        position = SourcePosition(text: transaction.next.description, time: transaction.time)
+    }
+
+    private static func author(of transaction: StreamedTransaction) -> String { "postgres \(transaction.end)" }
+
+    // MARK: One message
+
+    private func apply(
+        _ message: StreamMessage, _ bytes: UnsafeRawBufferPointer, _ rows: RowWriter, _ session: StreamSession
+    ) throws {
+        switch message {
+        case .table(let table): try note(table, in: rows.writer.model, session)
+        case .insert(let table, let row):
+            try withReader(of: table, row, session) { try rows.insert(row, bytes, of: table, &$0) }
+        case .update(let table, let old, let row):
+            try withReader(of: table, row, session) { reader in
+                if let old { try reader.requireWidth(old) }
+                try rows.update(old, row, bytes, of: table, &reader)
+            }
+        case .delete(let table, let old):
+            try withReader(of: table, old, session) { try rows.delete(old, bytes, $0) }
+        case .truncate(let tables):
+            for table in tables {
+                if let found = session.tables[table] {
+                    try rows.writer.deleteAll(of: found.reader.table) { _ in true }
+                }
+            }
+        case .other: break
+        case .begin, .commit: throw StreamMessage.Malformed("a transaction begins or ends within another one")
+        }
+    }
+
+    private func withReader(
+        of table: UInt32, _ row: [StreamedValue], _ session: StreamSession, _ body: (inout RowReader) throws -> Void
+    ) throws {
+        if session.ignored.contains(table) { return }
+        // The reader is taken out, because a copy of it would copy the buffer that it builds records in.
+        guard var found = session.tables.removeValue(forKey: table) else {
+            throw StreamMessage.Malformed("a row is of the unknown table \(table)")
+        }
+        defer { session.tables[table] = found }
+        try found.reader.requireWidth(row)
+        do { try body(&found.reader) } catch let error as SourceError {
+            // The row may be from before a change of the column's type; the table is copied when the stream has passed that.
+            guard error.kind == .refused, source.tables[found.index].copy.after != nil else { throw error }
+        }
+    }
+
+    /// The index of the followed table that the stream describes; nil for another table of a given publication.
+    private func index(of table: StreamedTable) throws -> Int? {
+        if let index = source.tables.firstIndex(where: { $0.number == table.number }) { return index }
+        guard source.ownsPublication else { return nil }
+        throw SourceError(
+            .lost,
+            "the source sends rows of \(table.schema).\(table.name), which is another table than the one that was copied"
+        )
+    }
+
+    private func note(_ table: StreamedTable, in model: Model, _ session: StreamSession) throws {
+        guard let index = try index(of: table) else { return session.ignored.formUnion([table.number]) }
+        session.ignored.remove(table.number)
+        let reader = try RowReader(source.tables[index], table.columns.map(\.name), of: source, in: model)
+        session.tables[table.number] = StreamSession.Table(description: table, index: index, reader: reader)
+    }
+
+    // MARK: Incomplete rows
+
+    /// Reads the present values of rows that weren't copied and of which the stream has sent only a part. They may be newer
+    /// than the transaction, so that the store is consistent again at the present end of the log.
+    private func readIncomplete(_ rows: RowWriter, _ session: StreamSession) throws {
+        let incomplete = rows.takeIncomplete()
+        if incomplete.isEmpty { return }
+        rows.isCatchingUp = true
+        try waitUntilVisible(atMost: .seconds(1))
+        for (number, key) in incomplete {
+            guard let index = session.tables[number]?.index else { continue }
+            do { try read(key, of: index, rows) } catch let error as SourceError where error.code == "42703" {
+                // A column was dropped meanwhile.
+                source.tables[index].copy.requireCopy()
+            }
+        }
+        source.consistentFrom = try endOfLog().description
+    }
+
+    private func read(_ key: Value, of index: Int, _ rows: RowWriter) throws {
+        let table = source.tables[index]
+        var reader = try self.reader(of: table, in: rows.writer.model)
+        var row = CopiedRow()
+        try connection.copyOut(TableCopy.command(table, ofRow: key)) { bytes in
+            row.read(bytes)
+            try reader.requireWidth(row.fields)
+            try row.bytes.withUnsafeBytes { try rows.insert(row.fields, $0, of: table.number, &reader) }
+        }
+    }
+}

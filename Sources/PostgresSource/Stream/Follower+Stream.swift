@@ -1,0 +1,80 @@
+internal import FetchIndex
+
+// Following the stream of a slot.
+extension Follower {
+    private static let pollMilliseconds: Int32 = 200
+    /// The pause between polls of a follower that ends when it has caught up.
+    private static let shortPollMilliseconds: Int32 = 20
+    /// The interval at which a position that no transaction stores is stored, and the catalogue is checked.
+    private static let idleInterval = Duration.seconds(10)
+
+    /// Follows the stream until the goal is reached, if any. Throws `Interrupted`.
+    func followStream(_ isConnected: () -> Void) throws {
+        let session = try connectStream()
+        isConnected()
+        defer { phase = .starting }
+        try begin(.streaming(session))
+        while true {
+            try requireNotInterrupted()
+            status.write(.streaming, self)
+            if ContinuousClock.now - session.lastChecked > Self.idleInterval {
+                try checkSource()
+                session.lastChecked = .now
+            }
+            try adoptPending(session)
+            let event = try session.stream.next(
+                milliseconds: session.goal == nil ? Self.pollMilliseconds : Self.shortPollMilliseconds)
+            try take(event, session)
+            status.sent = session.stream.sent
+            try copyWhatIsDue()
+            if try isAtGoal(session) { return try session.stream.report() }
+            let waits = session.goal != nil || source.consistentFrom != nil
+            if event == nil && waits { try session.stream.report(wantsReply: true) }
+        }
+    }
+
+    private func connectStream() throws -> StreamSession {
+        let replication = try Connection(source.address, isReplication: true)
+        try checkTimeline(replication)
+        let stream = ChangeStream(
+            replication, from: stored.position, folder: container.path, groupLength: options.groupLength)
+        try stream.begin(slot: source.slot, publication: source.publication)
+        return StreamSession(stream, goal: options.endsWhenCurrent ? try endOfLog() : nil)
+    }
+
+    private func take(_ event: ChangeStream.Event?, _ session: StreamSession) throws {
+        switch event {
+        case .transaction(let first):
+            let transactions = try session.stream.transactions(after: first)
+            // A stream repeats transactions that are stored, and older servers send those that have nothing for the store.
+            let new = transactions.filter { $0.next > stored.position && $0.messages.count > 0 }
+            if !new.isEmpty {
+                try apply(new, session)
+                session.noteStored(stored.position)
+            } else if let last = transactions.last {
+                try reach(last.next, session)
+            }
+        case .reached(let reached): try reach(reached, session)
+        case nil: break
+        }
+    }
+
+    /// Takes a position before which the source has nothing for the store, and stores it now and then: at once for a server
+    /// that ends, which waits for it, and at the goal.
+    private func reach(_ reached: LogPosition, _ session: StreamSession) throws {
+        try advance(to: reached)
+        let isDue = session.stream.isReplyWanted || ContinuousClock.now - session.lastStored > Self.idleInterval
+        guard reached > stored.position, isDue || session.goal.map({ reached >= $0 }) ?? false else { return }
+        try storePosition()
+        session.noteStored(stored.position)
+    }
+
+    /// Whether following ends here: the store has all that the source had at the beginning, including changes of tables.
+    private func isAtGoal(_ session: StreamSession) throws -> Bool {
+        guard let goal = session.goal, stored.position >= goal, source.isConsistent else { return false }
+        try checkSource()
+        guard let pending = session.pending else { return true }
+        session.goal = max(goal, pending.end)
+        return false
+    }
+}

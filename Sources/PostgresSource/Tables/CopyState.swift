@@ -1,0 +1,91 @@
+/// How much of a followed table is in the store.
+//
+//     first(nil) ──range──▶ first(key) ──last range──▶ copied
+//         │                     │                        │
+//         └─────────────────────┴──── requireCopy ───────┤
+//                                                        ▼
+//                               copied ◀──last range── again
+//
+// `requireCopy` follows a change that the rows of the stream don't tell, a lost slot, and a user's wish.
+package enum CopyState: Equatable, Sendable {
+    /// All rows are in the store.
+    case copied
+    /// Rows must be copied. `after` is a position in the source's log before which the table was another one: the copy
+    /// waits until the stream has passed it, because older rows of the stream would be written over the copied ones.
+    case due(Copy, after: LogPosition?)
+
+    package enum Copy: Equatable, Sendable {
+        /// The first copy, which is committed range by range. It goes on after a key, which is the text of the last
+        /// committed row's; if nil, from the first row.
+        case first(through: String?)
+        /// A copy over the rows of an earlier one. At its end, rows that the table no longer has are deleted. It begins
+        /// with the first row in each process, because only a process that has seen all rows knows what is gone.
+        case again
+    }
+
+    package static let new = CopyState.due(.first(through: nil), after: nil)
+
+    package var isCopied: Bool { self == .copied }
+
+    /// The position that the stream must have passed before rows are copied, if any.
+    package var after: LogPosition? { if case .due(_, let after) = self { after } else { nil } }
+
+    /// Whether some rows were copied, now or earlier.
+    package var hasBegun: Bool { if case .due(.first(through: nil), _) = self { false } else { true } }
+
+    /// The key after which a copy goes on; nil to begin with the first row.
+    package var key: String? { if case .due(.first(let key), _) = self { key } else { nil } }
+
+    /// Whether rows that the table no longer has are deleted at the copy's end.
+    package var replaces: Bool { if case .due(.again, _) = self { true } else { false } }
+
+    /// Requires a further copy. Copied rows stay in the store until the copy's end.
+    package mutating func requireCopy() { self = .due(.again, after: after) }
+
+    /// Lets the copy wait until the stream has passed a position; if nil, lets it begin. Does nothing without a copy.
+    package mutating func wait(after position: LogPosition?) {
+        if case .due(let copy, _) = self { self = .due(copy, after: position) }
+    }
+
+    /// Notes the last key of a committed range.
+    package mutating func advance(through key: String?) {
+        if case .due(.first, let after) = self { self = .due(.first(through: key), after: after) }
+    }
+}
+
+// The stored form: four members of the table's JSON. Earlier versions stored `copiedThrough` beside `replaces`, too, which
+// means nothing.
+extension CopyState: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case isCopied
+        case copiedThrough
+        case replaces
+        case changedUntil
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        let replaces = try members.decode(Bool.self, forKey: .replaces)
+        if try members.decode(Bool.self, forKey: .isCopied) {
+            self = .copied
+            return
+        }
+        let key = try members.decodeIfPresent(String.self, forKey: .copiedThrough)
+        let after = try members.decodeIfPresent(String.self, forKey: .changedUntil).map { text in
+            guard let position = LogPosition(text) else {
+                throw DecodingError.dataCorruptedError(
+                    forKey: .changedUntil, in: members, debugDescription: "\(text) is not a position of a log")
+            }
+            return position
+        }
+        self = .due(replaces ? .again : .first(through: key), after: after)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(isCopied, forKey: .isCopied)
+        try members.encodeIfPresent(key, forKey: .copiedThrough)
+        try members.encode(replaces, forKey: .replaces)
+        try members.encodeIfPresent(after?.description, forKey: .changedUntil)
+    }
+}

@@ -1,0 +1,78 @@
+/// What a store follows: the source, the tables, and what is needed to go on after a restart. It holds no passwords.
+///
+/// The store keeps it as JSON in an attachment, whose names and values must stay readable. `SourceFacts` in FetchIndex
+/// reads some of them, for `info`.
+package struct FollowedSource: Codable, Equatable, Sendable {
+    package struct Column: Codable, Equatable, Sendable {
+        /// The column's name, which is also the attribute's.
+        package var name: String
+        /// The column's number, which stays when it is renamed; 0 if unknown.
+        package var number: Int
+        /// The number of the type in the source, and its modifier: lengths, digits.
+        package var type: UInt32
+        package var modifier: Int32
+        /// A number that changes with the column's definition; 0 if unknown.
+        package var mark: UInt32
+        /// The values of enumerations in the type, with their numbers; the fields of composite types.
+        package var labels: [String]
+
+        package init(
+            name: String, number: Int, type: UInt32, modifier: Int32 = -1, mark: UInt32 = 0, labels: [String] = []
+        ) {
+            (self.name, self.number, self.type, self.modifier) = (name, number, type, modifier)
+            (self.mark, self.labels) = (mark, labels)
+        }
+    }
+
+    /// A foreign key that is stored as a relationship.
+    package struct Reference: Codable, Equatable, Sendable {
+        package var column: String
+        package var relationship: String
+        package var entity: String
+
+        package init(column: String, relationship: String, entity: String) {
+            (self.column, self.relationship, self.entity) = (column, relationship, entity)
+        }
+    }
+
+    /// The way in which the source tells its changes.
+    package enum Way: String, Codable, Sendable {
+        /// Logical replication, with a slot and a publication.
+        case stream
+        /// A table that triggers write.
+        case changeTable
+    }
+
+    package var way: Way
+    /// The address of the source, without a password.
+    package var address: String
+    /// The identifier of the server, or that of the change table.
+    package var systemIdentifier: String
+    package var slot: String
+    package var publication: String
+    /// Whether the slot and the publication were made for this store; they are dropped when following ends.
+    package var ownsSlot: Bool
+    package var ownsPublication: Bool
+    package var tables: [Table]
+    /// The position at which the store becomes consistent; until then, it may have rows of different times. Nil if no
+    /// position is waited for.
+    package var consistentFrom: String?
+    /// Whether foreign keys of rows name rows that are missing.
+    package var hasWaitingRows = false
+    /// A text that changes with the publication or the triggers: rows that were changed meanwhile may be missing.
+    package var mark: String?
+    /// The timeline of the log that the position belongs to.
+    package var timeline: UInt32?
+
+    package init(
+        _ way: Way, address: String, systemIdentifier: String, slot: String, publication: String, ownsSlot: Bool,
+        ownsPublication: Bool, tables: [Table]
+    ) {
+        (self.way, self.address, self.systemIdentifier, self.tables) = (way, address, systemIdentifier, tables)
+        (self.slot, self.publication) = (slot, publication)
+        (self.ownsSlot, self.ownsPublication) = (ownsSlot, ownsPublication)
+    }
+
+    package var isCopied: Bool { tables.allSatisfy(\.copy.isCopied) }
+    package var isConsistent: Bool { consistentFrom == nil && isCopied }
+}

@@ -1,0 +1,96 @@
+extension FollowedSource {
+    /// A table that an entity of the store follows.
+    package struct Table: Equatable, Sendable {
+        package var schema: String
+        package var name: String
+        /// The table's number in the source (OID). Another table of the same name has another one.
+        package var number: UInt32
+        /// The number of the table's file, which changes when the source rewrites all rows without sending them.
+        package var file: UInt32
+        package var entity: String
+        /// The column whose values identify rows.
+        package var key: String
+        package var columns: [Column]
+        /// Whether columns that are added to the table are followed, too.
+        package var followsNewColumns: Bool
+        /// Columns that are stored as text, whatever their type.
+        package var asText: [String]
+        /// The condition for rows, in the source's SQL, as the user gave it.
+        package var condition: String?
+        /// The condition with the current names of its columns, if the source tells it.
+        package var filter: String?
+        package var references: [Reference] = []
+        /// The number of columns that the table has had, including dropped ones and those that aren't followed.
+        package var width = 0
+        package var copy = CopyState.new
+
+        package var title: String { "\(schema).\(name)" }
+        package var quoted: String { "\(schema.quotedName).\(name.quotedName)" }
+        package var currentCondition: String? { filter ?? condition }
+
+        package init(
+            schema: String, name: String, number: UInt32, file: UInt32, entity: String, key: String, columns: [Column],
+            followsNewColumns: Bool, asText: [String] = [], condition: String? = nil
+        ) {
+            (self.number, self.file) = (number, file)
+            (self.schema, self.name, self.entity, self.key, self.columns) = (schema, name, entity, key, columns)
+            (self.followsNewColumns, self.asText, self.condition) = (followsNewColumns, asText, condition)
+        }
+    }
+}
+
+// The stored form: one JSON object with the members of the table and those of its copy's state.
+extension FollowedSource.Table: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case schema
+        case name
+        case number
+        case file
+        case entity
+        case key
+        case columns
+        case followsNewColumns
+        case asText
+        case condition
+        case filter
+        case references
+        case width
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            schema: try members.decode(String.self, forKey: .schema),
+            name: try members.decode(String.self, forKey: .name),
+            number: try members.decode(UInt32.self, forKey: .number),
+            file: try members.decode(UInt32.self, forKey: .file),
+            entity: try members.decode(String.self, forKey: .entity),
+            key: try members.decode(String.self, forKey: .key),
+            columns: try members.decode([FollowedSource.Column].self, forKey: .columns),
+            followsNewColumns: try members.decode(Bool.self, forKey: .followsNewColumns),
+            asText: try members.decode([String].self, forKey: .asText),
+            condition: try members.decodeIfPresent(String.self, forKey: .condition))
+        filter = try members.decodeIfPresent(String.self, forKey: .filter)
+        references = try members.decode([FollowedSource.Reference].self, forKey: .references)
+        width = try members.decode(Int.self, forKey: .width)
+        copy = try CopyState(from: decoder)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(schema, forKey: .schema)
+        try members.encode(name, forKey: .name)
+        try members.encode(number, forKey: .number)
+        try members.encode(file, forKey: .file)
+        try members.encode(entity, forKey: .entity)
+        try members.encode(key, forKey: .key)
+        try members.encode(columns, forKey: .columns)
+        try members.encode(followsNewColumns, forKey: .followsNewColumns)
+        try members.encode(asText, forKey: .asText)
+        try members.encodeIfPresent(condition, forKey: .condition)
+        try members.encodeIfPresent(filter, forKey: .filter)
+        try members.encode(references, forKey: .references)
+        try members.encode(width, forKey: .width)
+        try copy.encode(to: encoder)
+    }
+}

@@ -1,0 +1,90 @@
+/// The difference between a followed table in the catalogue and what the store remembers of it.
+struct TableChange {
+    /// The table in the catalogue.
+    let table: SourceTable
+    /// The table as the store is to remember it. The state of its copy is the remembered one.
+    var followed: FollowedSource.Table
+    /// The former names of renamed columns, by their present ones.
+    let renamed: [String: String]
+    /// Whether the store's rows may differ from the source's, which no further row tells.
+    let needsCopy: Bool
+
+    /// Compares a remembered table with the one in the catalogue. Returns nil if they are equal.
+    ///
+    /// - Parameters:
+    ///   - streamed: the description of the table that the stream has just sent, if any.
+    ///   - rewritesAreSilent: whether a rewritten table may have rows that weren't sent. Truncating a table and making it
+    ///     smaller rewrite it, too, and are sent; but a table that a publication doesn't name may have been unlogged.
+    init?(
+        from remembered: RememberedTable, to table: SourceTable, streamed: StreamedTable?, rewritesAreSilent: Bool
+    ) throws {
+        let old = remembered.table
+        let new = try remembered.followed(as: table)
+        let hasLostKeys = streamed.map { !$0.sendsKey(old.key) && !$0.sendsKey(new.key) } ?? false
+        if new == remembered.stored && !hasLostKeys { return nil }
+        let isRewritten = table.file != old.file
+        let reusesName = new.columns.contains { column in
+            old.columns.contains { $0.name == column.name && $0.number != column.number }
+        }
+        (self.table, followed) = (table, new)
+        // If a name means another column now, all values are copied under their present names.
+        renamed = reusesName ? [:] : Self.renamed(from: old, to: new)
+        needsCopy =
+            hasLostKeys || reusesName || table.number != old.number || isRewritten && rewritesAreSilent
+            || new.columns.contains { Self.hasUntoldValues($0, old, table, isRewritten: isRewritten) }
+            // The changes between the state that the stream describes and the catalogue's aren't known.
+            || streamed.map { !$0.describes(new) } ?? false
+    }
+
+    private static func renamed(from old: FollowedSource.Table, to new: FollowedSource.Table) -> [String: String] {
+        var renamed: [String: String] = [:]
+        for column in new.columns {
+            if let former = old.columns.first(where: { $0.number == column.number }), former.name != column.name {
+                renamed[column.name] = former.name
+            }
+        }
+        return renamed
+    }
+
+    /// Whether rows have values of a column that weren't sent: those of a new column with a default, of one that wasn't
+    /// followed before, and of one whose values were converted.
+    private static func hasUntoldValues(
+        _ column: FollowedSource.Column, _ old: FollowedSource.Table, _ table: SourceTable, isRewritten: Bool
+    ) -> Bool {
+        guard let former = old.columns.first(where: { $0.number == column.number }) else {
+            let hasDefault = table.columns.first { $0.number == column.number }?.hasDefault ?? true
+            return hasDefault || isRewritten || column.number <= old.width
+        }
+        let isConverted = former.type != column.type || isRewritten && former.mark != column.mark
+        let isRelabelled = !Set(former.labels).isSubset(of: column.labels)
+        return isConverted || isRelabelled
+    }
+
+    /// The present names of renamed columns, by their former ones.
+    var presentNames: [String: String] { Dictionary(renamed.map { ($1, $0) }) { first, _ in first } }
+}
+
+extension StreamedTable {
+    /// Whether deleted rows and rows with another key are sent with a column.
+    func sendsKey(_ name: String) -> Bool { columns.contains { $0.isIdentity && $0.name == name } }
+
+    /// Whether the stream sends all columns of a table as the catalogue has them.
+    fileprivate func describes(_ table: FollowedSource.Table) -> Bool {
+        table.columns.allSatisfy { column in columns.contains { $0.name == column.name && $0.type == column.type } }
+    }
+}
+
+extension FollowedSource.Table {
+    /// Whether a table differs only in what the store doesn't depend on: file, width, filter, and the columns' modifiers,
+    /// marks and labels.
+    func isEquivalent(to other: FollowedSource.Table) -> Bool {
+        var (own, other) = (self, other)
+        (own.file, other.file, own.width, other.width) = (0, 0, 0, 0)
+        (own.filter, other.filter) = (nil, nil)
+        func plain(_ column: FollowedSource.Column) -> FollowedSource.Column {
+            FollowedSource.Column(name: column.name, number: column.number, type: column.type)
+        }
+        (own.columns, other.columns) = (own.columns.map(plain), other.columns.map(plain))
+        return own == other
+    }
+}

@@ -1,0 +1,71 @@
+import FetchIndexPostgresSource
+import FetchIndexTestSupport
+import Foundation
+import Testing
+
+/// The sentences of the program that `fetchindex follow` runs: they say what to type.
+@Suite(.enabled(if: TestServer.isInstalled)) struct FollowToolTests {
+    /// Runs the program and requires the status and the beginning of its last line.
+    private func require(
+        _ followed: Followed, _ arguments: [String], status: Int32, _ sentence: String,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let errors = followed.folder.path + ".errors"
+        defer { unlink(errors) }
+        let program = try Child(Followed.executable, [followed.store] + arguments, errors: errors)
+        let found = program.wait()
+        let last = try String(contentsOfFile: errors, encoding: .utf8).split(separator: "\n").last ?? ""
+        #expect(found == status && last == "fetchindex follow: \(sentence)", "\(last)", sourceLocation: sourceLocation)
+    }
+
+    @Test func refusalsSayWhatToType() throws {
+        let (followed, connection) = try Followed.database(
+            "CREATE TABLE public.t(id integer PRIMARY KEY, v integer, tags text[])",
+            "CREATE TABLE public.bare(v integer)", "CREATE TABLE public.u(id integer PRIMARY KEY)")
+        let source = followed.address
+        try require(
+            followed, [], status: 2, "the store follows nothing yet: say postgres://… and --table")
+        try require(
+            followed, [source, "--table", "bare"], status: 1,
+            "public.bare has no primary key of one column; --key names a column that is NOT NULL and has a unique index"
+        )
+        try require(
+            followed, [source, "--table", "t"], status: 1,
+            "public.t.tags is an array (text[]), which has no counterpart: store it as text with --text tags, or leave it out with "
+                + "--columns")
+        try require(
+            followed, [source, "--table", "t", "--change-table", "--text", "tags"], status: 1,
+            "the source notes no changes: `fetchindex follow … --print-setup` prints the SQL that makes the change table and its "
+                + "triggers")
+        try require(
+            followed, [source, "--table", "t=E", "--table", "u=E", "--text", "E:tags"], status: 2,
+            "two tables cannot become one entity: --table SCHEMA.TABLE=ENTITY names another")
+        try followed.follow(["t"]) { $0.tables[0].asText = ["tags"] }
+        try require(
+            followed, [source, "--table", "u"], status: 2,
+            "the store follows public.t=t, with options that are not all the same; --end ends that, so that the store can follow anew"
+        )
+        try connection.execute("ALTER TABLE public.t ALTER v TYPE text; UPDATE public.t SET v = 'x'")
+        try require(
+            followed, ["--once"], status: 1,
+            "public.t.v is of another type now, text, and t.v is stored as integer: `fetchindex model migrate STORE --entity t --change "
+                + "v:string` converts it, then follow again")
+        try connection.execute("DROP TABLE public.t")
+        try require(
+            followed, ["--once"], status: 1,
+            "public.t was dropped or renamed, or its publication is gone; --recopy copies all tables again, --end ends following"
+        )
+    }
+
+    @Test func lostChangesSayWhatToType() throws {
+        let (followed, connection) = try Followed.database("CREATE TABLE public.t(id integer PRIMARY KEY)")
+        try followed.follow(["t"])
+        let name = try connection.value(
+            "SELECT slot_name FROM pg_replication_slots WHERE database = current_database()")
+        let slot = try #require(name)
+        try connection.execute("SELECT pg_drop_replication_slot('\(slot)')")
+        try require(
+            followed, ["--once"], status: 1,
+            "the slot \(slot) is gone from the source; --recopy copies all tables again")
+    }
+}

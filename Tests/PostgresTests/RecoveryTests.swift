@@ -1,0 +1,42 @@
+import FetchIndexPostgresSource
+import Testing
+
+/// What a follower remembers between its attempts.
+@Suite struct RecoveryTests {
+    @Test func changesThatAreLostAgainBeforeTheStoreIsConsistentEndFollowing() {
+        var recovery = Recovery(copiesAgain: false)
+        let first = recovery.copyAgain(isConsistent: true)
+        #expect(first && recovery.copiesAgain)
+        // The next attempt has copied the tables.
+        recovery.copiesAgain = false
+        let second = recovery.copyAgain(isConsistent: false)
+        let third = recovery.copyAgain(isConsistent: true)
+        #expect(!second && third)
+    }
+
+    @Test func changesThatAreLostDuringACopyThatWasAskedForEndFollowing() {
+        var recovery = Recovery(copiesAgain: true)
+        let helps = recovery.copyAgain(isConsistent: true)
+        #expect(!helps)
+    }
+
+    @Test func pausesGrowToALimit() {
+        var recovery = Recovery(copiesAgain: false)
+        var pauses: [Double] = []
+        for _ in 0..<5 {
+            pauses.append(recovery.pause)
+            recovery.lengthenPause()
+        }
+        #expect(pauses == [1, 2, 4, 5, 5])
+    }
+
+    @Test func transactionsAreUnseenUntilASnapshotShowsThem() {
+        var unseen = UnseenTransactions()
+        // Numbers go on with 0 after the largest one.
+        for number: UInt32 in [.max - 1, .max, 0, 1, 2] { unseen.insert(number) }
+        unseen.removeVisible(before: 1, open: [.max])
+        #expect(unseen.numbers == [.max, 1, 2])
+        unseen.removeVisible(before: 3, open: [])
+        #expect(unseen.numbers.isEmpty)
+    }
+}
