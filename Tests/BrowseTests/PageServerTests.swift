@@ -238,6 +238,19 @@ import Testing
         #expect(((answer["rows"] as? [[String: Any]])?.first?["values"] as? [Any])?.last as? String == "7")
     }
 
+    @Test func sectionsAndValuesOfABooleanAreCalledFalseAndTrue() throws {
+        try page.run(["model", "migrate", page.store, "--entity", "Item", "--add", "isNew:boolean=true"])
+        try page.run([
+            "fetch", page.store, "--entity", "Item", "--section", "isNew", "--sort", "name", "--cache", "by age",
+        ])
+        let cache = ["cache": "by age", "from": "0", "limit": "1"]
+        let sections = try page.ask("sections", cache).json["sections"] as? [[String: Any]] ?? []
+        #expect(sections.map { $0["name"] as? String } == ["true"])
+        let rows = try page.ask("rows", cache).json["rows"] as? [[String: Any]] ?? []
+        #expect(rows.first?["sectionName"] as? String == "true")
+        #expect((rows.first?["values"] as? [Any])?.last as? String == "true")
+    }
+
     @Test func thePageIsThereAlsoWithoutStore() throws {
         try FileManager.default.moveItem(atPath: page.store, toPath: page.store + ".away")
         for _ in 0..<100 where try page.ask("store").status == 200 && !page.ask("store").body.contains("error") {

@@ -74,6 +74,20 @@ import Testing
         #expect(try self.page().contains("<span class=\"state behind\">1 change behind</span>"))
     }
 
+    @Test func sectionsByABooleanAreCalledFalseAndTrue() throws {
+        let folder = TemporaryFolder()
+        let model = Model(entities: [Entity("Book", [AttributeDescription("isLent", .boolean)])])
+        let container = try PersistentContainer(
+            at: URL(fileURLWithPath: folder.path), model: model, durability: .none)
+        let writer = try BatchWriter(container, entity: "Book", author: "test")
+        for isLent in [true, false, true] { try writer.insert([.boolean(isLent)]) }
+        try writer.commit()
+        let byState = OrderDefinition(entity: "Book", sortKeys: [SortKey("isLent")], sectionKey: .attribute("isLent"))
+        try container.withOrder(byState, .init(cacheName: "by state")) { _ in }
+        let page = try InspectionReport(of: container, .init()).html().page
+        #expect(page.contains("<title>false: 1</title>") && page.contains("<title>true: 2</title>"))
+    }
+
     /// The sections of an order with very many aren't all read: a column is the mean of its sections.
     @Test func manySectionsAreDrawnByTheirRanks() throws {
         // The first half of the sections has one row each, the second half three.

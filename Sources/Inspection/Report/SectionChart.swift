@@ -9,6 +9,7 @@ struct SectionChart {
     private static let mostRead = 20_000
 
     private let order: StoredOrder
+    private let titles: SectionTitles
     /// All sections; empty if there are too many to read.
     private let sections: [FetchedSection]
 
@@ -18,13 +19,14 @@ struct SectionChart {
             return nil
         }
         self.order = order
+        titles = try SectionTitles(ofCache: name, in: state)
         sections = order.sectionCount > Self.mostRead ? [] : try order.sections(limit: Self.mostRead)
     }
 
     /// The largest sections; empty if the sections were not read.
     var largest: [Fact] {
         sections.enumerated().sorted { ($1.element.count, $0.offset) < ($0.element.count, $1.offset) }
-            .prefix(Self.mostLargest).map { Fact(name: Self.shownName($1), value: Numbers.grouped($1.count)) }
+            .prefix(Self.mostLargest).map { Fact(name: shownName($1), value: Numbers.grouped($1.count)) }
     }
 
     func figure() throws -> Figure {
@@ -36,13 +38,13 @@ struct SectionChart {
             ? "a column is the mean of \(each) sections" : "a column is the largest of \(each) sections"
         return Figure(
             title: "Rows by section", top: Numbers.grouped(Int(chart.greatest.rounded())),
-            svg: chart.svg(title: "Rows by section"), left: Self.shownName(try order.section(at: 0)),
-            right: Self.shownName(try order.section(at: order.sectionCount - 1)), note: each > 1 ? note : "")
+            svg: chart.svg(title: "Rows by section"), left: shownName(try order.section(at: 0)),
+            right: shownName(try order.section(at: order.sectionCount - 1)), note: each > 1 ? note : "")
     }
 
     private func greatest() -> [ColumnChart.Column] {
         ColumnChart.reduced(sections, to: Self.mostColumns) { group in
-            let names = [group.first, group.last].compactMap { $0.map(Self.shownName) }
+            let names = [group.first, group.last].compactMap { $0.map(shownName) }
             let range = group.count == 1 ? names[0] : "\(names[0]) to \(names[names.count - 1])"
             let most = group.map(\.count).max() ?? 0
             return ColumnChart.Column(title: "\(range): \(Numbers.grouped(most))", values: [Double(most)])
@@ -60,12 +62,13 @@ struct SectionChart {
             let count = (isLast ? order.sectionCount : starts[index + 1].0) - first
             let mean = Double(end - section.rowsBefore) / Double(count)
             return ColumnChart.Column(
-                title: "\(count) sections from \(Self.shownName(section)): \(Numbers.rounded(mean, places: 1)) each",
+                title: "\(count) sections from \(shownName(section)): \(Numbers.rounded(mean, places: 1)) each",
                 values: [mean])
         }
     }
 
-    private static func shownName(_ section: FetchedSection) -> String {
-        section.isNull ? "no value" : section.name.isEmpty ? "empty text" : section.name.shortened(to: mostNameLength)
+    private func shownName(_ section: FetchedSection) -> String {
+        guard let title = titles.title(of: section) else { return "no value" }
+        return title.isEmpty ? "empty text" : title.shortened(to: Self.mostNameLength)
     }
 }

@@ -34,15 +34,16 @@ extension CacheView {
 
     /// Returns rows by their numbers, counted over all sections. O(log n + rows).
     func rows(from start: Int, limit: Int) throws -> RowsMessage {
-        try read { _, order in
+        try read { opened, order in
             guard start >= 0, start < order.rowCount else { return RowsMessage(rows: []) }
+            let titles = SectionTitles(opened.definition.sectionKey, order)
             var rows: [RowsMessage.Row] = []
             var section: (index: Int, name: String?)?
             let columns = order.attributeColumns.count
             try order.forEachRow(from: start, limit: min(limit, Self.mostRows)) { row in
                 if section?.index != row.path.section {
                     let found = try order.section(at: row.path.section)
-                    section = (row.path.section, found.isNull ? nil : Self.shown(found.name))
+                    section = (row.path.section, titles.title(of: found).map(Self.shown))
                 }
                 rows.append(
                     RowsMessage.Row(
@@ -55,14 +56,15 @@ extension CacheView {
 
     /// Returns sections by their indexes. O(log n + sections).
     func sections(from start: Int, limit: Int) throws -> SectionsMessage {
-        try read { _, order in
+        try read { opened, order in
+            let titles = SectionTitles(opened.definition.sectionKey, order)
             var left = min(limit, Self.mostRows)
             var sections: [SectionsMessage.Section] = []
             guard start >= 0, start < order.sectionCount, left > 0 else { return SectionsMessage(sections: []) }
             try order.forEachSection(from: start) { section in
                 sections.append(
                     SectionsMessage.Section(
-                        name: section.isNull ? nil : Self.shown(section.name), count: section.count,
+                        name: titles.title(of: section).map(Self.shown), count: section.count,
                         rowsBefore: section.rowsBefore))
                 left -= 1
                 return left > 0
@@ -102,7 +104,7 @@ extension CacheView {
         var values: [String?] = []
         for index in 0..<count {
             let value = try row.value(at: index)
-            values.append(value == .null ? nil : shown(value.description))
+            values.append(value == .null ? nil : shown(value.shownText))
         }
         return values
     }

@@ -131,9 +131,7 @@ struct CacheShowCommand: ParsableCommand {
         let state = try container.pinnedState()
         let report = try CacheReport(name, in: state)
         let history = try container.cacheHistory(name)
-        var definition: OrderDefinition?
-        if case .readable(let request) = try state.request(ofCache: name) { definition = try? request.definition() }
-        let titles = SectionTitles(definition?.sectionKey, of: definition?.entity ?? "", in: state.model)
+        let titles = try SectionTitles(ofCache: name, in: state)
         // The chart shows only the first sections; the header has their number.
         let limit = output.isJSON ? Int.max : Self.mostBars
         let sections = try state.storedOrder(ofCache: name)?.sections(limit: limit) ?? []

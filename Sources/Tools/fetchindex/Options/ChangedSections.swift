@@ -1,43 +1,5 @@
 internal import FetchIndex
-internal import FetchIndexModels
-
-/// Converts section names to their printed form: sections by a boolean are called "false" and "true" instead of "0" and "1".
-struct SectionTitles {
-    private static let booleans = ["0": "false", "1": "true"]
-
-    private let areBooleans: Bool
-    private let key: SectionKey?
-
-    init(_ key: SectionKey?, _ order: FetchedOrder) {
-        self.init(key, areBooleans: Self.attribute(of: key).map(order.isBoolean) ?? false)
-    }
-
-    init(_ key: SectionKey?, of entity: String, in model: Model) {
-        let type = Self.attribute(of: key).flatMap { name in
-            try? FetchedColumn(name, of: [model.number(of: entity)], in: model).type
-        }
-        self.init(key, areBooleans: type == .boolean)
-    }
-
-    private init(_ key: SectionKey?, areBooleans: Bool) { (self.key, self.areBooleans) = (key, areBooleans) }
-
-    /// The attribute whose values are the section names, if any.
-    private static func attribute(of key: SectionKey?) -> String? {
-        switch key {
-        case .attribute, .relationship: key?.attribute
-        default: nil
-        }
-    }
-
-    func title(_ name: String) -> String { areBooleans ? Self.booleans[name] ?? name : name }
-
-    /// Returns nil for the section of null.
-    func title(of section: FetchedSection) -> String? { section.isNull ? nil : title(section.name) }
-
-    func indexTitle(of section: FetchedSection) -> String {
-        SectionKey.indexTitle(ofSectionNamed: title(section.name), key) ?? ""
-    }
-}
+internal import FetchIndexInspection
 
 /// Finds the names of sections by their indexes before or after a change.
 final class ChangedSections {
@@ -88,12 +50,5 @@ final class ChangedSections {
         var new = index - left.count { $0 < index }
         for arrival in came where arrival <= new { new += 1 }
         return try name(ofNew: new)
-    }
-}
-
-extension Value {
-    /// The value as the tool prints it for people.
-    var shownText: String {
-        if case .boolean(let value) = self { value ? "true" : "false" } else { description }
     }
 }
