@@ -94,6 +94,32 @@ import Testing
         #expect(upper.count > 6 && hidden.count > 6)
     }
 
+    @Test func theTableSaysWhichRoomsEachRoomUses() throws {
+        func room(_ target: Target) -> String {
+            if target.names[0] == "FetchIndex" { return "FetchIndex" }
+            if target.names[0].hasPrefix("CFetchIndex") { return "CLibraries" }
+            return String(target.folder.prefix { $0 != "/" })
+        }
+        let targets = try targets().filter {
+            !["tests", ""].contains($0.layer) && !$0.names.contains("Benchmarks/Page")
+        }
+        let rooms = Dictionary(uniqueKeysWithValues: targets.map { ($0.names[0], room($0)) })
+        var declared: [String: Set<String>] = [:]
+        for target in targets {
+            let used = target.names.dropFirst().compactMap { rooms[$0] }.filter { $0 != room(target) }
+            declared[room(target), default: []].formUnion(used)
+        }
+        var written: [String: Set<String>] = [:]
+        for line in try lines("Sources/FetchIndex/FetchIndex.docc/Inside/ReadingTheSource.md") {
+            let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+            guard line.hasPrefix("| `"), let name = cells.first?.filter({ $0 != "`" }), declared[name] != nil,
+                written[name] == nil
+            else { continue }
+            written[name] = Set(cells[2].split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) })
+        }
+        #expect(written == declared)
+    }
+
     /// The plan has sixteen folders; each has its row in the table of rooms.
     @Test func eachFolderIsARoom() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
