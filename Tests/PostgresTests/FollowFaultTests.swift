@@ -185,7 +185,9 @@ import Testing
         try followed.follow(["books=Book", "notes"])
         let traffic = Traffic(followed.address, writers: 2, seed: seed)
         defer { traffic.letEnd() }
-        let follower = try Child(Followed.executable, [followed.store], errors: "/dev/null")
+        let errors = followed.folder.path + ".errors"
+        defer { unlink(errors) }
+        let follower = try Child(Followed.executable, [followed.store], errors: errors)
         for round in 0..<(TestSettings.isLong ? 20 : 3) {
             usleep(400_000)
             if round % 3 == 1 {
@@ -198,13 +200,47 @@ import Testing
             }
         }
         usleep(1_500_000)
-        #expect(follower.isRunning)
+        #expect(follower.isRunning, "\(try String(contentsOfFile: errors, encoding: .utf8))")
         try traffic.stop()
         follower.interrupt()
         #expect(follower.wait() == 0)
         try followed.follow()
         try requireEqual(followed)
         try requireSingleTransactions(followed)
+    }
+
+    @Test func aFollowerWaitsForASourceThatIsStoppedWhenItStarts() throws {
+        let server = try TestServer()
+        defer { server.stop() }
+        let followed = try start(server)
+        try followed.follow(["books=Book", "notes"])
+        server.stop()
+        let errors = followed.folder.path + ".errors"
+        defer { unlink(errors) }
+        func startWaiting() throws -> Child {
+            let follower = try Child(Followed.executable, [followed.store], errors: errors)
+            let end = Date() + 60
+            while follower.isRunning, Date() < end,
+                try !String(contentsOfFile: errors, encoding: .utf8).contains("trying again in")
+            {
+                usleep(20_000)
+            }
+            #expect(follower.isRunning, "\(try String(contentsOfFile: errors, encoding: .utf8))")
+            return follower
+        }
+        let interrupted = try startWaiting()
+        interrupted.interrupt()
+        #expect(interrupted.wait() == 0)
+        // A job that only has to catch up doesn't wait.
+        #expect(try Child(Followed.executable, [followed.store, "--once"], errors: errors).wait() == 1)
+        let follower = try startWaiting()
+        try server.start()
+        try Connection(followed.address).execute("UPDATE public.books SET title = 'changed' WHERE id = 3")
+        let end = Date() + 60
+        while Date() < end, try followed.rows("Book", key: "id")["3"]?["title"] != "changed" { usleep(50_000) }
+        follower.interrupt()
+        #expect(follower.wait() == 0)
+        try requireEqual(followed)
     }
 
     /// Each run is interrupted after some ranges, and rows change before the next one.

@@ -1,4 +1,5 @@
 internal import FetchIndex
+internal import FetchIndexCLibrary
 internal import FetchIndexEssentials
 internal import FetchIndexModels
 
@@ -13,7 +14,9 @@ struct FollowPreparation {
     /// The first version that publishes some columns and some rows of a table.
     static let firstWithFilters = 150_000
 
-    init(storeAt path: String, _ options: FollowOptions, _ report: (FollowEvent) -> Void) throws {
+    init(
+        storeAt path: String, _ options: FollowOptions, _ isInterrupted: () -> Bool, _ report: (FollowEvent) -> Void
+    ) throws {
         if let address = options.address { try SourceAddress.check(address) }
         if let slot = options.slot, !Self.isSlotName(slot) {
             throw SourceError(
@@ -22,7 +25,7 @@ struct FollowPreparation {
         if let opened = try Self.opened(path), let stored = try opened.followedSource(as: FollowedSource.self),
             try !Self.isAbandoned(stored, opened, options)
         {
-            try self.init(continuing: stored, in: opened, options)
+            try self.init(continuing: stored, in: opened, options, isInterrupted, report)
         } else {
             try self.init(startingAt: path, options, report)
         }
@@ -39,16 +42,30 @@ struct FollowPreparation {
         }
     }
 
-    /// Goes on with what a store follows.
-    private init(continuing stored: FollowedSource, in container: PersistentContainer, _ options: FollowOptions) throws
-    {
+    /// Goes on with what a store follows. A source that can't be reached is waited for, as later, unless the follower only
+    /// has to catch up: a job should end then.
+    private init(
+        continuing stored: FollowedSource, in container: PersistentContainer, _ options: FollowOptions,
+        _ isInterrupted: () -> Bool, _ report: (FollowEvent) -> Void
+    ) throws {
         if let address = options.address, address != stored.address {
             throw SourceError(.usage, "the store follows \(stored.address)", remedy: .end)
         }
         try Self.require(options, of: stored)
-        connection = try Connection(stored.address)
-        try Self.checkServer(
-            connection, stored.address, stored.way, is: options.recopies ? nil : stored.systemIdentifier)
+        var recovery = Recovery(copiesAgain: options.recopies)
+        if options.endsWhenCurrent {
+            connection = try Connection(stored.address)
+            try Self.checkServer(
+                connection, stored.address, stored.way, is: options.recopies ? nil : stored.systemIdentifier)
+        } else {
+            connection = try recovery.connect(to: stored, isInterrupted) { error, recovery in
+                report(recovery.warning(of: error))
+                let time = Date().timeIntervalSince1970
+                container.setSourceStatus(
+                    SourceStatus(
+                        time: time, process: Int(getpid()), state: .disconnected, reason: error.description))
+            }
+        }
         (self.container, source) = (container, stored)
     }
 

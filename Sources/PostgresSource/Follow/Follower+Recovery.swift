@@ -24,6 +24,40 @@ package struct Recovery {
     }
 
     package mutating func lengthenPause() { pause = min(2 * pause, Self.longestPause) }
+
+    /// Waits for the pause, which is longer the next time. Throws `Interrupted`.
+    mutating func wait(_ isInterrupted: () -> Bool) throws {
+        let end = ContinuousClock.now + .seconds(pause)
+        while ContinuousClock.now < end {
+            if isInterrupted() { throw Interrupted() }
+            usleep(50_000)
+        }
+        lengthenPause()
+    }
+
+    /// Connects to a followed source. While it can't be reached, warns, waits and tries again. Throws `SourceError` if the
+    /// source can't be followed, and `Interrupted`.
+    mutating func connect(
+        to source: FollowedSource, _ isInterrupted: () -> Bool, warn: (SourceError, Recovery) -> Void
+    ) throws -> Connection {
+        while true {
+            do {
+                let connection = try Connection(source.address)
+                // One of several hosts in an address may be another server.
+                try FollowPreparation.checkServer(
+                    connection, source.address, source.way, is: copiesAgain ? nil : source.systemIdentifier)
+                return connection
+            } catch let error as SourceError where error.kind == .connection {
+                warn(error, self)
+                try wait(isInterrupted)
+            }
+        }
+    }
+
+    /// The warning of a lost or failed connection.
+    func warning(of error: SourceError) -> FollowEvent {
+        .warning("\(error); trying again in \(Int(pause)) s")
+    }
 }
 
 extension Follower {
@@ -36,39 +70,12 @@ extension Follower {
             tell(.warning(error.reason))
             tell(.warning("changes are lost: all tables are copied again"))
         } else if error.kind == .connection || error.code == Self.slotInUse {
-            warn(of: error, recovery)
+            tell(recovery.warning(of: error))
             status.write(.disconnected, self, reason: error.description)
-            try reconnect(&recovery)
+            try recovery.wait(isInterrupted)
+            connection = try recovery.connect(to: source, isInterrupted) { tell($1.warning(of: $0)) }
         } else {
             throw error
-        }
-    }
-
-    private func reconnect(_ recovery: inout Recovery) throws {
-        while true {
-            try wait(seconds: recovery.pause)
-            recovery.lengthenPause()
-            do {
-                connection = try Connection(source.address)
-                // One of several hosts in an address may be another server.
-                let server = recovery.copiesAgain ? nil : source.systemIdentifier
-                try FollowPreparation.checkServer(connection, source.address, source.way, is: server)
-                return
-            } catch let error as SourceError where error.kind == .connection {
-                warn(of: error, recovery)
-            }
-        }
-    }
-
-    private func warn(of error: SourceError, _ recovery: Recovery) {
-        tell(.warning("\(error); trying again in \(Int(recovery.pause)) s"))
-    }
-
-    private func wait(seconds: Double) throws {
-        let end = ContinuousClock.now + .seconds(seconds)
-        while ContinuousClock.now < end {
-            try requireNotInterrupted()
-            usleep(50_000)
         }
     }
 }

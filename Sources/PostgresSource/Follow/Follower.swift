@@ -69,7 +69,8 @@ package final class Follower {
     /// What `info` prints of this process.
     var status: FollowStatus
 
-    /// Opens a store, or creates it, and connects. Throws `SourceError`, `StoreError`.
+    /// Opens a store, or creates it, and connects. A store that follows already waits for its source, unless the options say
+    /// that it only has to catch up. Throws `SourceError`, `StoreError`, and `Interrupted` while it waits.
     package init(
         storeAt path: String, _ options: FollowOptions, isInterrupted: @escaping () -> Bool = { false },
         report: @escaping (FollowEvent) -> Void
@@ -77,7 +78,7 @@ package final class Follower {
         (self.options, self.isInterrupted, self.report) = (options, isInterrupted, report)
         // The lock comes before the preparation, which would take another process's first attempt for an abandoned one.
         var early = access(path + "/data.mdb", F_OK) == 0 ? try Self.lock(path) : nil
-        let preparation = try FollowPreparation(storeAt: path, options, report)
+        let preparation = try FollowPreparation(storeAt: path, options, isInterrupted, report)
         container = preparation.container
         source = preparation.source
         connection = preparation.connection

@@ -97,9 +97,11 @@ struct FollowTool: ParsableCommand {
             if let left = try Follower.end(storeAt: store) { EventPrinter.error(left) }
             return events.line("the store follows nothing any more; its rows stay")
         }
-        let follower = try Follower(
-            storeAt: store, options, isInterrupted: { Interruption.isAsked }, report: { events.print($0) })
-        try follower.run()
+        do {
+            let follower = try Follower(
+                storeAt: store, options, isInterrupted: { Interruption.isAsked }, report: { events.print($0) })
+            try follower.run()
+        } catch is Interrupted {}
     }
 
     private func tables() throws -> [TableChoice] {
