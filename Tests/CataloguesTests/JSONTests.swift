@@ -42,7 +42,7 @@ import FetchIndexValues
 
     @Test func bytesThatAreNotUTF8AreNamedByLineAndByte() {
         let bytes = Array("{\"a\":\"影".utf8) + [0xE5, 0xBD, 0x22, 0x7D, 0x0A] + Array("{\"a\":1}".utf8)
-        #expect(Reading(.jsonl, bytes).bad == ["f, line 1: \(Self.prefix)10 there is what is not UTF-8"])
+        #expect(Reading(.jsonl, bytes).bad == ["f, line 1: \(Self.prefix)10 there is text that is not UTF-8"])
     }
 
     @Test func deepNestingIsAnError() {

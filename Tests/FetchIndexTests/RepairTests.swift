@@ -234,7 +234,7 @@ import FetchIndexValues
         for node in try entries(\.nodes) where node.key[5] == UInt8(header.number) {
             try change(\.nodes, node.key, flipped)
         }
-        #expect(try self.repair().repairs.contains { $0.contains("only its program can build it") })
+        #expect(try self.repair().repairs.contains { $0.contains("only the program that built it knows its request") })
     }
 
     @Test func aDamagedStateIsMadeAnewAfterAllThatWasEverCommitted() throws {

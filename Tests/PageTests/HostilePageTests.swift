@@ -21,7 +21,7 @@ import Testing
         try change(&changed)
         let defects = try DamagedFile(changed).defects()
         // Values are not read when pages are damaged. A file that cannot be opened has one defect.
-        let isUnchecked = defects.last == "what the pages hold was not checked, because pages are damaged"
+        let isUnchecked = defects.last == "the contents of the pages were not checked, because pages are damaged"
         #expect(isUnchecked == !isUnreadable, "\(defects)")
         #expect(!isUnreadable || defects.count == 1, "\(defects)")
         return defects

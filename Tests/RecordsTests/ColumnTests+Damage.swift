@@ -35,7 +35,7 @@ extension ColumnTests {
             if isRead { try skipped(Self.kind, "kind-1", defect) }
             var done: [String] = []
             try test.write { done = try $0.repair { _ in } }
-            #expect(done == ["zones that were missing or wrong: 1, made anew"], "\(done)")
+            #expect(done == ["1 zone missing or wrong: rebuilt"], "\(done)")
             #expect(try stored(key) == right && columns() == all && snapshot.check() == [])
         }
         for place in [0, 1, 3, 10, 30, 4000, right.count - 1] {

@@ -149,7 +149,7 @@ import FetchIndexValues
         #expect(try snapshot.numbers(of: 0) { _ in false }.skippedCount == Zone.length + 21)
         var done: [String] = []
         try test.write { done = try $0.repair { _ in } }
-        #expect(done == ["zones that were missing or wrong: 1, made anew"])
+        #expect(done == ["1 zone missing or wrong: rebuilt"])
         #expect(try zones().mapValues(\.count) == [0: Zone.length - 1, 1: Zone.length, 2: 21])
     }
 
@@ -169,7 +169,7 @@ import FetchIndexValues
             #expect(found.count == 1 && found[0].contains(defect), "\(found)")
             var done: [String] = []
             try test.write { done = try $0.repair { _ in } }
-            #expect(done == ["zones that were missing or wrong: 1, made anew"], "\(done)")
+            #expect(done == ["1 zone missing or wrong: rebuilt"], "\(done)")
             #expect(try zones() == right)
         }
         try damage("zone 0 of entity 0 does not match its checksum") { view, table in

@@ -25,7 +25,7 @@ import Testing
         let check = try tool.run("check", tool.store)
         #expect(check.status == 1)
         #expect(check.output.contains("page \(page): "))
-        #expect(check.output.contains("what the pages hold was not checked"))
+        #expect(check.output.contains("the contents of the pages were not checked"))
         let json = try tool.run("check", tool.store, "--output", "json")
         #expect(json.status == 1 && (json["defects"] as? [String])?.isEmpty == false)
 

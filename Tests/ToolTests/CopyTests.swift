@@ -91,7 +91,7 @@ import Testing
                 continue
             }
             #expect(result.status == 1 && access(backup, F_OK) != 0, "\(round): \(result.error)")
-            if result.error.contains("kept apart in \(backup).damaged") {
+            if result.error.contains("was moved to \(backup).damaged") {
                 apart += 1
                 let name = backup + ".damaged" + (apart == 1 ? "" : "-\(apart)")
                 #expect(try tool.run("check", name).status == 1, "\(round): \(result.error)")

@@ -64,7 +64,7 @@ import Testing
     @Test(arguments: [
         (["add", "color"], "Book has no attribute or to-one relationship \"color\" for the index color"),
         (["add", "price:caseInsensitive"], "an index has no order of text"),
-        (["add", "price:down"], "is none of desc"), (["drop", "price"], "Book has no index \"price\""),
+        (["add", "price:down"], "is not one of desc"), (["drop", "price"], "Book has no index \"price\""),
         (["add", "price", "--entity", "Shop"], "no entity \"Shop\""),
     ])
     func aWrongIndexIsOneSentence(arguments: [String], message: String) throws {

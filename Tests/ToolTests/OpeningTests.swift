@@ -88,7 +88,7 @@ import Testing
             let outer = tool.folder.path + "/stores-\(name)"
             let result = try tool.run("import", outer, catalogue, "--entity", "E", "--key", "k")
             #expect(result.status == (isRefused ? 1 : 0))
-            #expect(result.error.contains("a store needs one of its own") == isRefused)
+            #expect(result.error.contains("a store needs a folder of its own") == isRefused)
             for store in isRefused ? [inner] : [inner, outer] {
                 #expect(try tool.run("check", store).output == "the store is whole\n", "\(store)")
                 let entities = try tool.run("info", store, "--output", "json")["entities"] as? [[String: Any]]

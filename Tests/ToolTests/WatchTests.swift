@@ -278,7 +278,8 @@ import Testing
         #expect {
             _ = try container.store.snapshot()
         } throws: {
-            "\($0)".contains("another process made the store larger, which is seen once no snapshot is open")
+            "\($0)".contains(
+                "another process enlarged the store; this process can use it again once no snapshot is open")
         }
         #expect(try notes(try #require(context)) == before)
         context = nil

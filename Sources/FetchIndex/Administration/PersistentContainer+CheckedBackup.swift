@@ -10,7 +10,7 @@ package struct DamagedBackup: Error, CustomStringConvertible {
 
     package var description: String {
         let count = defects.count == 1 ? "one defect" : "\(defects.count) defects"
-        return "the copy is damaged, as the store is, and kept apart in \(path): it has \(count), and the first is: "
+        return "the copy is damaged, like the store, and was moved to \(path): it has \(count), and the first is: "
             + (defects.first ?? "")
     }
 }

@@ -177,7 +177,8 @@ extension BatchWriter {
             for link in links where !destinations.contains(link.object.entity) {
                 let name = Self.name(of: link.object, in: writer)
                 throw StoreError.invalidValue(
-                    entity: entity.name, attribute: column.relationship, "refers to \(name), which it does not lead to")
+                    entity: entity.name, attribute: column.relationship, "refers to \(name), which is of another entity"
+                )
             }
         }
     }

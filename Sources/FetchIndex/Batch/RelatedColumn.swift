@@ -60,7 +60,7 @@ package final class RelatedColumn {
                 let near = references.first(where: { $0.slot == side }),
                 let far = references.first(where: { $0.slot != side })
             else {
-                throw RequestError.wrongType("\(entity.name).\(name) leads to many objects, which no key names")
+                throw RequestError.wrongType("\(entity.name).\(name) leads to many objects, so a key cannot name them")
             }
             (kind, reference, self.join) = (.list, near, (join, far))
         case .inverse:
@@ -127,7 +127,8 @@ package final class RelatedColumn {
             guard !related.isAbstract else {
                 throw StoreError.invalidValue(
                     entity: entity.name, attribute: relationship,
-                    "names no \(related.name), and none is inserted, since that entity is abstract")
+                    "names a \(related.name) that is not in the store and cannot be inserted, because that entity is abstract"
+                )
             }
             let record = try related.record(values)
             object = try writer.insert(destination, record.span.bytes)

@@ -14,7 +14,8 @@ extension PersistentContainer {
             try writer.seal()
             if isMaintained {
                 guard let request = try? CacheRequest(ofStored: name, in: writer) else {
-                    throw ContextError.notCacheable("only its program can make the request of the cache \"\(name)\"")
+                    throw ContextError.notCacheable(
+                        "only the program that built the cache \"\(name)\" knows its request")
                 }
                 try cacheEngine.open([request], in: writer, for: .establishing)
             }

@@ -101,7 +101,7 @@ extension ContextError: CustomStringConvertible {
         case .notCacheable(let what): "\(what), so the order cannot be cached"
         case .noSortKeys: "a fetched results controller needs a sort key"
         case .wrongClass(let entity, let name, let asked):
-            "objects of \(entity) are of the class \(name) in this context, which is not a \(asked)"
+            "entity \"\(entity)\" is represented by class \(name) in this context, which is not a \(asked)"
         case .otherStore(let id):
             "\(id.entityName) \(id) is an object of another store, \(id.storeIdentifier?.uuidString ?? "unknown")"
         }

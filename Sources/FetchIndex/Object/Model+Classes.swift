@@ -84,7 +84,7 @@ extension ManagedObject {
     static func attributeNames<Object: ManagedObject, Wrapped>(of keyPath: KeyPath<Object, Wrapped>) -> [String] {
         guard let names = Object.attributeNames(ofAny: keyPath) else {
             preconditionFailure(
-                "\(keyPath) is no attribute of \(Object.self): it is computed, or a part of an attribute's value. Name an "
+                "\(keyPath) is not an attribute of \(Object.self): it is computed, or a part of an attribute's value. Name an "
                     + "@Attribute, as in \\.title, or one of a related object, as in \\.author?.name.")
         }
         return names

@@ -39,7 +39,7 @@ struct ObjectComparisons {
 
     private mutating func comparison(_ comparison: Comparison, _ scope: Scope) -> Comparison {
         if comparison.right == .value(.null), let name = toManyRelationship(comparison.left) {
-            wrong = "NIL, and leads to many objects: write \(name).@count == 0"
+            wrong = "NIL, but \(name) leads to many objects: write \(name).@count == 0"
         }
         var resolved = comparison
         let (left, right) = (destination(of: comparison.left, scope), destination(of: comparison.right, scope))
@@ -179,7 +179,7 @@ struct ObjectComparisons {
                 })
         default: break
         }
-        wrong = "what is no object's id: write author.name, say, or pass an objectID"
+        wrong = "a value that is not an object's id: write author.name, say, or pass an objectID"
         return expression
     }
 }

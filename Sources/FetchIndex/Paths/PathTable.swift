@@ -155,7 +155,7 @@ final class PathTable {
         guard let related = try? self.path(names), !related.isToMany, related.ends == nil, !related.givesKeys,
             !related.givesEntities
         else {
-            throw RequestError.wrongType("\(what) needs a to-one relationship, and \(entity.name).\(path) is none")
+            throw RequestError.wrongType("\(what) needs a to-one relationship, but \(entity.name).\(path) is not one")
         }
         return try resolve(related, names).slot
     }
@@ -187,7 +187,8 @@ extension RelatedPath {
         let names = name.pathNames
         guard let path = try following(names, from: entity, in: model), !path.steps.isEmpty else {
             _ = try model.entities[entity].requireSlot(of: name)
-            throw RequestError.wrongType("\(model.entities[entity].name).\(name) leads through no relationship")
+            throw RequestError.wrongType(
+                "\(model.entities[entity].name).\(name) is an attribute of the entity itself, not of a related object")
         }
         guard path.nameCount == names.count, !path.givesKeys, !path.givesEntities else {
             throw model.entities[entity].unknownAttribute(name)

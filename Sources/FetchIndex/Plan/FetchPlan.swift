@@ -27,18 +27,18 @@ public struct FetchPlan: Equatable, Sendable {
 }
 
 extension FetchPlan: CustomStringConvertible {
-    /// A text: scan of all records, scan of records that may match, kept order "by price" on price, unique key isbn,
-    /// links from the objects of author.name, or objects by their ids. The number of look-ups follows if it exceeds
-    /// one: unique key isbn, 900 look-ups.
+    /// A text: scan of all records, scan of records that may match, cache "by price" on price, unique key isbn,
+    /// links from the objects of author.name, or objects by their ids. The number of lookups follows if it exceeds
+    /// one: unique key isbn, 900 lookups.
     public var description: String {
-        lookUpCount > 1 ? "\(way), \(lookUpCount) look-ups" : way
+        lookUpCount > 1 ? "\(way), \(lookUpCount) lookups" : way
     }
 
     private var way: String {
         switch source {
         case .scan where rowsRead < rowCount: "scan of records that may match"
         case .scan: "scan of all records"
-        case .order(let name, let attribute): "kept order \"\(name)\" on \(attribute)"
+        case .order(let name, let attribute): "cache \"\(name)\" on \(attribute)"
         case .uniqueKey(let attribute): "unique key \(attribute)"
         case .related(let path): "links from the objects of \(path)"
         case .identifiers: "objects by their ids"

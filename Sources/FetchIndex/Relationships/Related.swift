@@ -32,7 +32,7 @@ public struct Related<Object: ManagedObject>: RelationshipValue {
     }
 
     private static func typed(_ object: ManagedObject) -> Object {
-        guard let typed = object as? Object else { preconditionFailure("\(object) is no \(Object.self).") }
+        guard let typed = object as? Object else { preconditionFailure("\(object) is not a \(Object.self).") }
         return typed
     }
 

@@ -97,7 +97,8 @@ extension Optional: RelationshipValue where Wrapped: ManagedObject {
             return
         }
         guard let typed = found as? Wrapped else {
-            preconditionFailure("\(found) is no \(Wrapped.self), which \(object.entity.name).\(name) leads to.")
+            preconditionFailure(
+                "\(found) is not a \(Wrapped.self), the class that \(object.entity.name).\(name) leads to.")
         }
         self = typed
     }

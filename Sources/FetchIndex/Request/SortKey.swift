@@ -32,7 +32,7 @@ public struct SortKey<Object: ManagedObject>: Hashable, Sendable {
     @available(*, unavailable, message: "Sort by an attribute of the related object: SortKey(\\.author?.name).")
     public init<Related: ManagedObject>(
         _ keyPath: KeyPath<Object, Related?>, _ direction: SortDirection = .ascending, _ textOrder: TextOrder = .binary
-    ) { preconditionFailure("An object is no sort key.") }
+    ) { preconditionFailure("An object cannot be a sort key.") }
 
     /// Makes a sort key. Traps unless the key path names an `@Attribute` of the object, or of a related one:
     /// `SortKey(\.author?.name)`.
@@ -70,7 +70,7 @@ extension SortKey: CustomStringConvertible {
             default:
                 guard let order = TextOrder(name: part) else {
                     throw RequestError.malformed(
-                        "in the sort key \"\(text)\", \"\(part)\" is none of desc, binary, caseInsensitive, "
+                        "in the sort key \"\(text)\", \"\(part)\" is not one of desc, binary, caseInsensitive, "
                             + "diacriticInsensitive, caseDiacriticInsensitive, localized=ja, localizedStandard=ja")
                 }
                 textOrder = order

@@ -102,7 +102,7 @@ public struct FetchedOrder {
     /// An aggregate of a range of rows over all sections. O(log n). Throws `RequestError` if the request doesn't have
     /// it, and `StoreError`. Traps unless the range is within the rows.
     public func aggregate(_ aggregate: Aggregate<ManagedObject>, inRows range: Range<Int>) throws -> Value {
-        precondition(range.lowerBound >= 0 && range.upperBound <= rowCount, "There are no such rows.")
+        precondition(range.lowerBound >= 0 && range.upperBound <= rowCount, "A range of rows must be within the order.")
         return try noting {
             try opened.order.shape.aggregates.value(of: aggregate, in: opened.order.summary(ofRows: range))
         }

@@ -187,7 +187,8 @@ public final class FetchedResultsController<Object: ManagedObject> {
         guard let object = try? managedObjectContext.typedObject(with: id, as: Object.self) else {
             // Only the program can cause this, by using another class for the entity later: nothing is read from the
             // store here.
-            preconditionFailure("Objects of \(fetchRequest.entityName) are no \(Object.self) in this context.")
+            preconditionFailure(
+                "Entity \"\(fetchRequest.entityName)\" isn't represented by class \(Object.self) in this context.")
         }
         return object
     }
@@ -198,11 +199,12 @@ public final class FetchedResultsController<Object: ManagedObject> {
         noteRead()
         guard let columns = live?.window.order.shape.aggregates else { return .null }
         precondition(
-            columns.index(for: aggregate.function, of: aggregate.attribute) != nil, "The request has no such aggregate."
+            columns.index(for: aggregate.function, of: aggregate.attribute) != nil,
+            "The request doesn't have this aggregate."
         )
         precondition(
             range.lowerBound >= 0 && (range.upperBound <= rowCount || metDamage),
-            "A range of rows must be one of the results.")
+            "A range of rows must be within the results.")
         return read { try columns.value(of: aggregate.untyped, in: $0.summary(ofRows: range)) } ?? .null
     }
 

@@ -98,7 +98,7 @@ public struct ResultsSection<Object: ManagedObject> {
     public func aggregate(_ aggregate: Aggregate<Object>) -> Value {
         let result = aggregate.function.result
         guard let column = columns.index(for: aggregate.function, of: aggregate.attribute) else {
-            precondition(controller.failure != nil, "The request has no such aggregate.")
+            precondition(controller.failure != nil, "The request doesn't have this aggregate.")
             return .null
         }
         if let value = try? columns.value(result, at: column, of: section.valueAndSummary, from: section.valueLength) {

@@ -24,8 +24,8 @@ final class ObjectHeadings {
         let names = path.pathNames
         guard let related = try RelatedPath.following(names, from: number, in: model), !related.steps.isEmpty else {
             throw RequestError.wrongType(
-                "the section key \(SectionKey.relationship(path, name: name)) needs a to-one relationship, and "
-                    + "\(model.entities[number].name).\(path) is none")
+                "the section key \(SectionKey.relationship(path, name: name)) needs a to-one relationship, but "
+                    + "\(model.entities[number].name).\(path) is not one")
         }
         let destination = model.entities[related.destination]
         self.model = model

@@ -29,7 +29,7 @@ extension SectionKey: CustomStringConvertible {
         }
         if function == "computed" {
             throw RequestError.malformed(
-                "the section key \(text) is a function of the program that made the order; only that can make it again"
+                "the section key \(text) is a function of the program that built the order; only that program can rebuild it"
             )
         }
         let name = RequestText.unquoted(arguments[0])

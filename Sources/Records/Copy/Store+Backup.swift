@@ -40,7 +40,7 @@ extension Store {
         let trimmed = path.last == "/" ? String(path.dropLast()) : path
         let folder = trimmed.lastIndex(of: "/").map { String(trimmed[...$0]) } ?? "./"
         if access(folder + "data.mdb", F_OK) == 0 {
-            throw StoreCopyError.failed(path: path, "it is in the folder of a store, which holds nothing else")
+            throw StoreCopyError.failed(path: path, "it is in the folder of a store, which must not have other files")
         }
     }
 

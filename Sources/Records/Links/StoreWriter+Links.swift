@@ -78,7 +78,7 @@ extension StoreWriter {
             .invalidValue(entity: entity, attribute: reference.relationship, reason)
         }
         guard reference.destinations.contains(link.target.entity) else {
-            throw invalid("refers to \(name(of: link.target)), which it does not lead to")
+            throw invalid("refers to \(name(of: link.target)), which is of another entity")
         }
         guard try reference.mayDangle || view.get(link.target.rawValue, in: tables.records, { _ in }) else {
             throw invalid("refers to \(name(of: link.target)), which is not in the store")

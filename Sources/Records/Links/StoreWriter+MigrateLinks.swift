@@ -44,8 +44,8 @@ extension StoreWriter {
                 guard key.holder == nil, try LinkKey.count(cursor.value, under: cursor.key) > 1 else { return true }
                 throw StoreError.modelMismatch(
                     entity: new.entities[name.entity].name,
-                    "its relationship \(reference.relationship) is to lead from one object only to \(self.name(of: key.target)), "
-                        + "and leads there from several")
+                    "its relationship \(reference.relationship) becomes one-to-one, but several objects refer to "
+                        + self.name(of: key.target))
             }
         }
     }

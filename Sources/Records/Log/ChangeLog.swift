@@ -69,7 +69,7 @@ extension StoreReader {
         var reader = try ByteReader(checked: part, with: key.checksum, key.name)
         while !reader.isAtEnd {
             guard let kind = LogEntryKind(rawValue: try reader.uint8()) else {
-                throw StoreError.corrupted("\(key.name) has an entry of no known kind")
+                throw StoreError.corrupted("\(key.name) has an entry of an unknown kind")
             }
             let (entity, number) = (try reader.varint(), try reader.varint())
             guard entity <= 0xFFFF, number <= RecordKey.maximumNumber else {

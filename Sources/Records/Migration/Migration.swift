@@ -78,7 +78,8 @@ extension StoreReader {
         let count = try entityState(number).count
         guard count > 0 else { return }
         throw StoreError.modelMismatch(
-            entity: migration.new.name, "it has \(counted(count, "object")) of its own, and is to become abstract")
+            entity: migration.new.name,
+            "it cannot become abstract, because it has \(counted(count, "object")) of its own")
     }
 
     func migrations(to given: Model, _ migration: Migration) throws -> [EntityMigration] {

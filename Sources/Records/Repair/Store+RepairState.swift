@@ -33,7 +33,7 @@ extension Store {
         let entries = [(key, state.encoded(writtenBy: view)), (StoreLayout.formatKey, StoreLayout.encodedVersion)]
         for (key, value) in entries { try view.put(value, for: key, in: tables.meta) }
         try transaction.commit()
-        return "the store's state was damaged: made anew at commit \(state.commit), with an empty log"
+        return "the store's state was damaged: recreated at commit \(state.commit), with an empty log"
     }
 
     /// Empties the log; returns the last commit in it.

@@ -6,7 +6,7 @@ extension StoreWriter {
     func repairZones() throws -> [String] {
         var renewed = 0
         for entity in model.entities.indices { renewed += try renewZones(of: entity) }
-        return renewed > 0 ? ["zones that were missing or wrong: \(renewed), made anew"] : []
+        return renewed > 0 ? ["\(counted(renewed, "zone")) missing or wrong: rebuilt"] : []
     }
 
     /// Rebuilds the zones of an entity and their columns from its records: those that are missing or wrong, or all.

@@ -22,7 +22,7 @@ extension Store {
         if lstat(path + "/" + StoreFiles.data, &status) == 0 { return }
         for name in Folder.names(in: path) ?? [] where !StoreFiles.mayBe(name) {
             throw StoreError.notAStore(
-                path: path, "it is a folder with other files, as \(name), and a store needs one of its own")
+                path: path, "it is a folder with other files, such as \(name), but a store needs a folder of its own")
         }
     }
 }

@@ -104,14 +104,14 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
         case .wouldWaitForItself:
             "this thread has a write transaction of the store open already; a second one would wait forever"
         case .cacheLocked(let name):
-            "the cache \"\(name)\" is not to be replaced by another request, nor deleted; unlock it, or use another name"
+            "the cache \"\(name)\" is locked, so another request cannot replace it and it cannot be deleted; unlock it, or use another name"
         case .unknownCache(let name, let near): "there is no cache \"\(name)\" in the store\(near.hint)"
         case .invalidCacheName(let name):
             (1...511).contains(name.utf8.count)
                 ? "\"\(name)\" is the name of an index"
                 : "a cache's name has 1 to 511 bytes of UTF-8; \"\(name)\" has \(name.utf8.count)"
         case .unavailable(let reason): "the store can neither be read nor written now: \(reason)"
-        case .logTooShort(let commit): "the change log no longer holds what came after commit \(commit)"
+        case .logTooShort(let commit): "the change log no longer has the changes after commit \(commit)"
         }
     }
 }

@@ -6,12 +6,12 @@ extension StoreWriter {
         let state = try entityState(entity)
         guard number >= state.nextObject else {
             throw invalid(
-                entity, "is \(number), and the numbers below \(state.nextObject) are not given to new objects any more")
+                entity, "is \(number), but numbers below \(state.nextObject) are no longer given to new objects")
         }
         guard number <= state.greatestNext else {
             throw invalid(
                 entity,
-                "is \(number), and the next object of the entity has a number from \(state.nextObject) to \(state.greatestNext)"
+                "is \(number), but the next object of the entity must have a number from \(state.nextObject) to \(state.greatestNext)"
             )
         }
     }

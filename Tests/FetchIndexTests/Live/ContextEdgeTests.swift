@@ -237,7 +237,7 @@ import Testing
         #expect(
             message([name, owner, AttributeDescription("code", .string, isOptional: false)])
                 == differs
-                + "to add code: string: it is required, and has no default value for the objects there are")
+                + "to add code: string: it is required, but has no default value for existing objects")
         #expect(message([name, owner, balance]) == "opened", "values may become optional")
     }
 

@@ -197,11 +197,11 @@ private final class Team: ManagedObject {
             let computed = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
                 _ = SortKey<Person>(\.upper)
             }
-            #expect(message(computed).contains("is no attribute of Person: it is computed, or a part of"))
+            #expect(message(computed).contains("is not an attribute of Person: it is computed, or a part of"))
             let other = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
                 _ = SortKey<Person>(\.bossOrSelf.name)
             }
-            #expect(message(other).contains("is no attribute of Person"))
+            #expect(message(other).contains("is not an attribute of Person"))
             let endless = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
                 _ = SortKey<Person>(\.top.name)
             }

@@ -105,13 +105,13 @@ import FetchIndexValues
     @Test func thePlanSaysHowManyValuesAreLookedUp() throws {
         let container = try store(Self.items(2000))
         let texts = (0..<50).map { "key == 'k\($0)'" }.joined(separator: " OR ")
-        #expect(try plan(container, FetchPredicate(texts)).description == "unique key key, 50 look-ups")
+        #expect(try plan(container, FetchPredicate(texts)).description == "unique key key, 50 lookups")
         #expect(try plan(container, FetchPredicate("key == 'k1'")).description == "unique key key")
         try container.withOrder(
             OrderDefinition(entity: "Item", sortKeys: [SortKey("size")]), .init(cacheName: "by size")
         ) { _ in }
         let mixed = try plan(container, FetchPredicate("size == 9 OR size > 100 OR size == 8 OR size == 7"))
-        #expect(mixed.description == "kept order \"by size\" on size, 4 look-ups")
+        #expect(mixed.description == "cache \"by size\" on size, 4 lookups")
         #expect(mixed.isExact)
         let inexact = try plan(container, FetchPredicate("size == 9 AND name == 'x' OR size == 8"))
         #expect(inexact.source == .order(name: "by size", attribute: "size"))
