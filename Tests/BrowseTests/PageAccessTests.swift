@@ -117,7 +117,7 @@ import Testing
         #expect(
             sentence
                 == "fetchindex-browse: port \(page.port) of 127.0.0.1 cannot be used: Address already in use; "
-                + "--port takes another, or 0 for a free one\n")
+                + "choose another one with --port, or 0 for a free one\n")
         // Not only after a limit of time.
         #expect(Date().timeIntervalSince(start) < 4)
     }

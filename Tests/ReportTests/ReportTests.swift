@@ -116,7 +116,7 @@ import Testing
         try open()
         var options = InspectionReport.Options()
         options.verifies = true
-        #expect(try page(options).contains("verified: it is what the records give"))
+        #expect(try page(options).contains("verified: it equals the records"))
         #expect(try !page().contains("verified"))
     }
 

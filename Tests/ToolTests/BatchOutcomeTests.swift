@@ -75,7 +75,7 @@ import Testing
         let result = try tool.run("changes", tool.store, "--cache", "c", "--output", format)
         #expect(result.status == 1)
         #expect(result.output.isEmpty)
-        #expect(result.error.contains("what changed in \"c\" is not known"), "\(result.error)")
+        #expect(result.error.contains("the changes of \"c\" are unknown"), "\(result.error)")
         let later = try changes([5], kind: "newer")
         #expect(try tool.run(["apply", tool.store, later, "--entity", "Row"]).status == 0)
         let next = try tool.run("changes", tool.store, "--cache", "c", "--output", format)

@@ -21,6 +21,6 @@ extension CommandTests {
         #expect(plan?["rowsMatched"] as? Int == 1)
         _ = try fetch()
         let hit = try tool.run(["fetch", tool.store, "--explain"] + request).output
-        #expect(hit.contains("plan: the cache \"by publisher\" as it is kept\nrows read: 0 of 5\n"), "\(hit)")
+        #expect(hit.contains("plan: the cache \"by publisher\", which is current\nrows read: 0 of 5\n"), "\(hit)")
     }
 }

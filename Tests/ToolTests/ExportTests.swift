@@ -144,7 +144,7 @@ import FetchIndex
                 == "{\"id\":1,\"title\":\"c\"}\n{\"id\":4,\"title\":\"a\"}\n{\"id\":3,\"title\":\"\"}\n",
             "\(sorted.output)")
         let tsv = try tool.run("export", tool.store, "--entity", "Book", "--format", "tsv")
-        #expect(tsv.error.contains("1 empty texts are read back as null"))
+        #expect(tsv.error.contains("1 empty text is read back as null"))
     }
 
     @Test func whatAFormatCannotHoldIsToldAndLeavesTheOldFile() throws {
@@ -164,7 +164,7 @@ import FetchIndex
         #expect(try tool.run("export", tool.store, "--entity", "Nothing").status == 2)
         let nameless = try tool.run("export", tool.store, tool.folder.path + "/out.foo", "--entity", "One")
         #expect(nameless.status == 2, "\(nameless.error)")
-        #expect(nameless.error.contains("does not tell its format"), "\(nameless.error)")
+        #expect(nameless.error.contains("does not show its format"), "\(nameless.error)")
         let full = tool.process(["export", tool.store, "--entity", "One"])
         full.standardOutput = FileHandle(forWritingAtPath: "/dev/full")
         full.standardError = FileHandle.nullDevice

@@ -331,10 +331,10 @@ import Testing
         for text in ["0042", "x"] {
             let file = try tool.file("a.csv", "a code,n\n\(text),1\n")
             let refused = try tool.run(["import", tool.store, file] + arguments)
-            let way = "; --types `a code`:string makes the column one of texts; 0 rows before it are saved"
+            let way = "; --types `a code`:string imports the column as text; 0 rows before it are saved"
             #expect(refused.status == 1 && refused.error.contains(way), "\(refused.error)")
             let replaced = try tool.run(["import", tool.store, file, "--replace"] + arguments)
-            #expect(replaced.error.contains("makes the column one of texts; --replace changed nothing"))
+            #expect(replaced.error.contains("imports the column as text; --replace changed nothing"))
         }
         let file = try tool.file("b.csv", "a code,n\n0042,1\n0043,x\n")
         let result = try tool.run(["import", tool.store, file, "--types", "`a code`:string"] + arguments)

@@ -66,7 +66,9 @@ import Testing
         let shown = try tool.run("model", "show", tool.store).output
         #expect(shown.contains("Tome, a subentity of Work"))
         let model = try tool.file("same.json", try tool.run("model", "show", tool.store, "--output", "json").output)
-        #expect(try tool.run("model", "plan", tool.store, "--to", model).output.contains("the store has this model"))
+        #expect(
+            try tool.run("model", "plan", tool.store, "--to", model).output.contains("the store already has this model")
+        )
         let added = try tool.run(
             "model", "migrate", tool.store, "--entity", "Work", "--add", "price:integer=5", "--rename", "title=name")
         #expect(added.status == 0, "\(added.error)")

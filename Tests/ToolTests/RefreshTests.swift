@@ -122,7 +122,7 @@ import Testing
         #expect(result.status == 1)
         #expect(result.output.hasPrefix("b: "))
         #expect(result.error.contains("a: ") && result.error.contains("name"))
-        #expect(result.error.hasSuffix("not all caches are up to date\n"))
+        #expect(result.error.hasSuffix("not all caches could be refreshed\n"))
         #expect(try fetch("b", "size") == "hit")
         let reports = try #require(try tool.run("refresh", tool.store, "--output", "json").json as? [[String: Any]])
         #expect(reports.map { $0["error"] != nil } == [true, false])

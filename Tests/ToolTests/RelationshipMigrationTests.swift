@@ -133,6 +133,6 @@ import Testing
     /// What a subentity has from its superentity changes there.
     @Test func aRelationshipOfTheSuperentityIsRefused() throws {
         let result = try migrate("Novel", "--drop", "author")
-        #expect(result.status != 0 && result.error.contains("Novel has author from Book"), "\(result.error)")
+        #expect(result.status != 0 && result.error.contains("Novel inherits author from Book"), "\(result.error)")
     }
 }

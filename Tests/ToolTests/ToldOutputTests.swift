@@ -207,7 +207,7 @@ import Testing
                 #expect(try keys(result.output) == [3, 7])
                 #expect(
                     result.error
-                        == "fetchindex: another process writes, so the cache \"c\" stays behind: this is printed again the next time\n"
+                        == "fetchindex: another process is writing, so the cache \"c\" stays behind: these changes will be printed again\n"
                 )
                 #expect(Date().timeIntervalSince(start) < 4)
             }

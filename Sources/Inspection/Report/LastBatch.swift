@@ -37,7 +37,7 @@ struct LastBatch {
 
     private static func row(_ event: ResultsChange.SectionEvent, isOfNull: Bool) -> BatchRow {
         func shown(_ index: Int) -> String { "section \(Numbers.grouped(index))" }
-        let title = event.name.isEmpty ? "of the empty text" : event.name.shortened(to: mostNameLength)
+        let title = event.name.isEmpty ? "of empty texts" : event.name.shortened(to: mostNameLength)
         let name = "section \(isOfNull ? "without value" : title)"
         return switch event {
         case .delete(let from, _): BatchRow(before: shown(from), after: "", name: name, style: "deleted")

@@ -72,16 +72,16 @@ actor CacheView {
         case .current: break
         case .behind(let changes):
             guard changes <= Self.mostBehind else {
-                throw Unshown(name, "is too far behind to show its rows; fetchindex refresh brings it up to date")
+                throw Unshown(name, "is too far behind to show its rows; fetchindex refresh catches it up")
             }
         case .unusable(let reason):
-            throw Unshown(name, "is unusable (\(reason.rawValue)); a fetch with its request builds it anew")
+            throw Unshown(name, "is unusable (\(reason.rawValue)); a fetch with its request rebuilds it")
         }
         guard case .readable(let request) = try state.request(ofCache: name),
             let isComparable = try? request.isComparable()
         else { throw Unshown(name, "has a key that only its program knows, so its rows cannot be shown") }
         guard isComparable else {
-            throw Unshown(name, "was built with other rules of text order; a fetch with its request builds it anew")
+            throw Unshown(name, "was built with other rules of text order; a fetch with its request rebuilds it")
         }
         return try request.definition()
     }
@@ -173,7 +173,7 @@ actor CacheView {
         event.shifts = event.shifts || inserted + moved + deleted > 0 || other
         let parts = [(inserted, "inserted"), (updated, "updated"), (moved, "moved"), (deleted, "deleted")]
         let words = parts.filter { $0.0 > 0 }.map { "\(Numbers.grouped($0.0)) \($0.1)" }
-        event.sentence = other ? "the order was computed anew" : words.joined(separator: ", ")
+        event.sentence = other ? "the order was rebuilt" : words.joined(separator: ", ")
         return event
     }
 

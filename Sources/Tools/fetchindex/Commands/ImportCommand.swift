@@ -12,49 +12,52 @@ struct ImportCommand: ParsableCommand {
         commandName: "import",
         abstract: "Import a catalogue file, in transactions; with --key, an interrupted import can be run again.",
         discussion: """
-            Files are UTF-8 with lines that end with LF, CRLF or CR, of 64 MiB and 32,768 fields at most. CSV quotes \
-            fields as RFC 4180 has it, TSV does not. A line of JSON is one flat object; a member that stands twice makes \
-            the line a bad row, and so do values that are lists or objects without --lists-as-text.
+            Files are UTF-8. Lines end with LF, CRLF or CR, and have at most 64 MiB and 32,768 fields. CSV quotes fields \
+            as in RFC 4180; TSV has no quotes. A line of JSON is one flat object. A line with a repeated member is a bad \
+            row, and so is one with lists or objects as values, unless --lists-as-text is given.
 
-            A column or member that is absent leaves a stored object's value and its related objects as they are; null, and \
-            an empty field, clear them.
+            If a column or a member is absent, stored objects keep its value and their related objects. Null and empty \
+            fields clear them.
             """)
 
     /// The number of rows in a transaction.
     private static let transactionLength = 50_000
 
     @OptionGroup var store: StoreArgument
-    @Argument(help: "The catalogue: CSV, TSV or JSON lines, also compressed by gzip or zstd; - is standard input.")
+    @Argument(help: "The catalogue: CSV, TSV or JSON lines, also compressed with gzip or zstd; - is standard input.")
     var file: String
-    @Option(help: "The entity; made when the store has none of the name.") var entity: String
-    @Option(help: "The attribute by which rows update objects.") var key: String?
+    @Option(help: "The entity; created if missing.") var entity: String
+    @Option(help: "The unique attribute that identifies objects: a row updates the object with the same value.")
+    var key: String?
     @Option(
         help: """
-            Types of attributes, e.g. name:string,price:integer; *:string is for all others. Without it types are inferred \
-            from all rows, so that no text is changed by its type.
+            Types of attributes, e.g. name:string,price:integer; *:string is for all others. By default types are inferred \
+            from all rows, so that no text is lost and different texts stay different.
             """) var types: String?
-    @Option(help: "csv, tsv or jsonl, where the file's name does not tell.") var format: CatalogueFormat?
+    @Option(help: "csv, tsv or jsonl; by default the one that the file's name ends with.") var format: CatalogueFormat?
     @Option(
         parsing: .unconditional,
         help: """
-            What separates the fields of CSV: one character, or tab. By default a comma, or what a first line as sep=; says.
+            The separator of CSV fields: one character, or tab. By default a comma, or the one that a first line like sep=; \
+            gives.
             """)
     var delimiter: String?
     @Flag(help: "Count and list bad rows instead of stopping at the first.") var skipBadRows = false
-    @Flag(help: "Add columns that the entity does not have; older objects have null.") var addColumns = false
+    @Flag(help: "Add missing attributes to the entity; existing objects have null.") var addColumns = false
     @Option(
         parsing: .unconditionalSingleValue,
         help: """
-            A column that names related objects by a unique attribute: COLUMN=Entity.attribute. A new relationship is called as \
-            the column, and its inverse as the file's entity in the plural (author of Book: books).
+            A column that names related objects by a unique attribute: COLUMN=Entity.attribute. A new relationship has the \
+            column's name, and its inverse the plural of the file's entity (author of Book: books).
             """)
     var relate: [String] = []
-    @Flag(help: "Insert the related objects that are missing, with the values that --relate names them by.")
+    @Flag(help: "Insert missing related objects, with the values of the columns of --relate.")
     var createRelated = false
     @OptionGroup var lists: ListsOption
-    @Flag(help: "Delete the objects that the file lacks; all of it is one transaction. Needs --key.") var replace =
+    @Flag(help: "Delete objects that the file lacks, in one transaction with the import. Needs --key.") var replace =
         false
-    @Option(help: "The most that --replace may delete, per cent of the objects that there are.") var replaceLimit = 50
+    @Option(help: "The maximum share of the existing objects that --replace may delete, in per cent.")
+    var replaceLimit = 50
     @OptionGroup var threads: ThreadsOption
     @OptionGroup var output: OutputOption
 
@@ -79,14 +82,14 @@ struct ImportCommand: ParsableCommand {
     func validate() throws {
         if entity.isEmpty { throw ValidationError("--entity needs a name.") }
         if replace && key == nil {
-            throw ValidationError("--replace needs --key: rows are matched with objects by it.")
+            throw ValidationError("--replace needs --key, which matches rows with objects.")
         }
         if createRelated && relate.isEmpty { throw ValidationError("--create-related needs --relate.") }
         if createRelated && replace {
-            throw ValidationError("--replace deletes what the file lacks: --create-related does not fit it.")
+            throw ValidationError("--replace deletes what the file lacks: --create-related cannot be used with it.")
         }
         guard (0...100).contains(replaceLimit) else {
-            throw ValidationError("--replace-limit is from 0 to 100 per cent.")
+            throw ValidationError("--replace-limit must be from 0 to 100 per cent.")
         }
     }
 
@@ -94,7 +97,7 @@ struct ImportCommand: ParsableCommand {
         let start = ContinuousClock.now
         // Only CSV has a delimiter, so the option implies the format.
         guard let format = format ?? CatalogueFormat(path: file) ?? (delimiter == nil ? nil : .csv) else {
-            throw ValidationError("The name \(file) does not tell its format; say --format csv, tsv or jsonl.")
+            throw ValidationError("The name \(file) does not show its format; pass --format csv, tsv or jsonl.")
         }
         let source: any RowSource
         var input = try CatalogueInput.opening(file)
@@ -255,7 +258,7 @@ struct ImportCommand: ParsableCommand {
     /// Returns the advice to import the column as texts. It is empty if the entity has objects: their type can't change then.
     private func otherType(than error: any Error, objects count: Int) -> String {
         guard count == 0, let bad = error as? BadInput, bad.isOfType, let name = bad.columnName else { return "" }
-        return "; --types \(RequestText.quoted(name)):string makes the column one of texts"
+        return "; --types \(RequestText.quoted(name)):string imports the column as text"
     }
 
     private func read(

@@ -143,7 +143,7 @@ struct ChangeReport: Encodable {
 
     /// The batch as lines for people.
     var lines: [String] {
-        guard let sections, let rows else { return ["\(outcome.sentence); what changed is not known: fetch again"] }
+        guard let sections, let rows else { return ["\(outcome.sentence); the changes are unknown: fetch again"] }
         if sections.isEmpty && rows.isEmpty { return ["no changes"] }
         func place(_ path: [Int]?) -> String { path.map { "\($0[0]):\($0[1])" } ?? "" }
         func steps(_ from: String, _ to: String) -> String {
