@@ -1,6 +1,6 @@
 internal import FetchIndexPlatform
 
-/// Keys that are handed on together, about 256 KiB.
+/// A batch of keys, about 256 KiB, that one thread passes to another.
 package struct KeyBlock {
     private static let length = 1 << 18
 

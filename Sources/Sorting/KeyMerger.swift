@@ -1,8 +1,9 @@
 internal import FetchIndexPlatform
 
-/// Merges sorted keys in memory and in runs into one sequence with a binary heap of their next keys.
+/// Merges sorted keys, in memory and in runs on disk, into one sequence. A binary heap holds the next key of each
+/// source.
 enum KeyMerger {
-    /// A source of sorted keys, and its next key.
+    /// Sorted keys, in memory or in a run, and the next key of them.
     final class Source {
         private enum Keys {
             case memory(UnsafeBufferPointer<KeySorter.Entry>, UnsafeRawBufferPointer)
@@ -11,25 +12,25 @@ enum KeyMerger {
 
         private let keys: Keys
         private var next = 0
-        /// Accumulates bytes that are loaded ahead, so that the compiler doesn't remove the loads.
+        /// The sum of prefetched bytes. Computing it keeps the compiler from removing the prefetches.
         private var touched: UInt8 = 0
         private static let lookahead = 8
         fileprivate private(set) var key = UnsafeRawBufferPointer(start: nil, count: 0)
 
-        /// The memory must live as long as the source.
+        /// A source of keys in memory. The memory must outlive the source.
         init(memory entries: UnsafeBufferPointer<KeySorter.Entry>, of keys: UnsafeRawBufferPointer) {
             self.keys = .memory(entries, keys)
         }
 
         init(run: SortedRun, bufferLength: Int) { keys = .run(RunReader(run, bufferLength: bufferLength)) }
 
-        /// Moves to the next key. Returns false at the end.
+        /// Advances to the next key. Returns false at the end.
         fileprivate func advance() throws -> Bool {
             switch keys {
             case .memory(let entries, let keys):
                 guard next < entries.count else { return false }
                 key = MultikeyQuicksort.key(of: entries[next], in: keys)
-                // Sorted keys are scattered in memory: loading ahead makes their cache misses overlap.
+                // Prefetches a key: sorted keys are scattered in memory, and so their cache misses overlap.
                 if next + Self.lookahead < entries.count {
                     let offset = entries[next + Self.lookahead].offset
                     touched &+= keys[offset] &+ keys[min(offset + 64, keys.count - 1)]
@@ -44,7 +45,7 @@ enum KeyMerger {
         }
     }
 
-    /// A source with its next key, so that comparisons don't go through references.
+    /// A source's next key, copied here so that comparisons don't follow references.
     private struct Head {
         var key: UnsafeRawBufferPointer
         let source: Unmanaged<Source>
@@ -52,7 +53,8 @@ enum KeyMerger {
         func isLess(than other: Head) -> Bool { key.bytes.compare(other.key.bytes) < 0 }
     }
 
-    /// Hands out the first keys of all sources together, in order. O(k log sources) for k keys.
+    /// Calls the body with the least keys of all sources, in order, until it has got `first` keys. O(k log sources) for
+    /// k keys.
     static func merge(_ sources: [Source], first: Int, _ body: (RawSpan) throws -> Void) throws {
         try withExtendedLifetime(sources) {
             var heap: [Head] = []
@@ -91,13 +93,13 @@ enum KeyMerger {
     }
 }
 
-/// Reads a run's keys one after the other.
+/// Reads a run's keys in order.
 private final class RunReader {
     private let run: SortedRun
     private var buffer: UnsafeMutableRawBufferPointer
-    private var offset = 0  // of the buffer in the run
+    private var offset = 0  // the buffer's offset in the run
     private var filled = 0
-    private var position = 0  // of the next key in the buffer
+    private var position = 0  // the next key's offset in the buffer
 
     init(_ run: SortedRun, bufferLength: Int) {
         self.run = run
@@ -106,7 +108,7 @@ private final class RunReader {
 
     deinit { buffer.deallocate() }
 
-    /// The next key, which is valid until the next call; nil at the end.
+    /// Returns the next key, which is valid until the next call; nil at the end.
     func next() throws -> UnsafeRawBufferPointer? {
         let start = SortedRun.prefixLength
         guard offset + position < run.length else { return nil }
@@ -124,7 +126,7 @@ private final class RunReader {
 
     private func number(at index: Int) -> UInt32 { buffer.loadUnaligned(fromByteOffset: index, as: UInt32.self) }
 
-    /// Ensures that the buffer holds `count` bytes from the position on. Returns false at the end of the run.
+    /// Ensures that the buffer holds `count` bytes from `position` on. Returns false at the end of the run.
     private func fill(_ count: Int) throws -> Bool {
         if position + count <= filled { return true }
         offset += position

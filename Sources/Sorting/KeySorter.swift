@@ -1,10 +1,12 @@
 internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 
-/// Sorts byte keys, none of which is a prefix of another, in bounded memory: keys that don't fit are written to sorted
-/// runs on disk, which are merged at the end. Several sorters may be filled on threads of their own, and merged.
+/// Sorts byte keys in bounded memory. Keys that don't fit in memory are written to sorted runs on disk, which are
+/// merged at the end. No key may be a prefix of another. Several sorters can be filled on one thread each, and then
+/// merged.
 package final class KeySorter {
-    /// A key in memory: eight of its bytes at the depth being sorted, and the offset of its length and bytes.
+    /// A key in memory: eight of its bytes at the depth being sorted, and the offset of its length and bytes in the
+    /// arena.
     struct Entry {
         var cache: UInt64
         let offset: Int
@@ -12,18 +14,19 @@ package final class KeySorter {
 
     static let lengthSize = 4
     private static let smallestBudget = 1 << 16
-    /// For at most this many keys, handing them to another thread doesn't pay.
+    /// The number of keys up to which passing them to another thread costs more than it saves.
     private static let fewKeys = 50_000
 
     private let memoryBudget: Int
-    /// The folder for runs; nil if the sorter must not make any.
+    /// The folder for runs; nil if the sorter must not write any.
     private let folder: String?
     private var memory: KeysInMemory
     private var runFile: TemporaryFile?
     private(set) var runs: [SortedRun] = []
     private var spilledCount = 0
 
-    /// If only the first `mostWanted` keys are wanted, greater ones are dropped as they come.
+    /// Creates a sorter that returns at least the `mostWanted` least keys. Greater keys are dropped from time to time
+    /// while keys are appended.
     package init(memoryBudget: Int, folder: String?, mostWanted: Int = .max) {
         self.memoryBudget = max(memoryBudget, Self.smallestBudget)
         self.folder = folder
@@ -32,19 +35,19 @@ package final class KeySorter {
 
     deinit { memory.removeAndFree() }
 
-    /// The number of keys, without dropped ones.
+    /// The number of keys that the sorter holds, in memory and in runs. Dropped keys aren't counted.
     package var count: Int { spilledCount + memory.entries.count }
 
-    /// Keys greater than the bound are dropped; empty without a bound. It decreases from time to time while keys are
-    /// appended.
+    /// Keys greater than this one are dropped; empty if no key has been dropped yet. The bound decreases from time to
+    /// time while keys are appended.
     package var bound: [UInt8] { memory.bound }
-    /// Whether the sorter gets a bound when it has many more keys than are wanted.
+    /// Whether the sorter drops keys once it has many more than are wanted.
     package var isBounded: Bool { memory.isBounded }
 
     /// The number of keys that were appended, including dropped ones.
     package var appendedCount: Int { memory.appendedCount }
 
-    /// Counts keys beyond the bound as appended, though they weren't even made.
+    /// Counts keys as appended and dropped. The caller didn't build them, because they would be greater than `bound`.
     package func countDropped(_ count: Int) { memory.countDropped(count) }
 
     /// The number of runs on disk.
@@ -53,23 +56,23 @@ package final class KeySorter {
     package func append(_ key: [UInt8]) throws { try append(key.span.bytes) }
 
     package func append(_ key: RawSpan) throws {
-        // Most keys take one access to a property: this is done for each row of a build.
+        // Fast path, taken for nearly every row of a build: a single access to a property.
         if memory.append(key, within: memoryBudget) { return }
-        // A process with little memory left has shorter runs.
+        // The keys exceed the budget, or the system has no more memory for them. In the latter case runs are shorter.
         if memory.entries.count > 0 { try spill() }
         guard memory.append(key, within: .max) else {
             throw SortingError.noMemory
         }
     }
 
-    /// Calls the body with all keys in order, once. O(n log n).
+    /// Calls the body with each key, in order. O(n log n).
     package func forEachSorted(_ body: (RawSpan) throws -> Void) throws {
         try Self.forEachSorted(of: [self], body)
     }
 
-    /// Calls the body with the keys of several sorters in one order, once; only with the `first` ones, if these are
-    /// enough: O(n + k log k) for k of n keys in memory. Sorters that aren't sorted yet are sorted on a thread each.
-    /// Many keys of several sorters are merged on a second thread.
+    /// Merges several sorters: calls the body with the `first` least of their keys, in order. O(n + k log k) for k of n
+    /// keys in memory. Sorters that aren't sorted yet are sorted on one thread each. If many keys of several sorters
+    /// are merged, the merge runs on a second thread.
     package static func forEachSorted(
         of sorters: [KeySorter], first: Int = .max, _ body: (RawSpan) throws -> Void
     ) throws {
@@ -104,8 +107,8 @@ package final class KeySorter {
 
     private var sortedEntries: UnsafeBufferPointer<Entry> { UnsafeBufferPointer(memory.entries.elements) }
 
-    /// Sorts the keys in memory, so that a merge begins at once. If the sorter has runs, these keys become another run:
-    /// reading runs needs the memory.
+    /// Sorts the keys in memory, so that a merge can begin at once. If the sorter has runs, these keys are written to
+    /// another run, since reading the runs needs the memory.
     package func sort(first: Int = .max) throws {
         if isSorted(first: first) { return }
         if !runs.isEmpty && memory.entries.count > 0 { return try spill(isLast: true) }
@@ -134,21 +137,21 @@ package final class KeySorter {
     }
 }
 
-/// Keys, each after its length, and their entries.
+/// Keys in memory, each after its length, and one entry per key.
 private struct KeysInMemory {
     private(set) var keys = Memory<UInt8>()
     private(set) var entries = Memory<KeySorter.Entry>()
-    /// The number of entries that are in their final places.
+    /// The number of entries, from the first one, that are in their final places.
     private var sortedCount = 0
-    /// The number of keys that were appended, including ones that were dropped, or removed since.
+    /// The number of keys that were appended, including keys that were dropped or removed since.
     private(set) var appendedCount = 0
 
-    /// If more keys than this are wanted, sorting all keys costs little more.
+    /// The limit for dropping keys: if more keys are wanted, sorting all keys costs little more.
     private static let manyWanted = 50_000
     private let mostWanted: Int
-    /// At this number of keys, all but the wanted ones are dropped.
+    /// When the number of keys reaches this, all except the wanted ones are dropped.
     private let fullCount: Int
-    /// The greatest key that was kept when others were dropped; empty before that.
+    /// The greatest key that was kept when greater keys were last dropped; empty if no key has been dropped.
     private(set) var bound: [UInt8] = []
 
     init(mostWanted: Int) {
@@ -172,7 +175,8 @@ private struct KeysInMemory {
         sortedCount = 0
     }
 
-    /// Returns false if the keys would exceed the budget, or no memory is left.
+    /// Appends a key, or drops it if it's greater than `bound`. Returns false if the keys would exceed the budget, or
+    /// if the system has no more memory.
     mutating func append(_ key: RawSpan, within budget: Int) -> Bool {
         if !bound.isEmpty && key.compare(bound.span.bytes) > 0 {
             appendedCount += 1
@@ -189,7 +193,7 @@ private struct KeysInMemory {
         return true
     }
 
-    /// Drops all but the first `mostWanted` keys. O(n + k log k) for k of n.
+    /// Drops all keys except the `mostWanted` least ones. O(n + k log k) for k of n.
     private mutating func dropUnwanted() {
         sort(first: mostWanted)
         var kept = KeysInMemory(mostWanted: mostWanted)
@@ -207,7 +211,7 @@ private struct KeysInMemory {
 
     func isSorted(first: Int) -> Bool { sortedCount >= min(first, entries.count) }
 
-    /// Sorts the entries, or at least the `first` ones.
+    /// Sorts the entries, so that at least the `first` least ones are in their final places.
     mutating func sort(first: Int) {
         if isSorted(first: first) { return }
         sortedCount = min(first, entries.count)
@@ -215,8 +219,8 @@ private struct KeysInMemory {
     }
 }
 
-/// Elements in memory that grows in place if the system can. The owner frees it; a class would be retained for each
-/// key.
+/// An array in memory from `realloc`, which often grows in place. The owner must free it: a class would be retained and
+/// released for each key.
 private struct Memory<Element: BitwiseCopyable> {
     private var start: UnsafeMutablePointer<Element>?
     private var capacity = 0
@@ -230,7 +234,7 @@ private struct Memory<Element: BitwiseCopyable> {
     var elements: UnsafeMutableBufferPointer<Element> { UnsafeMutableBufferPointer(start: start, count: count) }
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(elements) }
 
-    /// Makes room for more elements. Returns false if no memory is left.
+    /// Makes room for `added` more elements. Returns false if the system has no more memory.
     mutating func reserve(_ added: Int) -> Bool {
         if count + added <= capacity { return true }
         let wanted = max(count + added, 2 * capacity, 1 << 10)
@@ -240,7 +244,7 @@ private struct Memory<Element: BitwiseCopyable> {
         return true
     }
 
-    /// Appends an element, for which there must be room.
+    /// Appends an element. The caller has reserved room for it.
     mutating func append(_ element: Element) {
         start?[count] = element
         count += 1
@@ -250,7 +254,7 @@ private struct Memory<Element: BitwiseCopyable> {
 }
 
 extension Memory<UInt8> {
-    /// Appends a key's length and bytes, for which there must be room.
+    /// Appends a key's length and bytes. The caller has reserved room for them.
     mutating func append(_ key: RawSpan) {
         guard let start else { return }
         let end = UnsafeMutableRawPointer(start + count)

@@ -15,17 +15,17 @@ enum MultikeyQuicksort {
         return UnsafeRawBufferPointer(rebasing: arena[start..<start + Int(length)])
     }
 
-    /// Sorts keys, or only so far that the `first` ones are in their places: O(n + k log k) for k of n.
+    /// Sorts keys, so that at least the `first` least ones are in their final places. O(n + k log k) for k of n.
     static func sort(
         _ entries: UnsafeMutableBufferPointer<Entry>, in arena: UnsafeRawBufferPointer, first: Int = .max
     ) {
         load(entries, in: arena, depth: 0)
-        // Twice the depth of balanced partitions; beyond it, adversarial keys are sorted by comparison.
+        // Twice the depth of balanced partitions. Beyond this depth, adversarial keys are sorted by comparison.
         let limit = 2 * (Int.bitWidth - entries.count.leadingZeroBitCount) + 8
         sort(entries, in: arena, depth: 0, limit: limit, first: first)
     }
 
-    /// Sorts keys that are equal up to a depth; their next bytes are in the caches.
+    /// Sorts keys that are equal up to `depth`. The caches of their entries hold the next eight bytes.
     private static func sort(
         _ entries: UnsafeMutableBufferPointer<Entry>, in arena: UnsafeRawBufferPointer, depth: Int, limit: Int,
         first: Int
@@ -59,7 +59,8 @@ enum MultikeyQuicksort {
         UnsafeMutableBufferPointer(rebasing: entries[range])
     }
 
-    /// Fills the caches with the bytes at a depth. Returns false if all keys have ended there: then they are equal.
+    /// Fills the caches of entries with the keys' bytes at `depth`. Returns false if all keys end before it, and so are
+    /// equal.
     @discardableResult
     private static func load(
         _ entries: UnsafeMutableBufferPointer<Entry>, in arena: UnsafeRawBufferPointer, depth: Int
@@ -84,7 +85,7 @@ enum MultikeyQuicksort {
         return cache
     }
 
-    /// The median of three entries; for many entries, the median of three such medians.
+    /// The median of three caches; for many entries, the median of three such medians.
     private static func pivot(of entries: UnsafeMutableBufferPointer<Entry>) -> UInt64 {
         func median(_ a: UInt64, _ b: UInt64, _ c: UInt64) -> UInt64 { max(min(a, b), min(max(a, b), c)) }
         func near(_ index: Int, _ step: Int) -> UInt64 {
@@ -96,7 +97,7 @@ enum MultikeyQuicksort {
         return median(near(eighth, eighth / 2), near(middle, eighth), near(entries.count - eighth - 1, eighth / 2))
     }
 
-    /// Dijkstra's partition into less, equal and greater; returns the bounds of the equal part.
+    /// Dijkstra's three-way partition into less, equal and greater keys. Returns the bounds of the equal part.
     private static func partition(
         _ entries: UnsafeMutableBufferPointer<Entry>, by pivot: UInt64
     ) -> (less: Int, equal: Int) {

@@ -1,10 +1,10 @@
 internal import FetchIndexPlatform
 
-/// Sorted keys in a part of a temporary file, one after the other: length 4, checksum 4, bytes. All runs of a sorter
-/// share one file, because a process may open only a limited number.
+/// Sorted keys in a range of a temporary file. Each is stored as length 4, checksum 4, bytes. All runs of a sorter
+/// share one file, because a process may open only a limited number of files.
 final class SortedRun {
     private static let bufferLength = 1 << 20
-    /// The length of an entry's prefix: the key's length and checksum.
+    /// The length of a key's prefix: the key's length and its checksum.
     static let prefixLength = 8
 
     private let file: TemporaryFile
@@ -38,7 +38,7 @@ final class SortedRun {
         buffer.removeAll(keepingCapacity: true)
     }
 
-    /// Reads bytes at an offset in the run, as many as it has up to the buffer's size.
+    /// Reads bytes at an offset in the run: as many as fit in the buffer, or fewer at the end of the run.
     func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         let count = min(buffer.count, length - offset)
         do {

@@ -2,15 +2,15 @@ extension [UInt8] {
     @inlinable
     package init(copying bytes: RawSpan) { self = bytes.withUnsafeBytes { [UInt8]($0) } }
 
-    /// Copies two spans, one behind the other.
+    /// Concatenates two spans.
     @inlinable
     package init(copying first: RawSpan, _ second: RawSpan) {
         if second.byteCount == 0 {
             self.init(copying: first)
             return
         }
-        // Measured: for short pieces faster than `init(repeating:count:)`, which is not specialized here, and than two
-        // appends.
+        // Measured with short pieces: faster than two appends, and than `init(repeating:count:)`, which isn't
+        // specialized here.
         self = withUnsafeTemporaryAllocation(byteCount: first.byteCount + second.byteCount, alignment: 1) { bytes in
             first.withUnsafeBytes { bytes.copyMemory(from: $0) }
             let rest = UnsafeMutableRawBufferPointer(rebasing: bytes[first.byteCount...])

@@ -1,4 +1,4 @@
-/// Reads numbers and texts one after the other. Throws if the bytes end too soon.
+/// Reads numbers and texts from bytes, one after the other. Throws if the bytes end too soon.
 @usableFromInline
 package struct ByteReader: ~Escapable {
     @usableFromInline package let bytes: RawSpan
@@ -6,7 +6,7 @@ package struct ByteReader: ~Escapable {
     @usableFromInline let damage: (String) -> any Error
     @usableFromInline package internal(set) var offset = 0
 
-    /// `subject` names what is read, for errors; `damage` makes an error of a sentence.
+    /// `subject` names the bytes in error messages; `damage` makes an error from a sentence.
     @_lifetime(copy bytes)
     package init(_ bytes: RawSpan, subject: @escaping () -> String, damage: @escaping (String) -> any Error) {
         self.bytes = bytes
@@ -14,7 +14,7 @@ package struct ByteReader: ~Escapable {
         self.damage = damage
     }
 
-    /// Reads bytes that end with their checksum, mixed with another one. Throws if it doesn't match.
+    /// Reads bytes that end with a checksum XOR `other`. Throws if the checksum doesn't match.
     @_lifetime(copy bytes)
     package init(
         checked bytes: RawSpan, with other: UInt32 = 0, subject: @escaping () -> String,
@@ -39,7 +39,7 @@ package struct ByteReader: ~Escapable {
     @inlinable
     package mutating func uint64() throws -> UInt64 { try number(8) }
 
-    /// Reads the rest as a little-endian number whose high zero bytes were left out.
+    /// Reads the remaining bytes as a little-endian number whose high zero bytes were left out.
     @inlinable
     package mutating func numberToEnd() throws -> UInt64 {
         guard bytes.byteCount - offset <= 8 else { throw damage("\(subject()) is too long") }
@@ -107,7 +107,7 @@ package struct ByteReader: ~Escapable {
         return text
     }
 
-    /// Skips the next bytes and returns their range.
+    /// Skips the next `length` bytes and returns their range.
     @inlinable
     package mutating func range(_ length: Int) throws -> Range<Int> {
         let start = try skip(length)

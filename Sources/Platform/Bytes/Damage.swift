@@ -1,10 +1,10 @@
-/// An error that tells whether damaged stored bytes caused it.
+/// An error that says whether damaged stored bytes caused it.
 package protocol DamageReporting: Error {
     var isDamage: Bool { get }
 }
 
 extension Error {
-    /// Whether damaged stored bytes caused the error: those of a cache, which a rebuild replaces, or of the records or
-    /// log.
+    /// Whether damaged stored bytes caused the error. They may belong to a cache, which can be rebuilt, or to the
+    /// records or the log. False for errors that aren't `DamageReporting`.
     package var isDamage: Bool { (self as? any DamageReporting)?.isDamage ?? false }
 }

@@ -1,8 +1,8 @@
-/// Bytes that are assembled again and again in the same memory. Removing them only sets their count: the old bytes stay
-/// until they are overwritten.
+/// A buffer that is cleared and refilled many times without a new allocation. Clearing sets only the count: the old
+/// bytes stay in memory until they are overwritten.
 @usableFromInline
 package struct ReusedBytes {
-    /// The bytes, followed by bytes that were removed.
+    /// The current bytes up to `end`, followed by bytes that were removed.
     @usableFromInline var storage: [UInt8] = []
     @usableFromInline var end = 0
 

@@ -9,10 +9,12 @@ extension UnsafeRawBufferPointer {
         return bits & 0x8080_8080_8080_8080 == 0
     }
 
-    /// The offset of the first bytes that aren't UTF-8; nil if all bytes are. ASCII, the common case, is found quickly.
+    /// The offset of the first bytes that aren't valid UTF-8; nil if all are. Pure ASCII, the common case, takes a fast
+    /// path.
     package var firstInvalidUTF8: Int? {
         if isASCII || String(validating: self, as: UTF8.self) != nil { return nil }
-        // Decoding repairs only broken bytes: before these, the bytes are those of the repaired text.
+        // Decoding replaces only invalid bytes, so the first difference from the decoded text is the first invalid
+        // byte.
         let repaired = String(decoding: self, as: UTF8.self).utf8
         return zip(self, repaired).enumerated().first { $0.element.0 != $0.element.1 }?.offset ?? count
     }

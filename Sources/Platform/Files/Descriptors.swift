@@ -1,11 +1,11 @@
 internal import FetchIndexCLibrary
 
-/// Descriptors 0 to 2 are standard input, output and error. A program may be started with some of them closed; then the
-/// next file that it opens gets such a descriptor, and whatever the program prints is written into that file. So no
-/// file of a store has a descriptor below 3.
+/// Opens files with descriptors of 3 or more. Descriptors 0 to 2 are standard input, output and error; if a program is
+/// started with one of them closed, the next file that it opens gets this descriptor, and everything the program prints
+/// is written into that file. So a store's files never keep such a descriptor.
 package enum Descriptors {
     private static let firstFree: CInt = 3
-    /// The greatest limit that `raiseLimit` sets: enough for a server of one machine.
+    /// The greatest limit that `raiseLimit` sets: enough for a server on one machine.
     private static let mostFiles: rlim_t = 65_536
     #if os(Linux)
         private static let duplicateClosing: CInt = 1030  // F_DUPFD_CLOEXEC, a macro that Swift does not import
@@ -28,17 +28,17 @@ package enum Descriptors {
         return raised
     }
 
-    /// Opens /dev/null for each of the descriptors 0 to 2 that is closed, before a library opens files by itself.
-    /// Standard input is opened for writing and the others for reading, so that using them still fails.
+    /// Opens /dev/null for each of the descriptors 0 to 2 that is closed. Called before libraries open files. Standard
+    /// input is opened for writing and the others for reading, so that using them still fails.
     package static func openMissingStandard() {
         for file in 0..<firstFree where fcntl(file, F_GETFD) < 0 && errno == EBADF {
-            // The lowest closed descriptor is this one.
+            // open(2) returns the lowest closed descriptor, which is `file`.
             let opened = FetchIndexCLibrary.open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY, 0)
             if opened >= firstFree { close(opened) }
         }
     }
 
-    /// Whether a descriptor that a library opened isn't a standard one.
+    /// Whether a descriptor that a library opened is 3 or more.
     package static func isSafe(_ file: CInt) -> Bool { file >= firstFree }
 
     #if canImport(Glibc)
@@ -47,7 +47,8 @@ package enum Descriptors {
         private static let limitKind = RLIMIT_NOFILE
     #endif
 
-    /// Lets the process open as many files and sockets as it may: a server has one for each client.
+    /// Raises the soft limit of open files and sockets to the hard limit, or to `mostFiles`: a server has a socket for
+    /// each client.
     package static func raiseLimit() {
         var limits = rlimit()
         guard getrlimit(limitKind, &limits) == 0 else { return }
@@ -61,8 +62,8 @@ package enum Descriptors {
         return getrlimit(limitKind, &limits) == 0 ? Int(clamping: limits.rlim_cur) : .max
     }
 
-    /// The number of files that could be opened now, up to `most`. It opens none, so no other thread lacks a descriptor
-    /// meanwhile. O(most), or O(limit) if few are free.
+    /// The number of files that could be opened now, at most `most`. It examines descriptors without opening any, so
+    /// that other threads can't run out of them meanwhile. O(most), or O(limit) if few are free.
     package static func free(upTo most: Int) -> Int {
         var count = 0
         var file = min(limit, Int(CInt.max)) - 1
@@ -73,7 +74,7 @@ package enum Descriptors {
         return count
     }
 
-    /// Throws unless this many files can be opened now.
+    /// Throws unless `count` more files can be opened now.
     package static func requireFree(_ count: Int, for purpose: String) throws(TooFewDescriptors) {
         let free = free(upTo: count)
         if free < count { throw TooFewDescriptors(purpose: purpose, needed: count, free: free, limit: limit) }

@@ -1,7 +1,7 @@
 internal import FetchIndexCLibrary
 
-/// Identifies a file by device and inode, whatever its path. No other file has the same identity while this one is
-/// open. stat
+/// Identifies a file by device and inode, independently of its path. While the file is open, no other file has the same
+/// identity. stat
 package struct FileIdentity: Hashable, Sendable {
     private let device: UInt64
     private let number: UInt64
@@ -11,7 +11,8 @@ package struct FileIdentity: Hashable, Sendable {
         number = UInt64(truncatingIfNeeded: status.st_ino)
     }
 
-    /// Returns nil if the file is missing. Doesn't follow a symbolic link. Throws if that can't be determined.
+    /// Looks up the file at a path. Returns nil if it's missing; throws if the system can't tell. Doesn't follow a
+    /// symbolic link.
     package init?(ofPath path: String) throws(SystemError) {
         var status = stat()
         if lstat(path, &status) != 0 {

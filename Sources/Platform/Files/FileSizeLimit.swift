@@ -14,9 +14,9 @@ package enum FileSizeLimit {
         return Int(exactly: limits.rlim_cur)
     }
 
-    /// Runs a call that writes. Beyond the limit the call fails with EFBIG, and the system sends the thread SIGXFSZ,
-    /// which would end the process. Unless the process handles that signal, the thread blocks it during the call and
-    /// consumes it. Without a limit this costs one system call. pthread_sigmask
+    /// Runs a call that writes. A write beyond the limit fails with EFBIG, and the system also sends the thread
+    /// SIGXFSZ, which would end the process. Unless the process handles that signal, the thread blocks it during the
+    /// call and consumes it. If the process has no limit, this costs one system call. pthread_sigmask
     package static func withoutSignal<Result, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {

@@ -1,6 +1,6 @@
 internal import FetchIndexCLibrary
 
-/// Tells what a folder contains. Symbolic links in it aren't followed.
+/// Lists a folder's files and their kinds, without following symbolic links.
 package enum Folder {
     package enum FileKind: Equatable, Sendable {
         case file(length: Int)

@@ -1,18 +1,19 @@
 internal import FetchIndexCLibrary
 
-/// A lock on a file of a folder, for processes and threads alike. The system drops it when its process dies.
+/// An exclusive lock on a file in a folder. It excludes other processes and other threads. The system releases it when
+/// the process dies.
 package struct FolderLock: ~Copyable {
     private let file: OpenFile
 
-    /// Waits for another holder until a deadline, or as long as it takes without one. Returns nil after the deadline.
-    /// flock
+    /// Locks the file. If another holder has it, waits until the deadline, or without limit if `end` is nil. Returns
+    /// nil after the deadline. flock
     package init?(_ name: String, inFolder path: String, until end: ContinuousClock.Instant?) throws(SystemError) {
         let opened = try OpenFile(path + "/" + name, O_RDWR | O_CREAT)
         guard try opened.lock(until: end) else { return nil }
         file = opened
     }
 
-    /// Writes a number that others can read while the lock is held.
+    /// Writes a number into the locked file. Others can read it with `valueOfHeld` while the lock is held.
     package func write(_ number: UInt64) {
         var number = number.littleEndian
         let descriptor = file.descriptor
@@ -21,7 +22,7 @@ package struct FolderLock: ~Copyable {
         }
     }
 
-    /// The number in the file of a held lock; nil if the lock is free, or the file has no number.
+    /// The number that a lock's holder wrote; nil if the lock is free, or if the file has no number.
     package static func valueOfHeld(_ name: String, inFolder path: String) -> UInt64? {
         let opened = Descriptors.open(path + "/" + name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard opened >= 0 else { return nil }
@@ -32,7 +33,7 @@ package struct FolderLock: ~Copyable {
         return length == 8 ? UInt64(littleEndian: number) : nil
     }
 
-    /// Unlocks explicitly: between fork and exec, a child process shares the descriptor, and closing it here wouldn't
-    /// unlock.
+    /// Unlocks explicitly. Closing the descriptor wouldn't unlock the file if a child process shares the descriptor, as
+    /// it does between fork and exec.
     deinit { flock(file.descriptor, LOCK_UN) }
 }

@@ -1,17 +1,17 @@
 internal import FetchIndexCLibrary
 
-/// The identity of a folder, and the time of the last change of the names in it. While the state stays the same, the
-/// names lead to the same files, unless something is mounted over one of them.
+/// A folder's identity and the time when its list of names last changed. If two states are equal, the names in the
+/// folder still lead to the same files, unless a file system was mounted over one of them.
 package struct FolderState: Equatable, Sendable {
     private let device: UInt64
     private let number: UInt64
-    /// The folder's ctime, which programs can't set, unlike its mtime.
+    /// The folder's ctime. Programs can't set it, unlike its mtime.
     private let seconds: Int
     private let nanoseconds: Int
-    /// The time just before the folder was examined. All times are since 1970.
+    /// The time just before the folder was examined, in seconds since 1970.
     private let asked: Int
 
-    /// Returns nil if no folder can be seen. stat
+    /// Examines a folder. Returns nil if stat fails.
     package init?(ofPath path: String) {
         asked = time(nil)
         var status = stat()
@@ -31,6 +31,7 @@ package struct FolderState: Equatable, Sendable {
             && left.nanoseconds == right.nanoseconds
     }
 
-    /// Whether every later change will have another time: some file systems count time in steps of two seconds.
+    /// Whether any later change of the folder gets another ctime. Some file systems have a resolution of two seconds,
+    /// so the ctime must be three seconds old.
     package var isSettled: Bool { seconds + 3 <= asked }
 }

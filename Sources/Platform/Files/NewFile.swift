@@ -1,12 +1,12 @@
 internal import FetchIndexCLibrary
 
-/// A file that gets its name when it's complete. Until `keep` its name is PATH.partial, and it's removed with this
-/// value. If the process dies, the next writer of the path replaces it.
+/// A file that gets its final name when it's complete. Until `keep`, its name is PATH.partial, and destroying this
+/// value removes it. If the process dies before, the next writer of the same path replaces it.
 package struct NewFile: ~Copyable {
-    /// Who may read and write the file.
+    /// The users who may read and write the file.
     package enum Access {
         case ownerOnly
-        /// The file is open to whom the umask allows.
+        /// Mode 0666 less the process's umask.
         case byUmask
     }
 
@@ -15,10 +15,10 @@ package struct NewFile: ~Copyable {
     private let place: UnfinishedFiles.Place?
     private var isKept = false
 
-    /// Throws EBUSY if another process is writing a file of this path.
+    /// Creates PATH.partial. Throws EBUSY if another process is writing to the same path.
     package init(at path: String, _ access: Access = .ownerOnly) throws(SystemError) {
         let partial = path + ".partial"
-        // A signal that comes while the file is created is handled when the file has been noted.
+        // Signals are blocked until the path is registered, so that the handler of a signal removes this file too.
         let held = UnfinishedFiles.holdSignals()
         defer { UnfinishedFiles.release(held) }
         let opened: CInt
@@ -27,7 +27,7 @@ package struct NewFile: ~Copyable {
             opened = try Self.locked(partial)
             guard fchmod(opened, 0o600) == 0, ftruncate(opened, 0) == 0 else { throw Self.closing(opened, errno) }
         case .byUmask:
-            // The umask applies to created files only, so a file that a killed process left is removed first.
+            // The umask applies only when a file is created, so a file that a killed process left is removed first.
             if hasName(partial) { close(try Self.locked(partial, removing: true)) }
             opened = try Self.locked(partial, O_EXCL, 0o666)
         }
@@ -36,14 +36,14 @@ package struct NewFile: ~Copyable {
         place = UnfinishedFiles.add(partial)
     }
 
-    /// Opens or creates the file, and locks it.
+    /// Opens or creates PATH.partial, and locks it.
     private static func locked(
         _ partial: String, _ flags: CInt = 0, _ mode: UInt16 = 0o600, removing: Bool = false
     ) throws(SystemError) -> CInt {
         let opened = Descriptors.open(partial, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | flags, mode)
         guard opened >= 0 else { throw errno == EEXIST ? .busy : .last }
         if flock(opened, LOCK_EX | LOCK_NB) != 0 { throw closing(opened, errno == EWOULDBLOCK ? EBUSY : errno) }
-        // Otherwise the process that held the lock has just given the file its name.
+        // If this fails, the process that held the lock has just renamed the file to its final name.
         guard isOnlyName(partial, of: opened) else { throw closing(opened, EBUSY) }
         if removing, unlink(partial) != 0 { throw closing(opened, errno) }
         return opened
@@ -54,7 +54,7 @@ package struct NewFile: ~Copyable {
         return SystemError(rawValue: code)
     }
 
-    /// Whether a path names the open file, and that is a regular file without another name.
+    /// Whether the path names the open file, which is a regular file without another name.
     private static func isOnlyName(_ path: String, of file: CInt) -> Bool {
         var opened = stat()
         var named = stat()
@@ -69,11 +69,10 @@ package struct NewFile: ~Copyable {
         close(descriptor)
     }
 
-    /// Removes the file that a process left when it died while writing to this path. A file that is being written
-    /// stays.
+    /// Removes PATH.partial if the process that was writing it has died. A file that is still being written stays.
     package static func removeLeftover(of path: String) {
         guard hasName(path + ".partial") else { return }
-        // The file is removed with this value.
+        // `NewFile` takes over the file, and removes it when it's destroyed.
         _ = try? NewFile(at: path)
     }
 
@@ -92,8 +91,8 @@ package struct NewFile: ~Copyable {
         if code != 0 { throw SystemError(rawValue: code) }
     }
 
-    /// Syncs the file and gives it its name. Replaces a file of that name, or throws EEXIST if it must not. fsync,
-    /// rename or link
+    /// Syncs the file and gives it its final name. If a file of that name exists, replaces it, or throws EEXIST if
+    /// `replacing` is false. fsync, rename or link
     package consuming func keep(replacing: Bool = true) throws(SystemError) {
         let partial = path + ".partial"
         guard fsync(descriptor) == 0, (replacing ? rename(partial, path) : link(partial, path)) == 0 else {
@@ -104,14 +103,14 @@ package struct NewFile: ~Copyable {
         try Self.synchronize(folderOf: path)
     }
 
-    /// Syncs the folder of a file, without which the file's name isn't on the disk.
+    /// Syncs the folder that contains a file: otherwise a power loss may remove the file's name.
     package static func synchronize(folderOf path: String) throws(SystemError) {
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
         try OpenFile(folder, O_RDONLY | O_DIRECTORY).sync()
     }
 }
 
-/// Whether a path names anything, even a link that leads nowhere. lstat
+/// Whether a file of any kind has this path, even a symbolic link to a missing file. lstat
 private func hasName(_ path: String) -> Bool {
     var status = stat()
     return lstat(path, &status) == 0

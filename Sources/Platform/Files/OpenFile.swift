@@ -1,7 +1,7 @@
 internal import FetchIndexCLibrary
 
-/// A file that is open as long as this value lives. Symbolic links aren't followed, and programs that this process
-/// starts don't get the file.
+/// An open file, closed when this value is destroyed. Symbolic links aren't followed, and child processes don't inherit
+/// the descriptor.
 package struct OpenFile: ~Copyable {
     package let descriptor: CInt
 
@@ -14,8 +14,8 @@ package struct OpenFile: ~Copyable {
 
     private static let longestPause: UInt32 = 5000
 
-    /// Locks the file until it's closed. Returns false if another lock on it lasts until the deadline; without a
-    /// deadline, waits as long as it takes. flock
+    /// Locks the file until it's closed. If another lock is held, waits until the deadline, or without limit if `end`
+    /// is nil. Returns false after the deadline. flock
     package borrowing func lock(until end: ContinuousClock.Instant?) throws(SystemError) -> Bool {
         var pause: UInt32 = 50
         while flock(descriptor, end == nil ? LOCK_EX : LOCK_EX | LOCK_NB) != 0 {

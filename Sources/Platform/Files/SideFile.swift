@@ -1,12 +1,13 @@
 internal import FetchIndexCLibrary
 internal import Synchronization
 
-/// A small optional file that stays open between its uses. If it can't be opened, or another process keeps it locked,
-/// it isn't used. If it's removed or replaced, the new file is opened within a second.
+/// A small optional file that stays open between its uses. If it can't be opened, it's not used; if another process
+/// keeps it locked, it's not written. If it's deleted or replaced, the next use that is at least a second later opens
+/// the new file.
 package final class SideFile: Sendable {
     package enum Use {
         case read
-        /// Writes to an existing file.
+        /// Writes to the file if it exists.
         case write
         case writeCreating
     }
@@ -14,7 +15,7 @@ package final class SideFile: Sendable {
     private struct Opened {
         let descriptor: CInt
         let isWritable: Bool
-        /// The second in which the file was last seen to have a name.
+        /// The second in which fstat last found that the file still has a name.
         var seen = time(nil)
     }
 
@@ -22,8 +23,8 @@ package final class SideFile: Sendable {
     private static let attempts = 5
     private static let pause: UInt32 = 10
 
-    /// Without this flag, the first read after each write sets the time of the last access, which costs more than the
-    /// read.
+    /// The flag that keeps the time of the last access. Without it, the first read after each write sets that time,
+    /// which costs more than the read.
     #if os(Linux)
         private static let noAccessTime: CInt = 0o1_000_000  // O_NOATIME, a macro that Swift does not import
     #else
@@ -34,13 +35,13 @@ package final class SideFile: Sendable {
     private let isReadOnly: Bool
     private let opened = Mutex<Opened?>(nil)
 
-    /// A read-only file is never written.
+    /// A file at `path`, opened when it's first used. If `isReadOnly`, uses that write are ignored.
     package init(_ path: String, isReadOnly: Bool = false) { (self.path, self.isReadOnly) = (path, isReadOnly) }
 
     deinit { opened.withLock { if let opened = $0 { close(opened.descriptor) } } }
 
-    /// Hands out the file's descriptor, under an exclusive lock for writing. Calls `accepts` once after opening; a file
-    /// that it refuses isn't used.
+    /// Calls the body with the file's descriptor, under an exclusive lock if it writes. After the file is opened, calls
+    /// `accepts` once; if this returns false, the file isn't used.
     package func use(
         _ use: Use, accepts: (_ descriptor: CInt, _ isWritable: Bool) -> Bool, _ body: (CInt) -> Void
     ) {
@@ -51,7 +52,7 @@ package final class SideFile: Sendable {
                 opened = nil
             }
             guard let file = opened ?? open(use) else { return }
-            // The file may be read during a write: checksums tell whether the bytes are whole.
+            // A reader goes on without the lock: checksums reveal a half written file.
             let isLocked = Self.lock(file.descriptor, use == .read ? LOCK_SH : LOCK_EX)
             let isUsed = (isLocked || use == .read) && (opened != nil || accepts(file.descriptor, use != .read))
             if isUsed { body(file.descriptor) }
@@ -67,14 +68,14 @@ package final class SideFile: Sendable {
     private func open(_ use: Use) -> Opened? {
         let flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
         let mode = use == .read ? O_RDONLY : use == .write ? O_RDWR : O_RDWR | O_CREAT
-        // Only the file's owner may keep the time of the last access.
+        // Only the file's owner may use O_NOATIME.
         var descriptor = Descriptors.open(path, mode | flags | Self.noAccessTime)
         if descriptor < 0, errno == EPERM { descriptor = Descriptors.open(path, mode | flags) }
         return descriptor < 0 ? nil : Opened(descriptor: descriptor, isWritable: use != .read)
     }
 
-    /// Whether the file has lost its name. Looks at most once a second: after fstat, Linux gives the next write a time
-    /// of its own, which costs more than the write.
+    /// Whether the file no longer has a name, because it was deleted or replaced. Checks at most once a second: after
+    /// fstat, Linux gives the next write a distinct timestamp, which costs more than the write.
     private static func isGone(_ opened: inout Opened?) -> Bool {
         let now = time(nil)
         guard let file = opened, now != file.seen else { return false }

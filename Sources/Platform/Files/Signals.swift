@@ -13,8 +13,7 @@ package enum Signals {
         #endif
     }
 
-    /// Blocks a signal on this thread. Returns the signals that were blocked before; nil if that failed.
-    /// pthread_sigmask
+    /// Blocks a signal on this thread. Returns the thread's previous signal mask; nil if that failed. pthread_sigmask
     static func block(_ number: CInt) -> sigset_t? {
         var (added, before) = (sigset_t(), sigset_t())
         sigemptyset(&added)
@@ -22,7 +21,7 @@ package enum Signals {
         return pthread_sigmask(SIG_BLOCK, &added, &before) == 0 ? before : nil
     }
 
-    /// Ends `block`, and consumes the signal if it came meanwhile. sigpending, sigwait
+    /// Restores the mask that `block` returned, and consumes the signal if it came meanwhile. sigpending, sigwait
     static func release(_ number: CInt, _ before: sigset_t) {
         var before = before
         if sigismember(&before, number) == 1 { return }
@@ -35,7 +34,7 @@ package enum Signals {
     }
 
     /// Unblocks signals on this thread, and on threads that it creates. A program inherits the mask of the thread that
-    /// started it, and threads of Dispatch block nearly all signals: a signal that should end the program would stay
+    /// started it, and threads of Dispatch block nearly all signals; a signal that should end the program would stay
     /// pending. pthread_sigmask
     package static func unblock(_ numbers: [CInt]) {
         var set = sigset_t()

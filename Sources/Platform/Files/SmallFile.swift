@@ -4,7 +4,7 @@ internal import FetchIndexCLibrary
 package enum SmallFile {
     /// The first bytes of a regular file, at most `limit`; nil if the path has no regular file. Follows symbolic links.
     package static func bytes(of path: String, limit: Int) throws(SystemError) -> [UInt8]? {
-        // Opening a pipe must not wait for its writer.
+        // O_NONBLOCK, because opening a pipe would wait for its writer.
         let file = Descriptors.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else {
             if [ENOENT, ENOTDIR, ENAMETOOLONG].contains(errno) { return nil }

@@ -1,17 +1,17 @@
 internal import FetchIndexCLibrary
 
-/// An error of a system call: its errno.
+/// The errno of a failed system call.
 package struct SystemError: Error, RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     package let rawValue: CInt
 
     package init(rawValue: CInt) { self.rawValue = rawValue }
 
-    /// The error of the last system call.
+    /// The errno of the last system call on this thread.
     package static var last: SystemError { SystemError(rawValue: errno) }
 
     package static let busy = SystemError(rawValue: EBUSY)
 
-    /// strerror, with the limit that was met.
+    /// strerror, and the process's limit if the error is about one.
     package var description: String {
         let reason = String(cString: strerror(rawValue))
         return switch rawValue {

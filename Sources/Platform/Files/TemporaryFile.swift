@@ -1,13 +1,13 @@
 internal import FetchIndexCLibrary
 
-/// A temporary file in a folder. It has no name, so that it disappears when the process dies.
+/// A temporary file without a name, so that the system deletes it when the process ends or dies.
 package final class TemporaryFile {
     private let file: Int32
     package private(set) var length = 0
 
-    /// `prefix` begins the name that the file has for a moment. mkstemp
+    /// Creates the file in a folder. It has a name that begins with `prefix` for a moment, and then none. mkstemp
     package init(inFolder folder: String, prefix: String) throws(SystemError) {
-        // A new name, readable only by the owner: no link can have it already.
+        // mkstemp makes a new name that only the owner can read, so no symbolic link can have it already.
         var template = Array((folder + "/" + prefix + "-XXXXXX").utf8CString)
         let opened = mkstemp(&template)
         guard opened >= 0 else { throw SystemError.last }
@@ -33,7 +33,7 @@ package final class TemporaryFile {
         length += written
     }
 
-    /// Reads bytes at an offset, as many as the file has up to the buffer's size.
+    /// Reads bytes at an offset: as many as fit in the buffer, or fewer at the end of the file.
     package func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
         while true {
             let count = pread(file, buffer.baseAddress, buffer.count, off_t(offset))

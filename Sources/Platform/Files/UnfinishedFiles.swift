@@ -1,18 +1,18 @@
 internal import FetchIndexCLibrary
 internal import Synchronization
 
-/// The files that a program is writing, if it asks for this: a signal that ends the program removes them. They are a
-/// state of the process, like the signal's handler, which gets nothing but the signal's number.
+/// The paths of the files that this process is writing. If the program calls `areRemoved(by:)`, a signal that ends the
+/// program removes these files. The paths are global, because a signal handler gets only the signal's number.
 package enum UnfinishedFiles {
-    /// The place where a path is noted.
+    /// The index of a registered path.
     struct Place {
         fileprivate let index: Int
     }
 
     private static let most = 16
     private static let lock = Mutex(())
-    /// The handler reads this. Paths are never freed, since the handler may read one on another thread: a program
-    /// writes few files.
+    /// The registered paths, which the signal handler reads. They are never freed, since the handler may be reading one
+    /// on another thread; a program writes few files.
     nonisolated(unsafe) private static let paths = {
         let paths = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>.allocate(capacity: most)
         paths.initialize(repeating: nil, count: most)
@@ -21,8 +21,8 @@ package enum UnfinishedFiles {
     private static let isAsked = Atomic(false)
     private static let signals = Mutex<[CInt]>([])
 
-    /// From now on these signals remove unfinished files before they end the program, except for signals that it
-    /// ignores or handles already.
+    /// Lets these signals remove unfinished files before they end the program. Signals that the program ignores or
+    /// handles itself keep their actions.
     package static func areRemoved(by numbers: [CInt]) {
         _ = paths[0]
         signals.withLock { $0 = numbers }
@@ -32,15 +32,15 @@ package enum UnfinishedFiles {
                 for index in 0..<UnfinishedFiles.most {
                     if let path = UnfinishedFiles.paths[index] { unlink(path) }
                 }
-                // The signal ends the program when the handler returns.
+                // When the handler returns, the raised signal ends the program.
                 signal(number, SIG_DFL)
                 raise(number)
             }
         }
     }
 
-    /// Blocks the signals on this thread. Returns the signals that were blocked before; nil unless the program asked
-    /// for it.
+    /// Blocks the signals of `areRemoved(by:)` on this thread. Returns the thread's previous mask; nil if
+    /// `areRemoved(by:)` wasn't called.
     static func holdSignals() -> sigset_t? {
         guard isAsked.load(ordering: .sequentiallyConsistent) else { return nil }
         var added = sigset_t()
@@ -54,7 +54,8 @@ package enum UnfinishedFiles {
         if var held { pthread_sigmask(SIG_SETMASK, &held, nil) }
     }
 
-    /// Notes a path. Returns nil unless the program asked for it, or if all places are taken.
+    /// Registers the path of an unfinished file. Returns nil if `areRemoved(by:)` wasn't called, or if all places are
+    /// taken.
     static func add(_ path: String) -> Place? {
         guard isAsked.load(ordering: .sequentiallyConsistent) else { return nil }
         return lock.withLock { _ in

@@ -1,9 +1,9 @@
-/// Two threads: a leader divides its work into parts, and a helper takes some of them when it has done its own work.
-/// `Threads.run` doesn't fit here: the helper is a thread that exists already and is busy until then, so a share must
-/// not wait for it.
+/// Two threads: a leader divides its work into parts, and a helper takes some of them once it has done other work.
+/// `Threads.run` doesn't fit, because the helper is an existing thread that is busy at first, and the leader must not
+/// wait for it.
 ///
 ///     leader    lead { ... share(parts) ... share(parts) ... }
-///     helper    its own work, then help, until the leader ends
+///     helper    other work, then help, until `lead` returns
 package final class Crew: @unchecked Sendable {
     private let monitor = Monitor()
     private var work: SharedWork?
@@ -11,7 +11,7 @@ package final class Crew: @unchecked Sendable {
 
     package init() {}
 
-    /// Does the leader's work.
+    /// Runs the leader's work. The body may call `share`, and `help` takes part until the body returns.
     package func lead(_ body: () throws -> Void) rethrows {
         monitor.locked { isLed = true }
         defer { monitor.locked { isLed = false } }
@@ -19,10 +19,10 @@ package final class Crew: @unchecked Sendable {
     }
 
     /// Calls the body with 0 to count - 1, in that order, on this thread (number 0) and on the helper's (number 1).
-    /// Called by the leader in `lead`, one share after the other. Returns when all calls have ended. After an error no
-    /// more parts begin, and the error of the least part is thrown.
+    /// Only the leader may call this, in the body of `lead`. Returns when all calls have returned. After an error no
+    /// more parts begin, and the error of the part with the least number is thrown.
     package func share(_ count: Int, _ body: (_ thread: Int, _ part: Int) throws -> Void) throws {
-        // All calls have ended when the body returns.
+        // No call of the body runs any more when `end` returns, so the body doesn't escape.
         try withoutActuallyEscaping(body) { body in
             let work = SharedWork(count, body)
             monitor.locked { self.work = work }
@@ -32,12 +32,13 @@ package final class Crew: @unchecked Sendable {
         }
     }
 
-    /// Takes parts until the leader ends. Returns at once if the leader hasn't begun, because it may never begin.
+    /// Takes parts of the leader's work until `lead` returns. Returns at once if `lead` wasn't called yet, because it
+    /// may never be called.
     package func help() {
         while let work = nextWork() { while work.runNext(as: 1) {} }
     }
 
-    /// Waits for work that has parts left; nil once the leader has ended.
+    /// Waits until a share has parts left; nil once `lead` has returned.
     private func nextWork() -> SharedWork? {
         monitor.locked {
             while isLed {

@@ -1,6 +1,6 @@
 internal import FetchIndexCLibrary
 
-/// A lock with a condition: threads wait until another thread has changed what the lock guards.
+/// A lock with a condition: threads wait until another thread has changed the data that the lock guards.
 final class Monitor: @unchecked Sendable {
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
     private let changed: UnsafeMutablePointer<pthread_cond_t>
@@ -19,7 +19,7 @@ final class Monitor: @unchecked Sendable {
         changed.deallocate()
     }
 
-    /// Calls the body with the lock held, and wakes all threads that wait.
+    /// Calls the body with the lock held, and then wakes all waiting threads.
     func locked<Result>(_ body: () throws -> Result) rethrows -> Result {
         pthread_mutex_lock(lock)
         defer {
@@ -29,6 +29,7 @@ final class Monitor: @unchecked Sendable {
         return try body()
     }
 
-    /// Called in a body of `locked`: releases the lock until the next body of another thread has ended.
+    /// Releases the lock and waits until another thread's `locked` has ended. May be called only in the body of
+    /// `locked`.
     func wait() { pthread_cond_wait(changed, lock) }
 }

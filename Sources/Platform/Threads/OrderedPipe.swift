@@ -1,9 +1,9 @@
 internal import Synchronization
 
-/// Items that threads make, each for its place, and that one thread consumes in the order of their places.
+/// Items that several threads make, and that one thread consumes in the order of the items' numbers.
 ///
-///     producers    begin -> make -> put, until no place is left
-///     consumer     next: consume the item whose turn it is, or make one, or wait
+///     producers    begin -> make -> put, until `begin` returns nil
+///     consumer     next: consume the next item, or make one, or wait
 private final class OrderedPipe<Item>: @unchecked Sendable {
     enum Step {
         case make(Int)
@@ -13,7 +13,7 @@ private final class OrderedPipe<Item>: @unchecked Sendable {
     private let monitor = Monitor()
     /// The maximum number of items that are being made or are waiting.
     private let capacity: Int
-    /// The number of items. It decreases if an item fails, or if a producer ends early.
+    /// The number of items. It decreases if an item fails, or when `end` is called.
     private var count: Int
     private var begun = 0
     private var consumed = 0
@@ -22,7 +22,7 @@ private final class OrderedPipe<Item>: @unchecked Sendable {
 
     init(count: Int = .max, capacity: Int) { (self.count, self.capacity) = (count, capacity) }
 
-    /// Whether the consumer has ended.
+    /// Whether the consumer has stopped.
     var isClosed: Bool { closed.load(ordering: .relaxed) }
 
     private var hasRoom: Bool { begun < count && begun - consumed < capacity }
@@ -32,7 +32,8 @@ private final class OrderedPipe<Item>: @unchecked Sendable {
         return begun
     }
 
-    /// Takes the next place; waits until it has room for an item. Returns nil if no more items are wanted.
+    /// Returns the number of the next item to make; waits until the pipe has room for it. Returns nil if no more items
+    /// are wanted.
     func begin() -> Int? {
         monitor.locked {
             while !hasRoom && !isClosed && begun < count { monitor.wait() }
@@ -44,16 +45,16 @@ private final class OrderedPipe<Item>: @unchecked Sendable {
         monitor.locked {
             if isClosed { return }
             waiting[place] = item
-            // The items behind one that failed aren't wanted.
+            // Items with greater numbers than the failed one aren't wanted.
             if case .failure = item { count = begun }
         }
     }
 
-    /// Ends the items behind the last one that was begun.
+    /// Notes that no more items will be made than those that have begun.
     func end() { monitor.locked { count = min(count, begun) } }
 
-    /// The consumer's next step: to consume an item, or, if it is a producer too and the item doesn't exist yet, to
-    /// make one. Nil at the end.
+    /// The consumer's next step: consume the next item, or, if the consumer is also a producer and the item isn't made
+    /// yet, make one. Waits if neither is possible. Nil at the end.
     func next(isProducer: Bool) -> Step? {
         monitor.locked {
             while consumed < count {
@@ -68,13 +69,13 @@ private final class OrderedPipe<Item>: @unchecked Sendable {
         }
     }
 
-    /// Waits for the next item; nil at the end. Throws the item's error.
+    /// Waits for the next item; nil at the end. Throws the error if the item failed.
     func take() throws -> Item? {
         guard case .consume(let item)? = next(isProducer: false) else { return nil }
         return try item.get()
     }
 
-    /// Ends the consumer, so that producers end too.
+    /// Notes that the consumer has stopped, and discards waiting items. Producers stop when they next call `begin`.
     func close() {
         monitor.locked {
             closed.store(true, ordering: .relaxed)
@@ -84,16 +85,16 @@ private final class OrderedPipe<Item>: @unchecked Sendable {
 }
 
 extension Threads {
-    /// Makes a result of each part, 0 to count - 1, on several threads including this one. Consumes the results on this
-    /// thread in the order of the parts, until the consumer returns false. At most `ahead` results for each thread
-    /// wait. The error of a part is thrown after the parts before it are consumed. After an error, or the last wanted
-    /// result, no more parts begin, and `isWanted` tells parts that are being made to end.
+    /// Calls `make` with each part, 0 to count - 1, on several threads including this one. Calls `consume` with the
+    /// results on this thread, in the order of the parts, until it returns false. At most `ahead` results per thread
+    /// wait. If a part fails, the results before it are consumed, and then its error is thrown. After an error, or when
+    /// `consume` returns false, no more parts begin, and `isWanted` returns false on the other threads.
     package static func inOrder<Value>(
         _ threads: Int, parts count: Int, ahead: Int = 2,
         make: (_ thread: Int, _ part: Int, _ isWanted: () -> Bool) throws -> Value, consume: (Value) throws -> Bool
     ) throws {
         let pipe = OrderedPipe<Value>(count: count, capacity: ahead * threads)
-        // The consumer's thread is number 0 alone.
+        // Only thread 0, this one, consumes.
         try run(threads) { thread in
             if thread > 0 {
                 while let part = pipe.begin() {
@@ -111,19 +112,19 @@ extension Threads {
         }
     }
 
-    /// The error of a producer's delivery after the consumer has ended: the producer should end too.
+    /// Thrown to a producer that delivers an item after the consumer has failed.
     private struct NoConsumer: Error {}
 
-    /// Calls the producer on a thread of its own, and the consumer on this one with the delivered items, in order. At
-    /// most `capacity` items wait. Items delivered before an error of the producer are consumed. After an error of the
-    /// consumer, the producer's next delivery throws. With one thread, and if the system gives no other, deliveries
-    /// call the consumer.
+    /// Calls the producer on a new thread, and the consumer on this one with each delivered item, in order. At most
+    /// `capacity` items wait. If the producer fails, the items before are consumed, and then its error is thrown. If
+    /// the consumer fails, the producer's next delivery throws. If `threads` is 1, or the system gives no thread, each
+    /// delivery calls the consumer directly.
     package static func pipe<Item>(
         _ threads: Int, capacity: Int, produce: ((consuming Item) throws -> Void) throws -> Void,
         consume: (consuming Item) throws -> Void
     ) throws {
         let pipe = OrderedPipe<Item>(capacity: capacity)
-        // Both have ended when this function returns.
+        // The producer has returned when this function returns, so it doesn't escape.
         try withoutActuallyEscaping(produce) { produce in
             let work = SharedWork(1) { _, _ in
                 defer { pipe.end() }
@@ -132,7 +133,7 @@ extension Threads {
                     pipe.put(place, .success(item))
                 }
             }
-            // The consumer waits for the producer, so it can't do the producer's work if the thread begins late.
+            // The consumer waits for the producer, so this thread can't run the producer if the new thread begins late.
             guard threads > 1, start({ work.runNext() }) else {
                 return try withoutActuallyEscaping(consume) { consume in try produce { try consume($0) } }
             }

@@ -1,16 +1,16 @@
-/// Calls of a body with the parts 0 to count - 1, which threads take in that order.
+/// Calls a body with the parts 0 to count - 1 on several threads. Threads take the parts in that order.
 ///
 ///     begin -> run -> begin -> run ...    on each thread, until no part is left or one has failed
-///     end                                 on the thread that shares the work: when all calls have returned
+///     end                                 on the thread that shares the work: waits for all calls
 final class SharedWork: @unchecked Sendable {
     private let monitor = Monitor()
-    /// The number of parts. After an error, or once the work ends, the number of parts that have begun.
+    /// The number of parts. After an error, or after `end`, the number of parts that have begun.
     private var count: Int
-    /// The body; nil once the work has ended, so that threads which begin later don't retain it.
+    /// The body; nil after `end`, so that threads which begin later don't retain it.
     private var body: ((_ thread: Int, _ part: Int) throws -> Void)?
     private var begun = 0
     private var ended = 0
-    /// The error of the least part that failed.
+    /// The error of the failed part with the least number.
     private var failure: (part: Int, error: any Error)?
 
     init(_ count: Int, _ body: @escaping (_ thread: Int, _ part: Int) throws -> Void) {
@@ -20,7 +20,7 @@ final class SharedWork: @unchecked Sendable {
 
     var hasParts: Bool { monitor.locked { begun < count } }
 
-    /// Takes the next part, which this thread must run; nil if none is left.
+    /// Returns the next part, which the calling thread must run; nil if none is left.
     func begin() -> Int? {
         monitor.locked {
             guard begun < count else { return nil }
@@ -39,8 +39,8 @@ final class SharedWork: @unchecked Sendable {
         }
     }
 
-    /// Runs a part and returns its error. In a function of its own, so that nothing retains the body once it has
-    /// returned.
+    /// Runs a part and returns its error. This is a separate function, so that its reference to the body is released
+    /// when it returns.
     private func call(_ part: Int, _ thread: Int) -> (any Error)? {
         let body = monitor.locked { self.body }
         do { try body?(thread, part) } catch { return error }
@@ -55,7 +55,8 @@ final class SharedWork: @unchecked Sendable {
         return true
     }
 
-    /// Waits until all parts that began have ended. Throws the error of the least one that failed.
+    /// Waits until all parts that have begun have ended. If parts failed, throws the error of the one with the least
+    /// number.
     func end() throws {
         let failure = monitor.locked {
             count = begun

@@ -1,38 +1,39 @@
 internal import FetchIndexCLibrary
 internal import FetchIndexEssentials
 
-/// Work on several threads.
+/// Ways to divide work among threads.
 ///
-///     run        one call for each of some numbers: `SharedWork`, on threads that begin now
-///     Crew       the same, on this thread and one that helps when it has done its own work
-///     pipe       items of one producer, in order     } `OrderedPipe`
-///     inOrder    results of parts, in their order    }
+///     run        calls a body with each of some numbers, on new threads and this one (`SharedWork`)
+///     Crew       calls a body with each part, on this thread and on a helper that is busy at first
+///     pipe       passes a producer's items to a consumer, in order         (`OrderedPipe`)
+///     inOrder    makes results of parts, consumed in the parts' order      (`OrderedPipe`)
 package enum Threads {
-    /// The maximum number of threads for one task: each has its own reader of the store, files and memory.
+    /// The maximum number of threads for one task. Each thread has its own reader of the store, its own files and
+    /// memory.
     package static let most = 8
-    /// The number of threads for a task unless specified. Read once, because the system reads files for it.
+    /// The default number of threads for a task. Computed once, because the system reads files for it.
     package static let available = min(ProcessInfo.processInfo.activeProcessorCount, most)
 
-    /// Calls the body with 0 to count - 1, each on a thread of its own, 0 on this one, and returns when all calls have
-    /// ended. If several calls throw, throws the error of the least number. If the system gives no more threads, or a
-    /// thread hasn't begun when this one is done, this thread does its work. So calls must not wait for calls with a
+    /// Calls the body with 0 to count - 1, each on its own thread, 0 on this one. Returns when all calls have returned.
+    /// If several calls throw, throws the error of the least number. If the system gives too few threads, or a thread
+    /// hasn't begun when this one is idle, this thread makes its call. So a call must not wait for a call with a
     /// greater number.
     package static func run(_ count: Int, _ body: (Int) throws -> Void) throws {
         if count == 1 { return try body(0) }
-        // All calls have ended when the body returns.
+        // No call of the body runs any more when `end` returns, so the body doesn't escape.
         try withoutActuallyEscaping(body) { body in
             let work = SharedWork(count) { _, number in try body(number) }
             let first = work.begin()
             for _ in 1..<count { _ = start { work.runNext() } }
             if let first { work.run(first) }
-            // This thread doesn't wait for others to begin: a sleeping processor begins a thread only after
-            // milliseconds.
+            // This thread takes the calls of threads that haven't begun: a sleeping processor core takes milliseconds
+            // to begin a thread.
             while work.runNext() {}
             try work.end()
         }
     }
 
-    /// Begins a thread. Returns false if the system gives none.
+    /// Begins a thread. Returns false if the system refuses.
     static func start(_ body: @escaping () -> Void) -> Bool {
         let argument = Unmanaged.passRetained(Start(body)).toOpaque()
         #if canImport(Glibc)
@@ -46,7 +47,7 @@ package enum Threads {
             Unmanaged<Start>.fromOpaque(argument).release()
             return false
         }
-        // The thread is detached: the work itself tells whether it has ended.
+        // The thread is detached: `SharedWork.end` waits for the work, so the thread needn't be joined.
         #if canImport(Glibc)
             pthread_detach(thread)
         #else
