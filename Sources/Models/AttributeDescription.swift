@@ -6,7 +6,7 @@ public struct AttributeDescription: Sendable {
     public let type: ValueType
     /// Whether the value may be null.
     public let isOptional: Bool
-    /// Whether no two objects have the same value (null aside). A unique value has at most 500 bytes.
+    /// Whether no two objects may have the same value, except null. The key of a unique value has at most 500 bytes.
     public let isUnique: Bool
     /// The value in objects that were saved before the attribute was added, and in a new object before the attribute is
     /// set. It's fixed when the attribute is added to a store.
@@ -18,7 +18,7 @@ public struct AttributeDescription: Sendable {
     /// `price * count`: every writer computes the attribute's value by it. Nil if the attribute isn't derived.
     public var derivation: String? { extras?.derivation }
 
-    /// The properties that few attributes have, in an object of their own: descriptions are copied in hot paths.
+    /// Rarely used properties, kept in a separate object because descriptions are copied in hot paths.
     private let extras: Extras?
 
     private final class Extras: Sendable {
@@ -43,7 +43,7 @@ public struct AttributeDescription: Sendable {
         extras = hasExtras ? Extras(defaultValue, renamedFrom, derivation) : nil
     }
 
-    /// The attribute with other properties, and without `renamedFrom`.
+    /// Returns a copy with other properties, and without `renamedFrom`.
     func with(
         name: String? = nil, isOptional: Bool? = nil, isUnique: Bool? = nil, defaultValue: Value? = nil
     ) -> AttributeDescription {
@@ -52,14 +52,15 @@ public struct AttributeDescription: Sendable {
             defaultValue: defaultValue ?? self.defaultValue, derivation: derivation)
     }
 
-    /// The attribute with another derivation, or none, and without `renamedFrom`.
+    /// Returns a copy with another derivation (nil: the attribute isn't derived), and without `renamedFrom`.
     func derived(by derivation: String?) -> AttributeDescription {
         AttributeDescription(
             name, type, isOptional: isOptional, isUnique: isUnique, defaultValue: defaultValue, derivation: derivation)
     }
 }
 
-/// Compares by name, type, derivation, and whether values are optional and unique: what an object's values must be.
+/// Two descriptions are equal if their names, types, derivations, optionality and uniqueness are equal. Default values
+/// and older names aren't compared.
 extension AttributeDescription: Hashable {
     public static func == (left: AttributeDescription, right: AttributeDescription) -> Bool {
         left.name == right.name && left.type == right.type && left.isOptional == right.isOptional
@@ -69,12 +70,13 @@ extension AttributeDescription: Hashable {
     public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
-/// A slot of an entity's records. Its number belongs to an attribute, or to a part of a relationship, for as long as
-/// the store exists.
+/// A slot of an entity's records: it contains the value of an attribute, or a part of a relationship. The slot keeps
+/// its number as long as the store exists.
 package struct SlotDescription: Sendable {
     /// The attribute, with its newest name.
     package var attribute: AttributeDescription
-    /// The attribute's name in the requests of caches: its first name, unless another slot had the same.
+    /// The attribute's name in the identities of caches, which stays the same when the attribute is renamed: its first
+    /// name, with a suffix if another slot's permanent name is the same.
     package var permanentName: String
     /// The attribute's former names. Requests and older programs may use them as long as no other attribute has them.
     package var formerNames: [String] = []

@@ -13,13 +13,13 @@ package final class Derivations: Sendable {
         fileprivate let inputs: Set<Int>
     }
 
-    /// The attributes, or the error that prevents computing their values: then objects of the entity are read, but not
-    /// written.
+    /// The derived attributes, or the error in one of their expressions. With an error, the entity's objects can be
+    /// read but not written.
     package let attributes: Result<[Attribute], any Error>
 
     init(of entity: Entity) { attributes = Result { try Self.compile(entity) } }
 
-    /// The slots whose values are derived from a slot.
+    /// Returns the slots of the derived attributes whose expressions read a slot.
     package func slots(derivedFrom slot: Int) -> [Int] {
         ((try? attributes.get()) ?? []).filter { $0.inputs.contains(slot) }.map(\.slot)
     }
@@ -54,7 +54,8 @@ extension Entity {
     /// Throws `StoreError.invalidModel` for a derivation that can't give the values of its attribute.
     package func requireDerivations() throws { if hasDerivations { _ = try Derivations.compile(self) } }
 
-    /// The attribute that a key path begins with, and the number of names that it takes: a name may contain dots.
+    /// Finds the attribute whose name begins a key path that is split at its dots. Returns the attribute's slot and the
+    /// number of parts in its name, because a name may contain dots.
     package func resolve(_ names: [String]) throws -> (slot: Int, nameCount: Int) {
         for count in stride(from: names.count, through: 1, by: -1) {
             if let slot = slot(of: names.prefix(count).joined(separator: ".")) { return (slot, count) }
@@ -65,7 +66,7 @@ extension Entity {
 }
 
 extension Model {
-    /// The entities with their compiled derivations.
+    /// The model with compiled derivations in its entities.
     package func withDerivations() -> Model {
         var model = self
         for number in entities.indices where entities[number].hasDerivations {

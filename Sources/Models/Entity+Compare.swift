@@ -2,8 +2,8 @@ internal import FetchIndexPlatform
 internal import FetchIndexValues
 
 extension Entity {
-    /// Whether objects that were read with this entity can be used with a newer version of it in the store: what they
-    /// read still exists, and no pass has changed it.
+    /// Whether objects that were read with this entity can be used with a newer version of it: their attributes and
+    /// relationships still exist, and no migration pass has rewritten the records since.
     package func isReadable(with newer: Entity) -> Bool {
         guard newer.slots.count >= slots.count, newer.passes == passes else { return false }
         let isSame = zip(slots, newer.slots).allSatisfy { old, new in
@@ -12,20 +12,22 @@ extension Entity {
         }
         let areRelated = zip(storedRelationships, newer.storedRelationships).allSatisfy { $0.isRemoved == $1.isRemoved }
         guard areRelated, newer.storedRelationships.count >= storedRelationships.count else { return false }
-        // New objects would lack what has become required.
+        // An attribute may have become required since; new objects of this entity could lack a value of it.
         return isSame
             && newer.slots[slots.count...].allSatisfy {
                 $0.isRemoved || $0.attribute.isOptional || !$0.attribute.defaultValue.isNull
             }
     }
 
-    /// Whether records and unique keys of the two entities follow the same rules.
+    /// Whether two entities have equal attributes and unique constraints, so that records checked by one satisfy the
+    /// other.
     package func hasSameRules(as other: Entity) -> Bool {
         Set(attributes) == Set(other.attributes) && uniqueConstraints == other.uniqueConstraints
     }
 
-    /// Throws `StoreError.modelMismatch` if this stored entity lacks what a program declares. If the store has followed
-    /// the declaration before, each attribute must still be the one that it was then.
+    /// Throws `StoreError.modelMismatch` if this stored entity lacks an attribute or a relationship that a program
+    /// declares. If the store has followed the same declaration before, an attribute must also have the slot that it
+    /// had then.
     package func requireAttributes(of declared: Entity) throws {
         let checksum = declared.declaration
         let known = declarations.first { $0.checksum == checksum }
@@ -38,7 +40,7 @@ extension Entity {
             if stored.type != attribute.type {
                 throw mismatch("is \(stored.type.name) in a newer model, and \(attribute.type.name) in this one")
             }
-            // A derived attribute gets another slot when it is computed anew.
+            // Recomputing a derived attribute gives it another slot.
             if let known, known.slots[index] != slot, stored.derivation == nil {
                 throw mismatch("was replaced by a newer model, by one of the same name")
             }

@@ -1,14 +1,15 @@
 package import FetchIndexValues
 
-/// Attributes whose values no two objects have in common.
+/// Attributes whose combined values must be unique among an entity's objects.
 package struct UniqueConstraint: Hashable, Sendable {
     /// The constraint's number in keys: the slot of a unique attribute, or a number from `firstCompound` on for
     /// attributes that are unique together.
     package let number: Int
     package let slots: [Int]
 
-    /// The entity, and its constraint's number, that the keys have: the topmost superentity with the same constraint,
-    /// so that values are unique among the objects of all its subentities. Nil if it's the entity itself.
+    /// The entity and constraint number that keys contain if the constraint is inherited: those of the topmost
+    /// superentity with the constraint, so that values are unique among the objects of all its subentities. Nil if the
+    /// constraint isn't inherited.
     package var owner: Owner?
 
     package struct Owner: Hashable, Sendable {
@@ -16,11 +17,12 @@ package struct UniqueConstraint: Hashable, Sendable {
         package let number: Int
     }
 
-    /// Greater than the slot of any attribute.
+    /// The first number of compound constraints. It's greater than the slot of any attribute.
     package static let firstCompound = 1 << 15
 }
 
-/// What an attribute's value must be, in a type without reference counts: for loops over values.
+/// The type of an attribute's values, and whether a value is required. It has no references, so loops over values count
+/// none.
 package struct ValueRule: Sendable {
     package let slot: Int
     package let type: ValueType
@@ -33,7 +35,7 @@ package struct ValueRule: Sendable {
     }
 }
 
-/// What a program declared about an entity.
+/// An entity as a program declared it, with the slots that its attributes had then.
 package struct Declaration: Hashable, Sendable {
     package let checksum: UInt32
     /// The slots of the attributes, sorted by the attributes' names.
@@ -42,16 +44,17 @@ package struct Declaration: Hashable, Sendable {
 
 /// A kind of object: a name, its attributes and its relationships. Their order has no meaning.
 public struct Entity: Sendable {
-    // No more fields: entities are copied in hot paths.
+    // All declared properties are behind one reference, because entities are copied in hot paths. Add properties there,
+    // not here.
     private var definition: Definition
     /// A record with the values of slots that older records lack; empty if these are null. Set when a store is read.
     package var missingValues: [UInt8] = []
 
-    /// What a store knows about an entity besides its declaration.
+    /// The properties of a stored entity besides its declaration.
     package struct Stored: Sendable {
-        /// The declarations of the entity that the store has followed, oldest first.
+        /// The declarations that the store has followed for the entity, oldest first.
         package var declarations: [Declaration] = []
-        /// The number of passes that have changed the records.
+        /// The number of migration passes that have changed the records.
         package var passes = 0
         /// The derived attributes; nil if the entity has none. Set when a store is read.
         package var derivations: Derivations?
@@ -72,19 +75,19 @@ public struct Entity: Sendable {
     package var links: EntityLinks? { definition.stored.links }
 
     public var name: String { definition.name }
-    /// The name of the entity that this one specializes: this entity has the attributes of that one and its own, and
-    /// its objects are also objects of that one.
+    /// The name of the entity that this one specializes. This entity inherits the attributes of its superentity, and
+    /// its objects are also objects of the superentity.
     public var superentity: String? { definition.lineage.superentity }
-    /// Whether the entity has no objects of its own, but only those of its subentities.
+    /// Whether only the subentities have objects, not the entity itself.
     public var isAbstract: Bool { definition.lineage.isAbstract }
     /// The attributes. In a model, those of the superentity come first. In a stored model they are in the order of
     /// their slots, which is the order in which they were added.
     public var attributes: [AttributeDescription] { definition.attributes }
-    /// Lists of attributes and to-one relationships whose combined values are unique among the objects that have no
-    /// null in them. Together, the keys of the values have at most 500 bytes. A list of one attribute of the entity's
-    /// own makes that attribute unique, and isn't kept as a list.
+    /// Lists of attributes and to-one relationships whose combined values are unique; objects with a null among them
+    /// are exempt. Together, the keys of the values have at most 500 bytes. A list of one attribute of the entity's own
+    /// makes that attribute unique, and isn't kept as a list.
     public var uniqueAttributes: [[String]] { definition.uniqueAttributes }
-    /// Relations to other objects, those of the superentity first.
+    /// The relationships, those of the superentity first.
     public var relationships: [RelationshipDescription] { definition.relationships }
     /// Orders that every writer maintains.
     public var indexes: [Index] { definition.indexes }
@@ -99,12 +102,12 @@ public struct Entity: Sendable {
     package var storedRelationships: [StoredRelationship] { definition.storedRelationships }
     /// The slots of the parts of relationships, without removed ones.
     package var relationshipSlots: [Int] { definition.relationshipSlots }
-    /// Whether the entity's objects are the links of a many-to-many relationship.
+    /// Whether the entity is a join entity: its objects are the links of a many-to-many relationship.
     package var isJoin: Bool { definition.lineage.isJoin }
     package var hasDerivations: Bool { definition.hasDerivations }
     /// The slot of each attribute.
     package var attributeSlots: [Int] { definition.attributeSlots }
-    /// What the value of each attribute must be.
+    /// The type of each attribute's values, and whether they are required.
     package var valueRules: [ValueRule] { definition.valueRules }
     /// The slots of each list of unique attributes; empty for a removed list.
     package var uniqueLists: [[Int]] { definition.uniqueLists }
@@ -113,31 +116,32 @@ public struct Entity: Sendable {
     /// The unique attributes, then the attributes that are unique together.
     package var uniqueConstraints: [UniqueConstraint] { definition.uniqueConstraints }
 
-    /// `unique` has lists of attributes and to-one relationships that are unique together, as `[["isbn", "edition"]]`,
-    /// or alone. `indexes` may be over to-one relationships, too; equal ones count once. `removed` and `removedIndexes`
-    /// are attributes (or relationships) and indexes of older models that the store is to remove. `superentity` names
-    /// another entity of the model, whose attributes, relationships and unique attributes this one inherits; it never
-    /// changes in a store.
+    /// Makes an entity. `unique` lists the names of attributes and to-one relationships that are unique together, as
+    /// `[["isbn", "edition"]]`, or alone. `indexes` may be over to-one relationships, too; a repeated index counts
+    /// once. `removed` and `removedIndexes` are attributes (or relationships) and indexes of older models that the
+    /// store is to remove. `superentity` names another entity of the model, from which this one inherits attributes,
+    /// relationships and unique attributes; it can't change once the entity is stored.
     public init(
         _ name: String, _ attributes: [AttributeDescription], relationships: [RelationshipDescription] = [],
         unique: [[String]] = [], indexes: [Index] = [], removed: [String] = [], removedIndexes: [Index] = [],
         superentity: String? = nil, isAbstract: Bool = false
     ) {
         let slots = Dictionary(attributes.indices.map { (attributes[$0].name, $0) }) { first, _ in first }
-        // A subentity's lists of one attribute are interpreted together with its superentity.
+        // Whether a subentity's list of one attribute makes the attribute unique depends on the superentity.
         let alone = superentity == nil ? Set(unique.filter { $0.count == 1 }.map { $0[0] }) : []
         let attributes = attributes.map { alone.contains($0.name) ? $0.with(isUnique: true) : $0 }
         let unique = unique.filter { $0.count != 1 || !alone.contains($0[0]) || slots[$0[0]] == nil }
             .withoutRepetitions { Set($0) }
         let indexes = indexes.withoutRepetitions { $0 }
-        // The store decides where relationships are; `validate` finds unknown names.
+        // Relationships get their slots from the store, so their names have none here (-1). `validate` finds unknown
+        // names.
         let lists = unique.map { names in names.map { slots[$0] ?? -1 } }
         let keys = indexes.map { index in
             index.keys.map { IndexKey(slot: slots[$0.attribute] ?? -1, isDescending: $0.isDescending) }
         }
         definition = Definition(
             name, slots: attributes.map { SlotDescription($0) }, uniqueLists: lists, unique, indexKeys: keys, indexes,
-            // The store decides where the links are.
+            // The store decides later where the links are; `.inverse` is a placeholder.
             relationships: relationships.map { StoredRelationship($0, .inverse) },
             removed: (removed, removedIndexes), lineage: (superentity, isAbstract, false))
     }
@@ -217,7 +221,7 @@ public struct Entity: Sendable {
             uniqueConstraints = constraints
             var related: [String: Int] = [:]
             for (index, relationship) in relationships.enumerated() where !relationship.isRemoved {
-                // Former names give way to current ones, also to those of attributes.
+                // A former name of a relationship is ignored if an attribute or another relationship has that name now.
                 for former in relationship.formerNames where byName[former] == nil { related[former] = index }
             }
             for (index, relationship) in relationships.enumerated() where !relationship.isRemoved {
@@ -250,12 +254,12 @@ public struct Entity: Sendable {
         return slot
     }
 
-    /// The error for a name that no attribute has, nor a relationship.
+    /// The error for a name that neither an attribute nor a relationship has.
     package func unknownAttribute(_ attribute: String) -> ModelError {
         .unknownAttribute(entity: name, attribute: attribute, near: nearName(to: attribute))
     }
 
-    /// The attribute or relationship that a misspelled name may mean.
+    /// The name of an attribute or a relationship that resembles a misspelled name.
     package func nearName(to name: String) -> NearName {
         NearName((attributes.map(\.name) + relationships.map(\.name)).nearest(to: name))
     }
@@ -265,7 +269,8 @@ public struct Entity: Sendable {
         name.flatMap { definition.relationshipsByName[$0] }.map { definition.storedRelationships[$0] }
     }
 
-    /// The placeholder of a dropped entity: numbers of entities are never reused.
+    /// The placeholder for a dropped entity. It keeps the other entities' numbers unchanged, and its own from being
+    /// reused.
     package static let dropped = Entity("", [])
 
     /// Whether an attribute or a relationship has a name.
@@ -274,15 +279,15 @@ public struct Entity: Sendable {
     /// Whether the entity was dropped.
     package var isDropped: Bool { name.isEmpty && slots.isEmpty }
 
-    /// Whether attributes have, or had, names other than their permanent ones.
+    /// Whether the current name of an attribute differs from its permanent name, or an attribute has former names.
     package var hasRenames: Bool {
         attributeSlots.contains {
             slots[$0].permanentName != slots[$0].attribute.name || !slots[$0].formerNames.isEmpty
         }
     }
 
-    /// The slot of a name in an index or in a list of unique attributes: of an attribute, or of a to-one relationship
-    /// whose links are in the records. Nil for other names.
+    /// The slot that an index or a list of unique attributes has for a name: the slot of an attribute, or of a to-one
+    /// relationship that the entity's records hold. Nil for other names.
     package func keySlot(of name: String) -> Int? {
         if let slot = slot(of: name) { return slot }
         guard case .reference(let slot, _) = relationship(named: name)?.storage else { return nil }
@@ -310,8 +315,8 @@ public struct Entity: Sendable {
     }
 }
 
-/// Compares by name, superentity, abstractness, attributes, relationships, unique attributes and indexes, whatever
-/// their order.
+/// Two entities are equal if their names, superentities, abstractness, attributes, relationships, unique attributes and
+/// indexes are equal, in whatever order.
 extension Entity: Hashable {
     public static func == (left: Entity, right: Entity) -> Bool {
         left.name == right.name && Set(left.attributes) == Set(right.attributes)

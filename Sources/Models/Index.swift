@@ -16,8 +16,8 @@ public struct Index: Hashable, Sendable {
 
     public init(keys: [Key]) { self.keys = keys }
 
-    /// Takes names of attributes, with `:desc` behind those that descend: `Index(["publisher", "price:desc"])`. An
-    /// attribute whose own name ends with `:desc` is named by a ``Key``.
+    /// Takes the names of the attributes, with `:desc` after those that descend: `Index(["publisher", "price:desc"])`.
+    /// Use a ``Key`` for an attribute whose name ends with `:desc`.
     public init(_ keys: [String]) {
         self.init(keys: keys.map { $0.hasSuffix(":desc") ? Key(String($0.dropLast(5)), isDescending: true) : Key($0) })
     }

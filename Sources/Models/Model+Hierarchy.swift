@@ -1,5 +1,5 @@
-/// Entities that specialize others. Each has its own records and number, with all of its attributes; what entities have
-/// in common is found through the names of their superentities.
+/// Entities that specialize others. Each has its own number and its own records with all of its attributes, including
+/// inherited ones. The superentity is found by its name.
 extension Model {
     /// Whether any entity specializes another one.
     package var hasHierarchies: Bool { entities.contains { $0.superentity != nil } }
@@ -39,7 +39,8 @@ extension Model {
             .map { entities[$0] }
     }
 
-    /// The entities with what they inherit from their superentities. An entity that has it already stays as it is.
+    /// The entities with the attributes, relationships and unique attributes that they inherit. Applying it twice
+    /// changes nothing more.
     static func inheriting(_ entities: [Entity]) -> [Entity] {
         if !entities.contains(where: { $0.superentity != nil }) { return entities }
         var known: [String: Entity] = [:]
@@ -55,7 +56,7 @@ extension Model {
         return entities.map { complete($0, [$0.name]) }
     }
 
-    /// The entities with the owners of their inherited unique constraints.
+    /// The model with the owners of inherited unique constraints in its entities.
     package func withKeyOwners() -> Model {
         if !hasHierarchies { return self }
         var model = self
@@ -113,8 +114,8 @@ extension Entity {
     /// store, an inherited attribute has the superentity's default value.
     func inheriting(from parent: Entity, isStored: Bool = false) -> Entity {
         let above = Dictionary(parent.attributes.map { ($0.name, $0.isUnique) }) { first, _ in first }
-        // A list of one attribute makes that attribute unique; if it's inherited, only among the subentity's own
-        // objects. The lists of a stored entity stay as they are.
+        // A list of one attribute makes that attribute unique; an inherited attribute becomes unique among the
+        // subentity's own objects only. The lists of a stored entity stay as they are.
         let declared = declarations.isEmpty ? uniqueAttributes : []
         let alone = Set(declared.filter { $0.count == 1 }.map { $0[0] }).filter {
             slot(of: $0) != nil && above[$0] ?? true

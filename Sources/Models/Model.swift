@@ -6,7 +6,8 @@ public struct Model: Hashable, Sendable {
     /// Types that a user of the model attaches to its entities, by name. Neither stored nor compared.
     package var attachedTypes: [String: Any.Type] = [:]
 
-    /// Entities get the attributes, relationships and unique attributes of their superentities.
+    /// Makes a model of entities, which inherit the attributes, relationships and unique attributes of their
+    /// superentities.
     public init(entities: [Entity]) { self.entities = Self.inheriting(entities) }
 
     public static func == (left: Model, right: Model) -> Bool { left.entities == right.entities }
@@ -15,7 +16,7 @@ public struct Model: Hashable, Sendable {
 
     public func entity(named name: String) -> Entity? { entities.first { $0.name == name && !$0.isDropped } }
 
-    /// The error for a name that no entity has.
+    /// The error for an unknown entity name.
     package func unknownEntity(_ name: String) -> ModelError {
         let names = entities.filter { !$0.isDropped && !$0.isJoin }.map(\.name)
         return .unknownEntity(name, near: NearName(names.nearest(to: name)))
@@ -28,7 +29,8 @@ public struct Model: Hashable, Sendable {
         return number
     }
 
-    /// Throws `StoreError.invalidModel` unless names exist and differ, and everything fits the format.
+    /// Throws `StoreError.invalidModel` if a name is missing or used twice, or if something exceeds a limit of the file
+    /// format.
     package func validate() throws {
         let entities = entities.filter { !$0.isDropped }
         guard entities.count <= 1 << 15 else { throw ModelError.invalid("it has more than 32,768 entities") }
@@ -79,8 +81,7 @@ public struct Model: Hashable, Sendable {
         }
     }
 
-    /// Throws unless a name belongs to an attribute, or to a to-one relationship whose links are in the entity's
-    /// records.
+    /// Throws unless the name is that of an attribute, or of a to-one relationship that the entity's records hold.
     private func requireKey(_ name: String, of entity: Entity, _ purpose: String) throws {
         if entity.slot(of: name) != nil { return }
         guard let relationship = entity.relationship(named: name)?.description else {

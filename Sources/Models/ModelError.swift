@@ -1,15 +1,15 @@
 internal import FetchIndexPlatform
 package import FetchIndexValues
 
-/// What is wrong with a model, or with a name that is asked of one.
+/// A defect of a model, or a name that a model doesn't have.
 package enum ModelError: DamageReporting, Equatable {
-    /// `near` is the name that may be meant.
+    /// `near` is a known name that resembles the unknown one.
     case unknownEntity(String, near: NearName = NearName())
     case unknownAttribute(entity: String, attribute: String, near: NearName = NearName())
-    /// The stored entity cannot become the given one; the text says why.
+    /// The stored entity can't be migrated to the given one; the text gives the reason.
     case mismatch(entity: String, String)
     case invalid(String)
-    /// Bytes of a stored model are damaged; the text says what.
+    /// The bytes of a stored model are damaged; the text describes the damage.
     case corrupted(String)
 
     package var isDamage: Bool { if case .corrupted = self { true } else { false } }

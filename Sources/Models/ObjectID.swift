@@ -1,10 +1,11 @@
 public import Foundation
 
-/// Identifies one object of a store, for as long as the store lives: numbers are never used again.
+/// Identifies one object of a store. The store doesn't use an object's number again, so an id never means two objects.
 ///
-/// An id knows its store. `existingObject(with:)` refuses the id of another store's object, so an id that was kept in a
-/// file leads to the same object or to none. A backup is a store of its own, and shares the ids of the objects that it
-/// was made with. Only a store whose file was replaced by other means than a backup gives numbers out again.
+/// An id contains its store's identifier, and `existingObject(with:)` refuses the id of another store's object. So an
+/// id that was kept in a file leads to the same object or to none. A backup is a separate store, but accepts the ids of
+/// the objects that were copied to it. Numbers may be used again only if the store's file is replaced by other means
+/// than a backup.
 ///
 /// Coding an id gives the text of ``uriRepresentation``.
 public struct ObjectID: Sendable {
@@ -16,11 +17,11 @@ public struct ObjectID: Sendable {
         self.origin = origin
     }
 
-    /// The placeholder id for type checks of predicates.
+    /// The placeholder id with which the types in predicates are checked.
     package static let anyRecord = ObjectID(
         RecordKey(entity: 0, number: 1), ObjectOrigin(store: nil, entityName: "any"))
 
-    /// The name of the object's entity, as it was when the id was made.
+    /// The name that the object's entity had when the id was made.
     public var entityName: String { origin.entityName }
 
     /// The store that gave the object its number: the object's own store, or, for an object that a backup copied, the
@@ -28,8 +29,7 @@ public struct ObjectID: Sendable {
     /// again. Every store accepts such ids.
     public var storeIdentifier: UUID? { origin.store(of: key.number) }
 
-    /// The object's number within its entity, from 1. The number of a temporary id means nothing outside of its
-    /// context.
+    /// The object's number within its entity, from 1. The number of a temporary id has a meaning only in its context.
     public var number: UInt64 { key.number }
 
     /// Whether the object isn't saved yet. Saving it gives it a permanent id.
@@ -68,7 +68,7 @@ extension ObjectID {
         return URL(string: "\(Self.scheme)://\(store)/\(key.entity)/\(number)/\(name)")
     }
 
-    /// Reads the id from a URI; nil if the URI doesn't represent one. Doesn't look whether the object exists.
+    /// Reads an id from a URI; nil if the URI isn't one of an id. Doesn't check whether the object exists.
     public init?(uriRepresentation uri: URL) {
         let parts = uri.absoluteString.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 6, parts[0] == "\(Self.scheme):", parts[1].isEmpty, let entity = UInt16(parts[3]),
@@ -103,9 +103,10 @@ extension ObjectID: Codable {
     }
 }
 
-/// What the ids of an entity's objects have in common.
+/// The properties that the ids of an entity's objects in a store share.
 package final class ObjectOrigin: Sendable {
-    /// A store that this one is a copy of, and the first object number that it hadn't given yet when it was copied.
+    /// A store from which this one was copied. `end` is the first object number that the original hadn't assigned when
+    /// it was copied.
     package struct Original: Sendable {
         let store: UUID
         let end: UInt64
@@ -125,8 +126,8 @@ package final class ObjectOrigin: Sendable {
     /// The store that gave a number to an object.
     package func store(of number: UInt64) -> UUID? { originals.first { number < $0.end }?.store ?? store }
 
-    /// Whether a number that another store gave belongs to an object here. Ids and stores without identifiers fit each
-    /// other.
+    /// Whether the object number, assigned by another store, identifies the same object here. True also if either store
+    /// has no identifier.
     package func has(_ number: UInt64, of other: UUID?) -> Bool {
         guard let store, let other, other != store else { return true }
         return originals.contains { $0.store == other && number < $0.end }

@@ -1,9 +1,8 @@
-/// The key of an object's record: the entity's number in the high 16 bits, the object's number in the others.
-///
-/// It names the object for as long as the store lives: numbers are never used again.
+/// The key of an object's record: the entity's number in the high 16 bits, the object's number in the others. Keys
+/// aren't used again after an object's deletion.
 @usableFromInline
 package struct RecordKey: Hashable, Comparable, Sendable {
-    // Without @usableFromInline at the type, no other module inlines what a package type has inlinable (Swift 6.3).
+    // @usableFromInline at the type lets other modules inline its inlinable members (Swift 6.3).
     @usableFromInline
     package let rawValue: UInt64
 
@@ -25,8 +24,8 @@ package struct RecordKey: Hashable, Comparable, Sendable {
     @inlinable
     package var number: UInt64 { rawValue & RecordKey.maximumNumber }
 
-    /// The column in files for the number of a row's object; `storeName` is the one for the store that gave the number.
-    /// The name gets another @ if an attribute or a relationship has it.
+    /// The name of the column for object numbers in exported files; `storeName` is the column for the stores that
+    /// assigned them. An @ is prepended if an attribute or a relationship has the name.
     package static func numberName(_ isTaken: (String) -> Bool = { _ in false }) -> String { name("@id", isTaken) }
 
     package static func storeName(_ isTaken: (String) -> Bool = { _ in false }) -> String { name("@store", isTaken) }

@@ -1,8 +1,7 @@
 package import FetchIndexEssentials
 
 extension Decimal {
-    /// Rounds to a whole number: down, up, or toward zero by any other rule. Cuts the printed digits at the point, then
-    /// corrects by one where the rule needs it.
+    /// Rounds to a whole number: down, up, or, by any other rule, toward zero.
     package func rounded(_ rule: FloatingPointRoundingRule) -> Decimal {
         guard let digits = description.split(separator: ".").first, let whole = Decimal(string: String(digits)) else {
             return self

@@ -1,6 +1,6 @@
 package import FetchIndexEssentials
 
-/// A sum as `ExactSum.take` wrote it, read in place.
+/// An encoded sum that is read in place. `ExactSum.take` writes the encoding.
 package struct EncodedSum: ~Escapable {
     private let base: ExactSum.Base
     private let limbs: RawSpan
@@ -8,7 +8,7 @@ package struct EncodedSum: ~Escapable {
     private let isNegative: Bool
     private let special: ExactSum.Special
 
-    /// Reads bytes that are one whole sum, as `ExactSum.length(ofFirst:)` has checked.
+    /// Reads the encoding of exactly one sum, whose length `ExactSum.length(ofFirst:)` has checked.
     @_lifetime(copy bytes)
     package init(_ bytes: RawSpan, _ base: ExactSum.Base) {
         self.base = base
@@ -21,7 +21,7 @@ package struct EncodedSum: ~Escapable {
 
     private var count: Int { limbs.byteCount / 4 }
 
-    /// The limb at an index that counts from the lowest stored limb; 0 below it.
+    /// The limb at an index that counts from the lowest stored limb; 0 for a negative index.
     private func limb(_ index: Int) -> UInt64 {
         index < 0
             ? 0 : UInt64(UInt32(littleEndian: limbs.unsafeLoadUnaligned(fromByteOffset: 4 * index, as: UInt32.self)))
@@ -39,8 +39,8 @@ package struct EncodedSum: ~Escapable {
         return special == .infinity ? .infinity : special == .negativeInfinity ? -.infinity : .nan
     }
 
-    /// The 128 highest bits, beginning with the highest set bit; the power of two that the lowest of them counts; and
-    /// whether any bit below them is set. For binary sums.
+    /// The 128 highest bits, beginning with the highest set bit; the exponent of the lowest of them, as a power of two;
+    /// and whether any bit below them is set. For binary sums.
     private var highestBits: (bits: UInt128, exponent: Int, isInexact: Bool) {
         if count == 0 { return (0, 0, false) }
         var bits: UInt128 = 0
@@ -53,18 +53,17 @@ package struct EncodedSum: ~Escapable {
         return (bits, base.scale + 32 * (first + count - 4) - shift, isInexact)
     }
 
-    /// The nearest double to bits of which the lowest counts 2^exponent; `isInexact` means that more bits follow below
-    /// them.
+    /// The double nearest to `bits` x 2^`exponent`; `isInexact` means that lower bits were cut off.
     private func nearestDouble(_ bits: UInt128, exponent: Int, isInexact: Bool) -> Double {
         if bits == 0 { return 0 }
         let shift = bits.leadingZeroBitCount
         let bits = bits << shift
-        // The 64 highest bits, with the lowest set if any bit below is: rounding these to 53 bits equals rounding all
-        // bits.
+        // Keeps the 64 highest bits, and sets the lowest of these if any bit below is set. Rounding them to 53 bits
+        // gives the same result as rounding all bits.
         var highest = UInt64(truncatingIfNeeded: bits >> 64)
         if isInexact || UInt64(truncatingIfNeeded: bits) != 0 { highest |= 1 }
         let scale = exponent - shift + 64
-        // The smallest doubles are multiples of 2^-1074, which is fewer bits than 53.
+        // The smallest doubles are multiples of 2^-1074 and have fewer than 53 bits.
         let dropped = -1074 - scale
         let magnitude =
             dropped > 11
@@ -82,11 +81,11 @@ package struct EncodedSum: ~Escapable {
         return quotient + (rest > half || rest == half && quotient % 2 == 1 ? 1 : 0)
     }
 
-    /// The sum divided by a number of at most 2^40, rounded once. For binary sums.
+    /// The sum divided by a divisor of at most 2^40, rounded once. For binary sums.
     package func double(dividedBy divisor: Int) -> Double {
         if let specialDouble { return specialDouble }
         let highest = highestBits
-        // The divisor leaves at least 87 bits of 128. What is below them is in the remainder.
+        // The quotient has at least 87 significant bits; the remainder tells whether it's inexact.
         let divisor = UInt64(divisor)
         let high = UInt64(truncatingIfNeeded: highest.bits >> 64).quotientAndRemainder(dividingBy: divisor)
         let low = divisor.dividingFullWidth((high.remainder, UInt64(truncatingIfNeeded: highest.bits)))
@@ -95,8 +94,8 @@ package struct EncodedSum: ~Escapable {
             isInexact: highest.isInexact || low.remainder != 0)
     }
 
-    /// The quotient's limbs, lowest first, without leading zeros and with more limbs below the sum's lowest. For
-    /// decimal sums.
+    /// Divides the limbs. Returns the quotient's limbs, lowest first, without leading zeros, and with `moreLimbs` limbs
+    /// of fraction. For decimal sums.
     private func quotient(_ divisor: Int, moreLimbs: Int) -> [UInt32] {
         var limbs = [UInt32](repeating: 0, count: count + moreLimbs)
         let divisor = UInt64(divisor)
@@ -113,7 +112,7 @@ package struct EncodedSum: ~Escapable {
         return limbs
     }
 
-    /// The sum as an integer; nil if it doesn't fit in 64 bits. For sums of integers.
+    /// The sum as an integer; nil if it needs more than 64 bits. For sums of integers.
     package var integer: Int64? {
         let zero = -base.scale / 32
         guard count + first <= zero + 2, count == 0 || first >= zero else { return nil }
@@ -123,7 +122,7 @@ package struct EncodedSum: ~Escapable {
             ? (magnitude <= 1 << 63 ? Int64(truncatingIfNeeded: 0 &- magnitude) : nil) : Int64(exactly: magnitude)
     }
 
-    /// The sum as a decimal, rounded to a decimal's precision. For sums of integers or decimals.
+    /// The sum as a decimal, rounded to the precision of `Decimal`. For sums of integers or decimals.
     package var decimal: Decimal {
         if count == 0 { return 0 }
         let magnitude =
@@ -133,14 +132,15 @@ package struct EncodedSum: ~Escapable {
         return isNegative ? -magnitude : magnitude
     }
 
-    /// The sum divided by a number of at most 2^40, rounded once. For decimal sums.
+    /// The sum divided by a divisor of at most 2^40, rounded once. For decimal sums.
     package func decimal(dividedBy divisor: Int) -> Decimal {
-        // The divisor removes at most two limbs; 38 digits need five more.
+        // The division removes at most two limbs, and 38 digits need five more: seven in all.
         let magnitude = Self.decimal(quotient(divisor, moreLimbs: 7), base.scale + 9 * (first - 7))
         return isNegative ? -magnitude : magnitude
     }
 
-    /// A sum of 2^40 integers takes at most 103 bits: all 32 digits are exact.
+    /// The magnitude of a sum of integers. It's exact: a sum of 2^40 integers has at most 103 bits, so at most 32
+    /// digits.
     private var integerMagnitude: Decimal {
         var sum: Decimal = 0
         for index in 0..<count { sum = sum * Decimal(base.value) + Decimal(limb(count - 1 - index)) }
@@ -152,7 +152,7 @@ package struct EncodedSum: ~Escapable {
     private static let greatestMantissa = "340282366920938463463374607431768211455"
     private static let smallestExponent = -128
 
-    /// The decimal of limbs of nine digits, lowest first, whose lowest digit counts 10^lowest. Rounds half up.
+    /// Converts decimal limbs, lowest first, to a decimal. The lowest digit counts 10^lowest. Rounds half up.
     private static func decimal(_ limbs: [UInt32], _ lowest: Int) -> Decimal {
         var digits = limbs.reversed().map { limb in
             let text = String(limb)

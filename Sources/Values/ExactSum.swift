@@ -1,39 +1,40 @@
 internal import FetchIndexPlatform
 
-/// The exact sum of numbers: neither their order nor their grouping changes it.
+/// The exact sum of numbers, independent of their order and grouping.
 ///
-/// A fixed-point number in limbs; the limb at an index counts base^index. A limb of 64 bits stores 32 bits, or nine
-/// digits, so that carries can wait (Neal, Fast exact summation using small and large superaccumulators, 2015).
-/// Integers and doubles add up in base 2^32, decimals in base 10^9.
+/// The sum is a fixed-point number in limbs; the limb at an index counts base^index. A limb has 64 bits for 32 bits or
+/// nine digits, so that carries can be deferred (Neal, Fast exact summation using small and large superaccumulators,
+/// 2015). Integers and doubles are summed in base 2^32, decimals in base 10^9.
 package struct ExactSum {
     package enum Base: Sendable {
         case binary
         case decimal
 
         var value: Int64 { self == .binary ? 1 << 32 : 1_000_000_000 }
-        /// Enough limbs for the smallest bit of a double, or digit of a decimal, up to the sum of 2^40 of the largest.
+        /// The number of limbs from the smallest bit of a double (or digit of a decimal) to the highest of a sum of
+        /// 2^40 of the largest numbers.
         var limbCount: Int { self == .binary ? 70 : 36 }
-        /// Units of the limb of index 0, as a power of 2 or 10.
+        /// The exponent of the lowest limb's unit, as a power of 2 or 10.
         var scale: Int { self == .binary ? -34 * 32 : -15 * 9 }
     }
 
     private static let powersOfTen: [Int64] = [
         1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000,
     ]
-    /// Additions between two normalizations. Each adds less than 2^33 to a limb, so that 2^28 of them don't overflow
-    /// it.
+    /// The maximum number of additions between two normalizations. Each adds less than 2^33 to a limb, so 2^28
+    /// additions don't overflow it.
     private static let mostPending = 1 << 28
 
     let base: Base
     private var limbs: [Int64]
-    /// The limbs that may be other than zero.
+    /// The indices of the limbs that may differ from zero.
     private var used: Range<Int>
     private var pending = 0
     private var special: Special = []
-    /// The sum of the integers, kept apart from the limbs: 2^40 of them fit.
+    /// The sum of the added integers, kept separately. 128 bits suffice for 2^40 integers.
     private var whole: Int128 = 0
 
-    /// The results of a sum of doubles that a fixed-point number can't express.
+    /// The infinities and NaN, which a fixed-point number can't express.
     struct Special: OptionSet {
         let rawValue: UInt8
         static let nan = Special(rawValue: 1)
@@ -62,7 +63,7 @@ package struct ExactSum {
         whole += isSubtracted ? -Int128(value) : Int128(value)
     }
 
-    /// Returns false if an infinity or NaN would be subtracted.
+    /// Adds or subtracts a double. Returns false if an infinity or NaN would be subtracted, which can't be undone.
     package mutating func add(_ value: Double, isSubtracted: Bool = false) -> Bool {
         guard value.isFinite else {
             special.insert(value.isNaN ? .nan : value < 0 ? .negativeInfinity : .infinity)
@@ -76,7 +77,7 @@ package struct ExactSum {
         return true
     }
 
-    /// Adds a magnitude; `bit` is the place of its lowest bit in the limbs.
+    /// Adds `magnitude` x 2^`bit`, where bit 0 is the lowest bit of the lowest limb.
     private mutating func add(_ magnitude: UInt64, isNegative: Bool, bit: Int) {
         let index = bit >> 5
         let shift = UInt64(bit & 31)
@@ -90,7 +91,7 @@ package struct ExactSum {
         use(index..<index + 3)
     }
 
-    /// Adds 0.digits x 10^point. Returns false if a digit is outside of the limbs.
+    /// Adds 0.digits x 10^point. Returns false if a digit is outside of the range of the limbs.
     package mutating func add(decimalDigits digits: some Collection<UInt8>, point: Int, isNegative: Bool) -> Bool {
         var place = point - 1 - base.scale
         guard place < 9 * (base.limbCount - 2), place - digits.count >= -1 else { return false }
@@ -111,7 +112,8 @@ package struct ExactSum {
         if pending > Self.mostPending { normalize() }
     }
 
-    /// Carries: afterwards all limbs but the highest are less than the base and not negative; the highest has the sign.
+    /// Propagates the carries. Afterwards all limbs but the highest are from 0 to less than the base, and the highest
+    /// has the sign.
     private mutating func normalize() {
         pending = 0
         guard var index = used.first else { return }
@@ -142,12 +144,13 @@ package struct ExactSum {
 
     // MARK: Bytes
 
-    /// The maximum length of a sum in bytes. A sum of integers alone takes four limbs: 2^40 of them have 103 bits.
+    /// The maximum length of an encoded sum in bytes. Sums of integers need only four limbs, because 2^40 integers have
+    /// at most 103 bits.
     package static func maximumLength(_ base: Base, ofIntegers: Bool) -> Int {
         3 + 4 * (ofIntegers ? 4 : base.limbCount)
     }
 
-    /// Appends the sum's bytes and resets the sum to zero. Equal sums have equal bytes.
+    /// Appends the encoded sum, and resets the sum to zero. Equal sums have equal encodings.
     ///
     ///     flags 1 (1 NaN, 2 infinity, 4 -infinity, 8 negative) | first limb 1 | limbs 1 | 4 bytes each, little-endian
     package mutating func take(to bytes: inout [UInt8]) {
@@ -167,8 +170,8 @@ package struct ExactSum {
         removeAll()
     }
 
-    /// Adds or subtracts a sum that `take` wrote. Returns false if the bytes are malformed, or an infinity or NaN would
-    /// be subtracted.
+    /// Adds or subtracts an encoded sum. Returns false if the bytes are malformed, or if an infinity or NaN would be
+    /// subtracted.
     package mutating func add(_ bytes: RawSpan, isSubtracted: Bool = false) -> Bool {
         guard Self.length(ofFirst: bytes, base) == bytes.byteCount else { return false }
         let flags = bytes.unsafeLoad(as: UInt8.self)
@@ -188,13 +191,13 @@ package struct ExactSum {
         return true
     }
 
-    /// The length in bytes of the sum that these bytes begin with; nil if they are malformed.
+    /// The length of the encoded sum that these bytes begin with; nil if they are malformed.
     package static func length(ofFirst bytes: RawSpan, _ base: Base) -> Int? {
         guard bytes.byteCount >= 3, bytes.unsafeLoad(as: UInt8.self) < 16 else { return nil }
         let first = Int(bytes.unsafeLoad(fromByteOffset: 1, as: UInt8.self))
         let count = Int(bytes.unsafeLoad(fromByteOffset: 2, as: UInt8.self))
         let length = 3 + 4 * count
-        // Above the highest limb a limb stays free for carries.
+        // The highest limb stays free for carries.
         guard length <= bytes.byteCount, first + count < base.limbCount else { return nil }
         if count == 0 { return length }
         func limb(_ index: Int) -> Int64 {
@@ -205,15 +208,15 @@ package struct ExactSum {
         return limb(0) != 0 && limb(count - 1) != 0 ? length : nil
     }
 
-    /// The index of the limb that counts ones, in base 2^32.
+    /// The index of the limb that counts units, in base 2^32.
     private static var unitLimb: Int { -Base.binary.scale / 32 }
 
-    /// Fast path for most sums: the integer that these bytes begin with, if it has at most 63 bits and isn't a multiple
-    /// of 2^32. Nil for other sums, and for malformed bytes.
+    /// Fast path for most sums: decodes the sum that these bytes begin with, if it is a positive or negative integer of
+    /// at most 63 bits and not a multiple of 2^32. Nil for other sums, and for malformed bytes.
     package static func smallInteger(ofFirst bytes: RawSpan) -> Int64? {
         guard bytes.byteCount >= 7 else { return nil }
         let flags = bytes.unsafeLoad(as: UInt8.self)
-        // Flags, first limb and count in one comparison: 8 is the sign.
+        // Compares flags, first limb and count at once, ignoring the sign flag (8).
         let head = UInt32(littleEndian: bytes.unsafeLoadUnaligned(as: UInt32.self)) & 0xFF_FFF7
         let first = UInt32(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: 3, as: UInt32.self))
         var magnitude = Int64(first)

@@ -1,6 +1,6 @@
 package import FetchIndexEssentials
 
-/// Intervals of equal width; each begins with a multiple of the width.
+/// Intervals of equal width, which begin at the multiples of the width.
 package struct NumberBuckets: Sendable {
     private let width: Double
     private let decimalWidth: Decimal
@@ -11,17 +11,18 @@ package struct NumberBuckets: Sendable {
         decimalWidth = Decimal(string: width.description) ?? 1
     }
 
-    /// The start of an integer's interval: an integer, or a decimal if the width isn't whole.
+    /// Returns the start of the interval that contains an integer: an integer, or a decimal if the width isn't whole.
     package func start(of number: Int64) -> Value {
         guard let whole = Int64(exactly: width) else { return .decimal(start(of: Decimal(number))) }
         let remainder = number % whole
         let start = number.subtractingReportingOverflow(remainder < 0 ? remainder + whole : remainder)
-        // The multiple may be less than the least integer: then the interval begins with that.
+        // If the start is below the range of integers, the interval begins with the least integer.
         return .integer(start.overflow ? .min : start.partialValue)
     }
 
-    /// The start of a double's interval, computed from the digits that the double prints: with a width of 0.1 the
-    /// interval of 0.3 begins with 0.3, though the nearest double to 0.3 is less than three times the nearest to 0.1.
+    /// Returns the start of the interval that contains a double. The result is computed from the double's printed
+    /// digits: with a width of 0.1 the interval of 0.3 begins with 0.3, though as a double 0.3 is less than three times
+    /// 0.1.
     package func start(of number: Double) -> Value {
         let isSmall = number.magnitude < 1e22
         if isSmall, width != width.rounded(), let decimal = Decimal(string: number.description) {
@@ -31,8 +32,8 @@ package struct NumberBuckets: Sendable {
     }
 
     package func start(of number: Decimal) -> Decimal {
-        // Outside of these bounds a decimal has no digits for the quotient: a greater number is its own interval, and a
-        // smaller one is in an interval next to 0.
+        // Outside of these bounds `Decimal` lacks digits for the quotient. A greater number is its own interval; a
+        // smaller one is in the interval below or above 0.
         if number.magnitude > Self.greatest { return number }
         if number.magnitude < Self.least { return number < 0 ? -decimalWidth : 0 }
         return (number / decimalWidth).rounded(.down) * decimalWidth

@@ -1,14 +1,14 @@
 internal import FetchIndexCLibrary
 
-/// A number as text: a sign, digits with a point, and an exponent. It keeps all digits, so that a caller can tell
-/// whether a type holds the number exactly.
+/// A number parsed from text: a sign, digits with a point, and an exponent. All digits are kept, so that a caller can
+/// check whether a type can represent the number exactly.
 ///
 ///     -  0 0 1 2 . 5 0  e  - 3
 ///            ^   ^         significant digits 1 2 5, the last one in the place 10^(-1 - 3)
 package struct NumberText {
     package let isNegative: Bool
-    /// Whether the number is written as in most files: no plus, no leading zeros, digits on both sides of a point. An
-    /// exponent needs a point before it or a sign after its e: 12E4 may well be a code.
+    /// Whether the number has the form of numbers in most files: no plus, no leading zeros, digits on both sides of a
+    /// point. An exponent needs a point before it or a sign after its e, because 12E4 may be a code.
     package let isPlain: Bool
     /// The number of significant digits, without leading and trailing zeros; 0 for zero.
     package let significantCount: Int
@@ -18,13 +18,13 @@ package struct NumberText {
     /// The offset of the first significant digit; -1 for zero.
     private let start: Int
 
-    /// A decimal holds every number of 38 significant digits.
+    /// The maximum number of significant digits that `Decimal` can always represent.
     package static let mostDecimalDigits = 38
-    /// Within `safePowers`, different numbers of at most 15 digits are different doubles.
+    /// The number of digits that a double always distinguishes, for exponents within `safePowers`.
     private static let doubleDigits = 15
     private static let safePowers = -300...290
 
-    /// Returns nil if the text isn't a number. The bytes must outlive the result.
+    /// Parses a whole text; nil if it isn't a number. The bytes must outlive the result.
     package init?(_ text: UnsafeRawBufferPointer) {
         var offset = 0
         let sign = text.first
@@ -56,7 +56,7 @@ package struct NumberText {
             if offset == text.count { return nil }
             while offset < text.count {
                 guard (0x30...0x39).contains(text[offset]) else { return nil }
-                // A limit, so that the exponent doesn't overflow; no file has such numbers.
+                // Limits the exponent, so that it can't overflow.
                 exponent = min(exponent * 10 + Int(text[offset] - 0x30), 1 << 40)
                 offset += 1
             }
@@ -79,10 +79,10 @@ package struct NumberText {
 
     package var isZero: Bool { significantCount == 0 }
 
-    /// Whether the number is -0, which only doubles have.
+    /// Whether the number is -0, which only doubles can represent.
     package var isNegativeZero: Bool { isZero && isNegative }
 
-    /// The number as an integer; nil if it isn't whole or has more than 64 bits.
+    /// The number as an integer; nil if it isn't whole or exceeds 64 bits.
     package var integer: Int64? {
         guard !isZero else { return 0 }
         guard lastPower >= 0, significantCount + lastPower <= 19 else { return nil }
@@ -93,7 +93,7 @@ package struct NumberText {
             number = sum
             return !overflows && !sumOverflows
         }
-        // Accumulates negatively: there is one more negative integer than positive ones.
+        // Accumulates the negated number, because the least integer has no positive counterpart.
         var fits = true
         forEachDigit { fits = append(Int64($0 - 0x30)) && fits }
         for _ in 0..<lastPower { fits = append(0) && fits }
@@ -101,17 +101,17 @@ package struct NumberText {
         return isNegative ? number : -number
     }
 
-    /// Whether a decimal keeps all digits.
+    /// Whether `Decimal` represents the number exactly.
     package var isDecimal: Bool { significantCount <= Self.mostDecimalDigits && (-127...127).contains(lastPower) }
 
-    /// Whether a double keeps the number: it prints these digits, with as many digits or in its shortest form.
+    /// Whether the nearest double prints these digits again, at this length or in its shortest form.
     package var isDouble: Bool {
         if isZero || significantCount <= Self.doubleDigits && Self.safePowers.contains(lastPower) { return true }
         return prints(Double(string))
     }
 
     private func prints(_ number: Double?) -> Bool {
-        // No double has more digits.
+        // The longest exact double has fewer than 770 digits.
         guard let number, number.isFinite, number != 0, significantCount <= 770 else { return false }
         var shortest = number.description
         if shortest.withUTF8({ NumberText(UnsafeRawBufferPointer($0))?.hasEqualDigits(self) ?? false }) { return true }
@@ -123,7 +123,7 @@ package struct NumberText {
         }
     }
 
-    /// Whether another text has the same digits at the same power of ten. Ignores the signs.
+    /// Whether another text has the same digits and power of ten. Ignores the sign.
     private func hasEqualDigits(_ other: NumberText) -> Bool {
         guard significantCount == other.significantCount, lastPower == other.lastPower else { return false }
         return digits == other.digits
@@ -167,7 +167,7 @@ package struct NumberText {
         if lastPower > 0 { bytes.append(contentsOf: repeatElement(0x30, count: lastPower)) }
     }
 
-    /// Whether an integer or a decimal of this number prints exactly this text.
+    /// Whether the text is the one that an integer or a decimal of this value prints.
     package var isCanonical: Bool {
         guard isDecimal else { return false }
         var plain: [UInt8] = []

@@ -15,7 +15,8 @@ package struct KeyDecimal {
 }
 
 extension OrderKey {
-    /// A number that sorts like the key, if that is one ascending integer, double or date; nil for other keys.
+    /// A number that sorts like the key, if the key is exactly one ascending integer, double or date; nil for other
+    /// keys.
     package static func orderBits(in key: RawSpan) -> UInt64? {
         guard key.byteCount == 9, hasType(.integer, key) || hasType(.double, key) || hasType(.date, key) else {
             return nil
@@ -23,21 +24,21 @@ extension OrderKey {
         return UInt64(bigEndian: key.unsafeLoadUnaligned(fromByteOffset: 1, as: UInt64.self))
     }
 
-    /// The order bits of a double, or of a date's seconds since 2001.
+    /// The order bits of a double, or of a date in seconds since 2001.
     package static func orderBits(of value: Double) -> UInt64 {
         let bits = value.isNaN ? Double.nan.bitPattern : (value == 0 ? 0 : value.bitPattern)
         return bits >> 63 == 1 ? ~bits : bits | 1 << 63
     }
 
-    /// The integer that order bits encode.
+    /// Decodes the order bits of an integer.
     package static func integer(_ bits: UInt64) -> Int64 { Int64(bitPattern: bits ^ (1 << 63)) }
 
-    /// The double, or the date's seconds since 2001, that order bits encode.
+    /// Decodes the order bits of a double, or of a date in seconds since 2001.
     package static func double(_ bits: UInt64) -> Double {
         Double(bitPattern: bits >> 63 == 1 ? bits & ~(1 << 63) : ~bits)
     }
 
-    /// The decimal of a key that is one ascending decimal; nil for other keys.
+    /// The decimal in a key that is exactly one ascending decimal; nil for other keys.
     package static func decimal(in key: RawSpan) -> KeyDecimal? {
         guard hasType(.decimal, key), key.byteCount >= 2 else { return nil }
         let sign = key.unsafeLoad(fromByteOffset: 1, as: UInt8.self)

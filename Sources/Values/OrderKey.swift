@@ -79,13 +79,13 @@ package enum OrderKey {
         for index in offset..<key.count { key[index] = ~key[index] }
     }
 
-    /// Appends a UUID's 16 bytes.
+    /// Appends a UUID, given as its 16 bytes.
     package static func appendUUID(_ bytes: RawSpan, to key: inout [UInt8]) {
         key.append(tag(.uuid))
         bytes.withUnsafeBytes { key.append(contentsOf: $0) }
     }
 
-    // Limits of a `Decimal`: digits, positions of the point, bytes of its description.
+    // The limits of `Decimal`: digits, positions of the point, bytes of its description.
     private static let mostDigits = 39
     private static let points = -127...166
     private static let longestDecimal = 170
@@ -96,12 +96,13 @@ package enum OrderKey {
         if !isNumber { key += [tag(.decimal), 0x80] }
     }
 
-    /// Appends a decimal given as `Decimal` describes it. Returns false, and appends nothing, if the bytes aren't a
-    /// decimal or exceed a decimal's digits or range.
+    /// Appends a decimal given in the form of `Decimal.description`. If the bytes aren't a decimal, or exceed the
+    /// digits or range of `Decimal`, returns false and leaves the key as it was.
     package static func appendDecimal(_ text: RawSpan, to key: inout [UInt8]) -> Bool {
         guard text.byteCount <= longestDecimal else { return false }
         let start = key.count
-        // The value is 0.digits x 10^point. The two bytes before the digits are `point` + 32,768, known at the end.
+        // The value is 0.digits x 10^point. The two bytes before the digits encode `point` + 32,768; they are filled in
+        // at the end.
         key += [tag(.decimal), 0x81, 0, 0]
         var point = 0
         var isNumber = false
@@ -197,8 +198,8 @@ extension OrderKey {
         return value(of: type, bytes).map { ($0, length) }
     }
 
-    /// Fast path for nearly all texts: the text that a key begins with, if it isn't empty and has no escaped bytes;
-    /// otherwise nil.
+    /// Fast path for nearly all texts: decodes the text that a key begins with, if it isn't empty and has no escaped
+    /// bytes; otherwise nil.
     private static func plainText(in key: RawSpan) -> String? {
         guard key.byteCount > 3, key.unsafeLoad(as: UInt8.self) == tag(.string) else { return nil }
         return key.withUnsafeBytes { bytes in

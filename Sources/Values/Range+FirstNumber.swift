@@ -1,6 +1,6 @@
 extension Range<Int> {
-    /// The partition point: the first number for which the condition holds; the upper bound if it holds for none. The
-    /// condition must hold for all numbers after that. O(log n) calls.
+    /// Binary search: returns the first number for which the condition holds, or the upper bound if it holds for none.
+    /// The condition must hold for all numbers after the first one for which it holds. O(log n) calls.
     package func firstNumber<Failure: Error>(fromWhich holds: (Int) throws(Failure) -> Bool) throws(Failure) -> Int {
         var (low, high) = (lowerBound, upperBound)
         while low < high {

@@ -22,8 +22,8 @@ package enum ValueOrdering: Sendable {
 }
 
 extension Value {
-    /// Compares two values that are not null. Numbers of any types compare by value, exactly; texts by code point;
-    /// nil if the types have no common order, or one of them is NaN.
+    /// Compares two values that aren't null. Numbers of all types compare exactly by value, texts by code point. Nil if
+    /// the types have no common order, or if one of the values is NaN.
     package func compare(to other: Value) -> ValueOrdering? {
         switch (self, other) {
         case (.string(let left), .string(let right)): ValueOrdering(sign: left.compareCodePoints(to: right))
@@ -40,7 +40,7 @@ extension Value {
         }
     }
 
-    /// Compares numbers of any types; booleans count as 0 and 1.
+    /// Compares numbers of all types; booleans count as 0 and 1.
     private static func compareNumbers(_ left: Value, _ right: Value) -> ValueOrdering? {
         switch (left, right) {
         case (.boolean(let value), _): compareNumbers(.integer(value ? 1 : 0), right)
@@ -69,34 +69,34 @@ extension Value {
         return right > right.rounded(.down) ? .ascending : .same
     }
 
-    /// Compares a whole double below 2^126 exactly, and any other by its decimal digits: 0.1 equals the decimal 0.1. A
-    /// double beyond a decimal's range compares by its magnitude.
+    /// Compares a whole double below 2^126 exactly, and any other double by its printed digits: 0.1 equals the decimal
+    /// 0.1. A double outside of a decimal's range is compared by its sign or magnitude.
     private static func compare(_ left: Decimal, _ right: Double) -> ValueOrdering? {
         if right.isNaN { return nil }
         if right.magnitude >= 1e127 { return right > 0 ? .ascending : .descending }
         if let exact = Decimal(comparedWith: right) { return ValueOrdering(left, exact) }
-        // The double is nearer to 0 than any decimal but 0.
+        // A nonzero double outside of a decimal's range is nearer to 0 than any nonzero decimal.
         if left == 0 { return right > 0 ? .ascending : .descending }
         return left > 0 ? .descending : .ascending
     }
 }
 
 extension Decimal {
-    /// The decimal that a double compares as; nil if it's outside of a decimal's range.
+    /// The decimal in place of which a double is compared; nil if the double is outside of a decimal's range.
     package init?(comparedWith number: Double) {
         guard number.magnitude < 1e127, let decimal = Decimal(exactly: number) ?? Decimal(string: number.description)
         else { return nil }
         self = decimal
     }
 
-    /// Converts a whole number of a magnitude below 2^126 exactly; nil for other numbers.
+    /// Converts a whole number with a magnitude below 2^126 exactly; nil for other numbers.
     fileprivate init?(exactly number: Double) {
         guard number == number.rounded(), number.magnitude < 0x1p126 else { return nil }
         if let small = Int64(exactly: number) {
             self = Decimal(small)
             return
         }
-        // A double so large is 53 bits and trailing zeros.
+        // A whole double of this size is an integer of 53 bits with zeros behind it.
         let zeros = Int(number.exponent) - 52
         self = Decimal(Int64(number.significand * 0x1p52)) * (number < 0 ? -1 : 1)
         for _ in 0..<zeros { self *= 2 }
@@ -104,7 +104,8 @@ extension Decimal {
 }
 
 extension String {
-    /// Compares by code point, which is the order of the UTF-8 bytes, and never by Swift's canonical equivalence.
+    /// Compares by code point, which is the order of the UTF-8 bytes. Swift's own comparison treats canonically
+    /// equivalent strings as equal.
     package func compareCodePoints(to other: String) -> Int {
         if self.utf8.elementsEqual(other.utf8) { return 0 }
         return self.utf8.lexicographicallyPrecedes(other.utf8) ? -1 : 1

@@ -18,7 +18,7 @@ extension Value: CustomStringConvertible {
         }
     }
 
-    /// Reads a value of a type from a text as `description` writes it; nil if the text isn't valid.
+    /// Parses the form of `description` for a type; nil if the text isn't a value of the type.
     public init?(_ text: String, as type: ValueType) {
         switch type {
         case .string: self = .string(text)
@@ -53,9 +53,9 @@ extension Value: CustomStringConvertible {
 
     private static let nonFiniteDoubles: [String: Double] = ["inf": .infinity, "-inf": -.infinity, "nan": .nan]
 
-    /// Reads a value from the text of a file, or a date from `exactText`. Nil for a number that the type doesn't hold
-    /// exactly: one that a double rounds, or of more than 38 digits for a decimal. Nil for a URL that would be written
-    /// differently.
+    /// Parses a value from a file exactly, or a date in the form of `exactText`. Nil if the type can't represent the
+    /// number exactly, as a double that would be rounded or a decimal of more than 38 digits. Nil for a URL that would
+    /// print differently.
     package init?(exactly text: String, as type: ValueType) {
         switch type {
         case .date:
@@ -64,7 +64,7 @@ extension Value: CustomStringConvertible {
             return
         case .url:
             self.init(text, as: type)
-            // Otherwise the URL would be written as a different text.
+            // Rejects a URL that would print differently.
             if description != text { return nil }
             return
         case .double where Self.nonFiniteDoubles[text] != nil:
@@ -87,7 +87,8 @@ extension Value: CustomStringConvertible {
         "true": true, "false": false, "yes": true, "no": false, "1": true, "0": false,
     ]
 
-    /// Whether the whole text is [sign] digits [. digits] [e [sign] digits]. Foundation ignores what follows a number.
+    /// Whether the whole text is [sign] digits [. digits] [e [sign] digits]. Foundation's parser ignores text after a
+    /// number.
     private static func namesADecimal(_ text: String) -> Bool {
         var rest = text.utf8[...]
         func skipSign() { if rest.first == 43 || rest.first == 45 { rest = rest.dropFirst() } }
@@ -113,7 +114,7 @@ extension Value: CustomStringConvertible {
 }
 
 extension Double {
-    /// The shortest decimal that reads back as this number, without an exponent and without ".0".
+    /// The shortest decimal digits that parse to the same double, without an exponent and without ".0".
     var plainDecimal: String {
         if !isFinite { return description }
         if self == rounded() && magnitude < 0x1p53 { return String(Int64(self)) }

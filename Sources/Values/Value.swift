@@ -2,8 +2,8 @@ public import FetchIndexEssentials
 
 /// The value of an attribute: one of nine types, or null.
 ///
-/// Two values are equal if they are stored as the same bytes: composed and decomposed forms of a text differ, and so do
-/// 0.0 and -0.0; NaN equals itself. Decimals are equal by value.
+/// Two values are equal if they are stored as the same bytes. So composed and decomposed forms of a text differ, and so
+/// do 0.0 and -0.0, but NaN equals itself. Decimals are equal by value.
 public enum Value: Sendable {
     case null
     case boolean(Bool)
@@ -36,7 +36,7 @@ public enum Value: Sendable {
         if case .null = self { true } else { false }
     }
 
-    /// Whether records can't store the value: a decimal that is NaN, the result of calculations that overflow.
+    /// Whether the value is a decimal NaN, the result of an overflow, which records can't store.
     package var isUnstorable: Bool {
         if case .decimal(let number) = self { number.isNaN } else { false }
     }
@@ -80,7 +80,8 @@ extension Value: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Expres
 }
 
 extension Value {
-    /// The value as a boolean, or nil if it has another type; nothing is converted. Likewise for the properties below.
+    /// The value as a boolean; nil if it has another type. No type is converted. The same holds for the properties
+    /// below.
     public var booleanValue: Bool? { if case .boolean(let value) = self { value } else { nil } }
     public var integerValue: Int64? { if case .integer(let value) = self { value } else { nil } }
     public var doubleValue: Double? { if case .double(let value) = self { value } else { nil } }

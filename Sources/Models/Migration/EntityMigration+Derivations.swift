@@ -1,5 +1,6 @@
 extension EntityMigration {
-    /// Throws if a name in a derivation that stays would mean another attribute than before.
+    /// Throws if the migration gives a name in an unchanged derivation to another attribute, which would change the
+    /// derivation's meaning.
     func requireDerivations() throws {
         let kept = slots.filter { new in
             !new.isRemoved && new.attribute.derivation != nil

@@ -1,4 +1,4 @@
-/// Migrates lists of attributes that are unique together, and indexes.
+/// The migration of unique lists and of indexes.
 extension EntityMigration {
     mutating func replaceInLists(_ slot: Int, by other: Int) {
         for index in uniqueLists.indices {
@@ -39,7 +39,7 @@ extension EntityMigration {
     mutating func matchUniqueLists() throws {
         let wanted = try given.uniqueAttributes.map { names in Set(try names.map(requireKeySlot)) }
         for (index, list) in uniqueLists.enumerated() where !list.isEmpty && !wanted.contains(Set(list)) {
-            // A program that doesn't declare all of the attributes doesn't know the list.
+            // A program that declares only some attributes of a list may not know the list, so it doesn't remove it.
             let names = list.map { slots[$0].attribute.name }
             guard names.allSatisfy(isDeclared) else { continue }
             steps.append(step(.removeUniqueness(names), .pass, "its unique keys are deleted"))

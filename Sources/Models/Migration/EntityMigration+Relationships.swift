@@ -1,13 +1,13 @@
 internal import FetchIndexValues
 
-/// Migrates relationships.
+/// The migration of relationships.
 extension EntityMigration {
     func liveRelationship(named name: String) -> Int? {
         relationships.firstIndex { !$0.isRemoved && $0.description.name == name }
     }
 
-    /// Matches each declared relationship with a stored one, or adds it; `storage` decides where the links of a new one
-    /// are.
+    /// Matches each declared relationship with a stored one, or adds it. For an added one, `storage` decides where its
+    /// links are stored.
     mutating func matchRelationships(_ storage: (RelationshipDescription) -> NewStorage) throws {
         let present = Set(given.relationships.map(\.name)).intersection(old.relationships.map(\.name))
         for relationship in given.relationships {
@@ -100,8 +100,8 @@ extension EntityMigration {
         }
     }
 
-    /// Removes a relationship. A pass deletes its links, and for a to-one relationship the keys that lead to their
-    /// holders.
+    /// Removes a relationship. A migration pass deletes its links; for a to-one relationship, it also deletes the keys
+    /// of the links.
     mutating func removeRelationship(_ index: Int) {
         if case .reference(let slot, _) = relationships[index].storage { removeFromLists(slot) }
         steps.append(
@@ -115,7 +115,7 @@ extension EntityMigration {
     }
 }
 
-/// The place for the links of a relationship that an entity gets.
+/// The place in which the links of an added relationship are stored.
 enum NewStorage: Equatable {
     case reference
     case inverse
@@ -130,7 +130,7 @@ enum NewStorage: Equatable {
     }
 }
 
-/// The join entities of the many-to-many relationships that a model adds to a stored one.
+/// Makes the join entities for the many-to-many relationships that a model adds to a stored model.
 struct NewJoins {
     private let stored: Model
     private let given: Model
@@ -139,7 +139,7 @@ struct NewJoins {
     private var numbers: [String: Int] = [:]
     private(set) var entities: [Entity] = []
 
-    /// The numbers of join entities follow those of the other new entities.
+    /// Join entities get their numbers after all other new entities.
     init(from stored: Model, to given: Model) {
         (self.stored, self.given) = (stored, given)
         taken = Set((stored.entities + given.entities).map(\.name))
@@ -148,12 +148,13 @@ struct NewJoins {
             + given.entities.filter { !$0.isDropped && stored.entity(named: $0.name) == nil }.count
     }
 
-    /// The place for the links of a new relationship; an inherited one has them where the superentity has.
+    /// Decides where the links of a new relationship are stored. An inherited relationship is stored as in the
+    /// superentity.
     mutating func storage(
         of relationship: RelationshipDescription, in entity: Entity, inheritedFrom parent: Entity?
     ) -> NewStorage {
         if let inherited = parent?.relationship(named: relationship.name) { return NewStorage(inherited.storage) }
-        // The other side may be stored already: then this side must fit it.
+        // If the other side is stored already, this side must match it.
         let declared = given.entity(named: relationship.destination)?.relationship(named: relationship.inverse)
         let destination = stored.entity(named: relationship.destination)
         let other =

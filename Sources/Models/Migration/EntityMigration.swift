@@ -1,8 +1,8 @@
 package import FetchIndexValues
 
-/// The migration of an entity of a store, and of its records, to a given declaration.
+/// The migration of one stored entity, with its records, to a declaration.
 package struct EntityMigration: Sendable {
-    /// A value that a pass moves to a new slot, converted if the type is another one.
+    /// A value that a migration pass moves to a new slot, converted if the types differ.
     package struct Conversion: Sendable {
         package let from: Int
         package let to: Int
@@ -14,7 +14,7 @@ package struct EntityMigration: Sendable {
     package let old: Entity
     package var new: Entity { makeEntity() }
     package private(set) var conversions: [Conversion] = []
-    /// Slots whose values must not be null any more, with the values that replace null; a null value replaces nothing.
+    /// Slots that become required, with the value that replaces null in each; a null replacement leaves null as it is.
     package internal(set) var required: [(slot: Int, replacement: Value)] = []
 
     let given: Entity
@@ -35,7 +35,7 @@ package struct EntityMigration: Sendable {
         (number, old, self.given, hasClosure, isDemanded) = (nil, Entity.dropped, given, false, false)
         slots = given.slots
         (uniqueLists, indexKeys, relationships) = ([], [], [])
-        // A model from another store has slots for relationships.
+        // In a model that was read from a store, relationships have slots; the migration adds its own.
         for slot in given.relationshipSlots { slots[slot].isRemoved = true }
         try matchRelationships(storage)
         try matchUniqueLists()
@@ -50,23 +50,23 @@ package struct EntityMigration: Sendable {
         relationships = join.storedRelationships
     }
 
-    /// Makes a pass rebuild the indexes of a superentity, with the objects of this new subentity.
+    /// Makes a pass rebuild the indexes of a superentity, because they must include the objects of this new subentity.
     mutating func rebuildIndexes(of superentity: String) {
         steps = [step(.addEntity, .pass, "the indexes of \(superentity) are built again, for the objects of both")]
     }
 
-    /// Makes a pass write the unique keys again, because the hierarchy gets other ones.
+    /// Makes a pass write the unique keys again, because constraints have moved within the hierarchy.
     mutating func renewKeys() {
         guard let first = steps.first, !steps.contains(where: { $0.verdict != .free }) else { return }
         steps[0] = step(first.change, .pass, "the unique keys of its hierarchy are written again")
     }
 
-    /// Migrates a stored entity. Unless the migration is demanded, nothing changes if the store has followed the
-    /// declaration before: then an older program, or one of several, opens the store. Throws `StoreError.modelMismatch`
-    /// if something that this program needs is gone.
+    /// Migrates a stored entity. If the store has followed the declaration before, and the migration isn't demanded,
+    /// nothing changes: the declaration is that of an older program, or of one of several programs. Throws
+    /// `StoreError.modelMismatch` if the entity lacks something that the program needs.
     ///
-    /// `hasClosure` tells whether a closure gives values. An attribute whose values a pass changes gets a new slot, so
-    /// that caches, unique keys and older records of the attribute aren't mistaken for those of the new values.
+    /// `hasClosure` tells whether a closure provides values. An attribute whose values a pass changes gets a new slot,
+    /// so that caches, unique keys and older records of the attribute aren't mistaken for those of the new values.
     init(
         of stored: Entity, number: Int, to given: Entity, isDemanded: Bool, hasClosure: Bool,
         _ storage: (RelationshipDescription) -> NewStorage
@@ -77,7 +77,7 @@ package struct EntityMigration: Sendable {
         uniqueLists = stored.uniqueLists
         indexKeys = stored.indexKeys
         relationships = stored.storedRelationships
-        // A program may declare a subentity without its superentity.
+        // A program may omit a stored superentity from its declaration.
         if let wanted = given.superentity, wanted != stored.superentity {
             throw mismatch(
                 "it is \(stored.superentity.map { "a subentity of \($0)" } ?? "an entity of its own") in the store, and a "
@@ -104,7 +104,7 @@ package struct EntityMigration: Sendable {
         isUnknown = !isKnown
     }
 
-    /// Whether nothing changes: the stored entity stays as it is, and has followed the declaration before.
+    /// Whether nothing changes: no steps are needed, and the store has followed the declaration before.
     package var isEmpty: Bool { steps.isEmpty && !isUnknown }
 
     /// The migration of an entity without objects, in which every step is free.
@@ -115,12 +115,12 @@ package struct EntityMigration: Sendable {
         return migration
     }
 
-    /// Whether the unique keys or records of objects must be read or written.
+    /// Whether a pass must read or write the objects' records or unique keys.
     package var needsPass: Bool {
         number != nil && !isEmptyOfObjects && (rewritesRecords || steps.contains { $0.verdict != .free })
     }
 
-    /// Whether a pass writes records with other bytes.
+    /// Whether a pass changes the bytes of records.
     package var rewritesRecords: Bool {
         !isEmptyOfObjects && (hasClosure && !steps.isEmpty || !conversions.isEmpty || computesValues)
     }
@@ -157,8 +157,8 @@ package struct EntityMigration: Sendable {
         insert(attribute)
     }
 
-    /// Gives derived attributes new slots, as converted ones get: a pass that rewrites records computes derived values,
-    /// which may change.
+    /// Gives derived attributes new slots, like converted ones: a pass that rewrites records recomputes derived values,
+    /// and these may change.
     private mutating func renewDerivedAttributes() {
         for slot in old.slots.indices where !slots[slot].isRemoved && slots[slot].attribute.derivation != nil {
             let new = slots.count
@@ -212,7 +212,8 @@ package struct EntityMigration: Sendable {
                     .changeType(of: attribute.name, from: stored.type, to: attribute.type), .pass,
                     "each value is converted"))
         }
-        // A program need not declare what others derive.
+        // Without a derivation in the declaration, the stored attribute keeps its own, unless the migration is
+        // demanded.
         let derivation = attribute.derivation ?? (isDemanded ? nil : stored.derivation)
         let isDerivedAnew = derivation != nil && derivation != stored.derivation
         if derivation != stored.derivation {

@@ -1,5 +1,5 @@
 extension String {
-    /// Whether an expression may name an attribute.
+    /// Whether the text of an expression contains a name: as a word if the name is one, otherwise anywhere.
     func mentions(_ name: String) -> Bool {
         func isWord(_ character: Character) -> Bool { character.isLetter || character.isNumber || character == "_" }
         return name.allSatisfy(isWord) ? split(whereSeparator: { !isWord($0) }).contains { $0 == name } : contains(name)
@@ -14,7 +14,7 @@ extension Entity {
 }
 
 extension Model {
-    /// The migrations from this stored model to a given one, without entities that don't change. Throws
+    /// The migrations of the entities that change between this stored model and a given one. Throws
     /// `StoreError.modelMismatch` if something that the given model needs is gone.
     package func migrations(
         to given: Model, isDemanded: Bool, hasClosure: Bool
@@ -42,8 +42,9 @@ extension Model {
 
     private func superentity(of entity: Entity) -> Entity? { entity.superentity.flatMap { self.entity(named: $0) } }
 
-    /// Renews the keys of constraints that move into or out of a superentity. This needs a pass even if each entity has
-    /// the same constraints as before: the keys begin with another number.
+    /// Adds a rewrite of the unique keys to the migrations of entities whose constraints move into or out of a
+    /// superentity. The keys begin with the owner's number, so they change even if each entity has the same constraints
+    /// as before.
     private func withRenewedKeys(_ migrations: [EntityMigration], to next: Model) -> [EntityMigration] {
         if !next.hasHierarchies { return migrations }
         let (before, after) = (withKeyOwners(), next.withKeyOwners())
@@ -58,8 +59,8 @@ extension Model {
         }
     }
 
-    /// The migration that adds an entity; `stored` is the number of stored entities, which come first. The superentity
-    /// in the store may have attributes that the given model doesn't declare.
+    /// Makes the migration that adds an entity. New entities are numbered after the `stored` ones. The entity also
+    /// inherits attributes that only the stored superentity has, not the given model.
     private func migration(
         adding entity: Entity, stored: Int, _ joins: inout NewJoins
     ) throws -> EntityMigration {
@@ -75,7 +76,8 @@ extension Model {
         return migration
     }
 
-    /// Throws if a change of an entity would leave a subentity behind that the given model lacks.
+    /// Throws if the migration changes attributes of an entity and the given model lacks one of its subentities, which
+    /// would keep the old attributes.
     private func requireSubentities(of number: Int, in given: Model, _ migration: EntityMigration) throws {
         let changesAttributes = migration.steps.contains {
             switch $0.change {

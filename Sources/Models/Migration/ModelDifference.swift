@@ -1,9 +1,9 @@
 public import FetchIndexValues
 
-/// The changes that lead from the model of a store to another model.
+/// The changes that lead from a store's model to another model.
 ///
-/// Attributes are matched by name. An attribute that only the store has stays: a program need not declare what others
-/// use. It's removed if the entity says so (``Entity/removedAttributes``).
+/// Attributes are matched by name. An attribute that only the store has stays, because other programs may use it; it's
+/// removed if the entity lists it in ``Entity/removedAttributes``.
 public struct ModelDifference: Hashable, Sendable {
     public enum Change: Hashable, Sendable {
         case addEntity
@@ -15,7 +15,7 @@ public struct ModelDifference: Hashable, Sendable {
         case makeRequired(String)
         case addUniqueness([String])
         case removeUniqueness([String])
-        /// `to` is nil if the attribute's value is set from then on.
+        /// `to` is nil if the attribute isn't derived any more.
         case changeDerivation(of: String, to: String?)
         case addIndex(Index)
         case removeIndex(Index)
@@ -33,7 +33,7 @@ public struct ModelDifference: Hashable, Sendable {
         case free
         /// A pass over the records of the entity, O(n log n), in one transaction.
         case pass
-        /// Objects need values that the models don't give: a closure must decide.
+        /// Objects lack values that the models don't define: a closure must provide them.
         case decision
 
         public static func < (left: Verdict, right: Verdict) -> Bool { left.rank < right.rank }

@@ -2,7 +2,8 @@ internal import Synchronization
 
 /// The links between the objects of a stored entity and others, with all names resolved.
 package final class EntityLinks: Sendable {
-    /// Names all links of a relationship in keys, by the topmost entity that has the relationship and its slot there.
+    /// The name that keys of links contain for a relationship: the topmost entity that has the relationship, and its
+    /// slot there.
     package struct Name: Hashable, Sendable {
         package let entity: Int
         package let slot: Int
@@ -17,33 +18,33 @@ package final class EntityLinks: Sendable {
         package let name: Name
         package let relationship: String
         package let isOptional: Bool
-        /// Whether an object has at most one link of this kind: the inverse is a to-one relationship, too.
+        /// Whether at most one object may refer to the same object: the inverse is a to-one relationship, too.
         package let isUnique: Bool
         /// The entities of the objects that the reference may lead to.
         package let destinations: Set<Int>
-        /// In a many-to-many relationship, the slot of the other side: links are sorted by it, and no two are equal.
-        /// Nil in others.
+        /// In a join entity, the slot of the reference to the other side. Links are sorted by it, and no two links join
+        /// the same objects. Nil in other entities.
         package let other: Int?
-        /// Whether the reference may lead to a deleted object.
+        /// Whether the reference may still have the key of a deleted object.
         package let mayDangle: Bool
-        /// What deleting an object of this entity does to the object that the reference leads to.
+        /// The effect on the referenced object when an object of this entity is deleted.
         package let rule: DeleteRule
     }
 
-    /// A to-one relationship of any entity that may lead to the entity's objects.
+    /// A reference, from any entity, that may lead to objects of this entity.
     package struct Incoming: Sendable {
         package let name: Name
         package let rule: DeleteRule
-        /// The relationship of this entity that these links make, if any.
+        /// The relationship of this entity that consists of these links, if any.
         package let relationship: String?
-        /// Whether the holders are links of a many-to-many relationship.
+        /// Whether the objects with the reference are links of a many-to-many relationship.
         package let isJoin: Bool
     }
 
     package let references: [Reference]
     package let incoming: [Incoming]
 
-    /// Cached paths that begin at the entity's objects, by their names.
+    /// Cached paths from the entity's objects, by the paths' names.
     private let paths = Mutex<[[String]: RelatedPath]>([:])
     private static let mostPaths = 1000
 
@@ -60,7 +61,7 @@ package final class EntityLinks: Sendable {
 
     package func reference(at slot: Int) -> Reference? { references.first { $0.slot == slot } }
 
-    /// Whether objects of the entity are never linked.
+    /// Whether objects of the entity can't have links.
     var isEmpty: Bool { references.isEmpty && incoming.isEmpty }
 }
 
@@ -68,7 +69,7 @@ extension Model {
     /// Whether any entity has relationships.
     package var hasRelationships: Bool { entities.contains { !$0.storedRelationships.isEmpty } }
 
-    /// The entities with their links. O(relationships x entities).
+    /// The model with the links in its entities. O(relationships x entities).
     package func withLinks() -> Model {
         if !hasRelationships { return self }
         var model = self
@@ -105,7 +106,7 @@ extension Model {
         }
     }
 
-    /// The name of a relationship's links: that of the topmost superentity which has it.
+    /// The name of a relationship's links: the topmost superentity that has the relationship, and its slot there.
     private func linkName(of relationship: String, _ number: Int, _ slot: Int) -> EntityLinks.Name {
         for ancestor in superentities(of: number).reversed() {
             if case .reference(let slot, _) = entities[ancestor].relationship(named: relationship)?.storage {

@@ -1,5 +1,5 @@
 extension Model {
-    /// The current form of a dotted path of permanent names; nil if it isn't a path from the entity.
+    /// Converts a dotted path of permanent names to current names; nil if it isn't a path from the entity.
     package func currentName(ofPath name: String, from entity: Entity) -> String? {
         let names = name.pathNames
         var current: [String] = []
@@ -35,6 +35,6 @@ extension StoredRelationship {
 }
 
 extension String {
-    /// The names of a key path, which dots separate.
+    /// The parts of a key path between its dots.
     package var pathNames: [String] { split(separator: ".", omittingEmptySubsequences: false).map(String.init) }
 }

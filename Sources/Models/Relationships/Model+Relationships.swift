@@ -1,9 +1,10 @@
 extension Model {
-    /// How the links of a declared relationship are stored.
+    /// The place in which the links of a declared relationship are stored.
     enum RelationshipKind: Equatable {
         case reference
         case inverse
-        /// `isFirst` tells whether this side names the join entity, and is its reference 0.
+        /// `isFirst` tells whether the join entity is named after this side, and its reference 0 leads to this side's
+        /// objects.
         case join(isFirst: Bool)
     }
 

@@ -5,24 +5,26 @@ package import FetchIndexValues
 ///
 /// Each step depends on the entity of the object where it begins: a subentity has other slots than its superentity.
 package struct RelatedPath: Sendable {
-    /// The name for the key of an object at the end of a path.
+    /// The path element that stands for an object's own key.
     package static let keyName = "self"
-    /// The name for the name of an object's entity, unless the entity has an attribute or a relationship called so.
+    /// The path element that stands for the name of an object's entity, unless the entity has an attribute or a
+    /// relationship with this name.
     package static let entityName = "entity"
 
     /// A relationship on the path.
     package struct Step: Sendable {
         package enum Kind: Sendable {
-            /// The record of the object refers to the next one.
+            /// The object's record has the key of the next object.
             case reference
-            /// The next objects are the holders, whose records refer to the object.
+            /// The records of the next objects have the object's key.
             case holders
-            /// The next objects are those that the object's links lead to, by their reference of this name.
+            /// Many-to-many: the object's links have the keys of the next objects in the reference `next`.
             case links(next: EntityLinks.Name)
         }
 
         package let kind: Kind
-        /// The name of the references; for `links`, of those to the objects where the step begins.
+        /// The name of the references that the step reads; for `links`, the references from the links to the objects
+        /// where the step begins.
         package let name: EntityLinks.Name
         /// The slots of the references, by the entity of the records that have them.
         package let slots: [Int: Int]
@@ -33,7 +35,7 @@ package struct RelatedPath: Sendable {
     /// The place of the attribute that the path ends with.
     package struct End: Sendable {
         package let slot: Int
-        /// The entity's `missingValues`.
+        /// The values of slots that older records of the entity lack.
         package let missingValues: [UInt8]
     }
 
@@ -55,11 +57,11 @@ package struct RelatedPath: Sendable {
     package let permanentNames: [String]
     /// Whether `permanentNames` differ from the names that the path was made of.
     package let isRenamed: Bool
-    /// The slots of other records on which the path's result depends, by entity; an empty set if only the existence of
-    /// records matters.
+    /// The slots of other objects' records that affect the path's result, by entity. The set is empty if only the
+    /// existence of an entity's records matters.
     package let reads: [Int: Set<Int>]
 
-    /// Like `init`, with a cache: a path that was made before in the same stored model costs O(names).
+    /// Like `init`, but cached: following a path again in the same stored model costs O(names).
     package static func following(_ names: [String], from entity: Int, in model: Model) throws -> RelatedPath? {
         guard let links = model.entities[entity].links else { return try RelatedPath(names, from: entity, in: model) }
         if let known = links.knownPath(names) { return known }
@@ -68,8 +70,8 @@ package struct RelatedPath: Sendable {
         return path
     }
 
-    /// Returns nil if the names begin neither with a relationship of the entity nor with a name for the object. Throws
-    /// `unknownAttribute` for names that lead nowhere.
+    /// Resolves a path. Returns nil if the first name is neither a relationship of the entity nor `self` or `entity`.
+    /// Throws `unknownAttribute` if a later name is unknown.
     private init?(_ names: [String], from entity: Int, in model: Model) throws {
         var builder = Builder(entity, model)
         var next = 0
@@ -80,7 +82,7 @@ package struct RelatedPath: Sendable {
         givesEntities = last == Self.entityName && !isAttribute
         if next == 0 && !givesKeys && !givesEntities { return nil }
         if givesKeys || givesEntities {
-            // Behind a relationship `self` adds nothing: objects are as good as their keys.
+            // After a relationship, `self` is omitted: the path gives the objects' keys without it.
             if next == 0 || givesEntities { builder.permanentNames.append(names[next]) }
             next += 1
         } else if next < names.count {
@@ -99,7 +101,7 @@ package struct RelatedPath: Sendable {
 
     private struct Builder {
         private let model: Model
-        /// The entity that the names so far lead to; `entities` has its subentities, too.
+        /// The declared entity of the objects at the current end of the path; `entities` includes its subentities.
         private(set) var entity: Int
         private var entities: [Int]
         var steps: [Step] = []
@@ -111,7 +113,7 @@ package struct RelatedPath: Sendable {
 
         init(_ entity: Int, _ model: Model) {
             (self.entity, self.model) = (entity, model)
-            // The objects of subentities have paths of their own.
+            // The path begins at objects of this entity alone; subentities resolve their own paths.
             entities = [entity]
         }
 
@@ -123,7 +125,8 @@ package struct RelatedPath: Sendable {
             guard let step = step(relationship, to: Set(next)) else {
                 throw model.entities[entity].unknownAttribute(name)
             }
-            // What follows objects depends on whether they exist. A key path's last reference doesn't.
+            // A step from an object depends on whether the object exists. A key at the end of the path doesn't: it's
+            // read from the referring record.
             for entity in steps.last?.to ?? [] { reads[entity, default: []].formUnion([]) }
             note(step)
             steps.append(step)
@@ -163,7 +166,8 @@ package struct RelatedPath: Sendable {
             }
         }
 
-        /// Notes the slots that a step reads. The first record of a path is the row's own, and isn't noted.
+        /// Adds the slots that a step reads to `reads`. The first reference is omitted, because it's in the row's own
+        /// record.
         private mutating func note(_ step: Step) {
             switch step.kind {
             case .reference:
@@ -174,7 +178,7 @@ package struct RelatedPath: Sendable {
             }
         }
 
-        /// Ends the path with the attribute that names begin with; returns how many names it takes, since a name may
+        /// Ends the path with an attribute. Returns the number of path elements in the attribute's name, which may
         /// contain dots.
         mutating func end(_ names: ArraySlice<String>) throws -> Int {
             for count in stride(from: names.count, through: 1, by: -1) {

@@ -1,19 +1,21 @@
-/// What happens to related objects when an object is deleted.
+/// The effect of deleting an object on its related objects.
 public enum DeleteRule: UInt8, Hashable, Sendable {
-    /// They aren't related to the object any more.
+    /// The related objects stay, without the relation to the deleted object.
     case nullify
-    /// They are deleted too, by their own rules.
+    /// The related objects are deleted too, by their own delete rules.
     case cascade
-    /// The object can't be deleted while it has any: the save throws `ValidationError`.
+    /// The object can't be deleted while it has related objects: the save throws `ValidationError`.
     case deny
-    /// Nothing: a to-one relationship to it reads as nil from then on. Links of a many-to-many relationship are deleted.
+    /// The related objects stay unchanged: their to-one relationships to the deleted object read as nil. Links of a
+    /// many-to-many relationship are deleted.
     case noAction
 }
 
-/// A named relation of an entity's objects to objects of an entity.
+/// A relation of an entity's objects to objects of an entity.
 ///
-/// Its inverse is the same fact seen from the other side: a book has an author exactly when the author's books have the
-/// book. Each of the two names the other. A to-one relationship may lack an inverse; a to-many relationship needs one.
+/// Its inverse describes the same links from the other side: a book's author is A exactly if A's books contain the
+/// book. Both relationships name each other as `inverse`. A to-one relationship may lack an inverse; a to-many
+/// relationship needs one.
 public struct RelationshipDescription: Hashable, Sendable {
     public let name: String
     /// The name of the entity whose objects, including those of its subentities, are related.
@@ -21,20 +23,20 @@ public struct RelationshipDescription: Hashable, Sendable {
     /// The name of the destination's relationship that is the other side of this one.
     public let inverse: String?
     public let isToMany: Bool
-    /// Whether related objects have positions.
+    /// Whether the related objects have a fixed order.
     public let isOrdered: Bool
     /// Whether a to-one relationship may be nil.
     public let isOptional: Bool
     public let deleteRule: DeleteRule
-    /// The minimum number of objects that a to-many relationship has when it is saved.
+    /// The minimum number of related objects that an object needs to be saved, for a to-many relationship.
     public let minCount: Int
-    /// The maximum number; 0 means any number.
+    /// The maximum number of related objects, for a to-many relationship; 0 means any number.
     public let maxCount: Int
     /// The relationship's name in an older model: adding the relationship to a store that has one of that name renames
     /// the stored one.
     public let renamedFrom: String?
 
-    /// A relation to one object, or to none if it's optional.
+    /// Describes a relationship to one object, or to none if `isOptional`.
     public init(
         _ name: String, toOne destination: String, inverse: String? = nil, isOptional: Bool = true,
         deleteRule: DeleteRule = .nullify, renamedFrom: String? = nil
@@ -48,7 +50,7 @@ public struct RelationshipDescription: Hashable, Sendable {
         (isToMany, isOrdered, minCount, maxCount) = (false, false, 0, 0)
     }
 
-    /// A relation to any number of objects.
+    /// Describes a relationship to any number of objects.
     public init(
         _ name: String, toMany destination: String, inverse: String, ordered: Bool = false,
         deleteRule: DeleteRule = .nullify, minCount: Int = 0, maxCount: Int = 0, renamedFrom: String? = nil
@@ -63,7 +65,7 @@ public struct RelationshipDescription: Hashable, Sendable {
         (isToMany, isOrdered, isOptional) = (true, ordered, true)
     }
 
-    /// The relationship under another name, and without `renamedFrom`.
+    /// Returns a copy with another name and inverse, and without `renamedFrom`.
     func named(_ name: String, inverse: String?) -> RelationshipDescription {
         isToMany
             ? RelationshipDescription(

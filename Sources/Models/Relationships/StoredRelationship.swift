@@ -1,11 +1,11 @@
 /// A relationship of a stored entity.
 package struct StoredRelationship: Hashable, Sendable {
-    /// The place of a relationship's links.
+    /// The place in which a relationship's links are stored.
     package enum Storage: Hashable, Sendable {
-        /// In the records of the entity: one slot has the key of the related object, another one the position that the
-        /// object has among the objects of the inverse relationship.
+        /// In the records of the entity: one slot has the key of the related object, the other one has the holder's
+        /// position among the objects of the inverse relationship.
         case reference(slot: Int, position: Int)
-        /// In the records of the destination, as its inverse relationship.
+        /// In the records of the destination, by the inverse relationship.
         case inverse
         /// Many-to-many: in the records of a join entity, one for each link. Its references 0 and 1 are the two sides;
         /// `side` is the reference to objects of this entity.
@@ -14,9 +14,11 @@ package struct StoredRelationship: Hashable, Sendable {
 
     /// The relationship, with its newest name.
     package var description: RelationshipDescription
-    /// The relationship's name in the requests of caches: its first name, unless another relationship had the same.
+    /// The relationship's name in the identities of caches, which stays the same when the relationship is renamed: its
+    /// first name, with a suffix if another relationship's permanent name is the same.
     package var permanentName: String
-    /// The relationship's former names. Requests and older programs may use them as long as nothing else has them.
+    /// The relationship's former names. Requests and older programs may use them unless an attribute or another
+    /// relationship has such a name.
     package var formerNames: [String] = []
     package var isRemoved = false
     package let storage: Storage
@@ -33,6 +35,6 @@ package enum SlotRole: UInt8, Sendable {
     case attribute
     /// The key of a related object, as an integer.
     case reference
-    /// Bytes that order the objects of a to-many relationship.
+    /// Bytes that sort the objects of an ordered to-many relationship.
     case position
 }

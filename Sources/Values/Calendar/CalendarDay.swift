@@ -18,8 +18,8 @@ package struct CalendarDay: Equatable, Sendable {
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     }
 
-    /// The days from 1 January 1970 to the first day of a month; month 13 is January of the next year. The algorithm is
-    /// the inverse of `init`'s.
+    /// Returns the number of days from 1 January 1970 to the first day of a month; month 13 is January of the next
+    /// year. The algorithm is Howard Hinnant's days_from_civil, the inverse of civil_from_days.
     package static func daysSince1970(year: Int, month: Int) -> Int {
         let shiftedYear = month <= 2 ? year - 1 : year  // years from 1 March
         let era = (shiftedYear >= 0 ? shiftedYear : shiftedYear - 399) / 400

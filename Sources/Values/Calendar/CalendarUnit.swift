@@ -30,7 +30,7 @@ extension CalendarUnit {
     /// Appends the ISO 8601 name, in ASCII, of the Gregorian unit whose first day is given in days since 1970:
     /// 2016-05-16, 2016-W20, 2016-05, 2016-Q2 or 2016. Weeks must begin on Monday.
     func appendName(ofFirst first: Int, to name: inout [UInt8]) {
-        // A week belongs to the year that has its Thursday.
+        // The ISO year of a week is the year of its Thursday.
         let date = CalendarDay(daysSince1970: self == .week ? first + 3 : first)
         if date.year < 0 { name.append(UInt8(ascii: "-")) }
         Self.append(abs(date.year), digits: 4, to: &name)

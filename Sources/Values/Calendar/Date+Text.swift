@@ -4,8 +4,8 @@ extension Date {
     /// The reference date (1 January 2001) in seconds since 1970.
     private static let referenceSeconds = 978_307_200
 
-    /// Creates a date from days, seconds and the decimal digits of a fraction. A date is a double, which far from 2001
-    /// has few digits left for a fraction: digits beyond its precision are rounded down.
+    /// Creates a date from days, seconds and the decimal digits of a fraction. Rounds the fraction down to a double's
+    /// precision, which decreases with the distance from 2001.
     package init(daysSince1970 days: Int, seconds: Int, fraction: UnsafeRawBufferPointer) {
         let whole = Double(days * 86_400 + seconds - Self.referenceSeconds)
         let most = Self.mostPlaces(beside: whole)
@@ -24,14 +24,14 @@ extension Date {
     private static let mostDigits = 15
     private static let powers = (0...mostDigits).map { Double("1e\($0)") ?? 1 }
 
-    /// The number of fraction digits that a double distinguishes beside a whole number of seconds.
+    /// The number of fraction digits that a double of this size can distinguish.
     private static func places(beside whole: Double) -> Int {
         let step = (whole.magnitude + 1).ulp
         return powers.lastIndex { 1 / $0 > step } ?? 0
     }
 
-    /// The maximum number of fraction digits that are read and printed. Nine are enough to identify a date in nearly
-    /// all years.
+    /// The maximum number of fraction digits that are read and printed for seconds of this size. Nine identify a date
+    /// in nearly all years; near 2001, doubles need up to 15.
     private static func mostPlaces(beside whole: Double) -> Int { places(beside: whole) < 9 ? 9 : mostDigits }
 
     /// Creates the date of whole + digits / 10^places seconds after 2001. Rounds down if a double can't
@@ -45,7 +45,8 @@ extension Date {
         if places > told {
             // The difference is exact, and the fused multiplication and addition keeps the sign of the remainder.
             while (-digits).addingProduct(number - whole, scale) > 0 { number = number.nextDown }
-            // With fewer digits it could print as a later moment.
+            // Rounded to the digits that a double distinguishes, the fraction could print as a later time than was
+            // given.
             let fewer = ((number - whole) * Self.powers[told]).rounded()
             let isLater = fewer * Self.powers[places - told] > digits
             if isLater && whole + fewer / Self.powers[told] == number { number = max(number.nextDown, whole) }
@@ -53,7 +54,8 @@ extension Date {
         self.init(timeIntervalSinceReferenceDate: number)
     }
 
-    /// The fraction of a date's second as a number of digits, rounded down: reading them doesn't give a later date.
+    /// Returns the fraction of a second as a whole number of `places` digits, rounded down, so that reading the digits
+    /// back doesn't give a later date.
     private static func digits(of number: Double, after whole: Double, places: Int) -> Double {
         let scale = powers[places]
         let digits = ((number - whole) * scale).rounded(.down)
@@ -78,10 +80,11 @@ extension Date {
     }
 
     private static let unnamed = " seconds after 2001"
-    /// Years 0 to 9999, which have four digits, in seconds after 2001.
+    /// The years 0 to 9999, which have at most four digits, in seconds after 2001.
     private static let namedDates = -63_145_526_400.0..<252_423_993_600.0
 
-    /// ISO 8601 in UTC, with milliseconds if there are any: 2016-05-16T01:30:00Z. Further digits are cut off.
+    /// ISO 8601 in UTC, with milliseconds unless the seconds are whole: 2016-05-16T01:30:00Z. Further digits are cut
+    /// off.
     package var iso8601: String {
         let seconds = timeIntervalSinceReferenceDate
         guard seconds.magnitude < 9e15 else { return "\(seconds)" + Self.unnamed }
@@ -107,16 +110,16 @@ extension Date {
         }
         let (told, most) = (Self.places(beside: whole), Self.mostPlaces(beside: whole))
         for places in [3, 6, 9, 12] where places <= most {
-            // Digits within the double's precision, padded with zeros.
+            // Rounds to the digits that the double distinguishes, and pads them with zeros.
             let scale = Self.powers[max(places - told, 0)]
             let digits = ((seconds - whole) * Self.powers[places] / scale).rounded() * scale
             if let text = text(digits, places) { return text }
         }
-        // Rounds up, because reading rounds down.
+        // Rounds up, because `init(exactText:)` rounds down.
         return text(((seconds - whole) * Self.powers[most]).rounded(.up), most) ?? plain
     }
 
-    /// Reads what `exactText` writes, and all forms of `DateText`.
+    /// Parses the output of `exactText`, and all forms that `DateText` reads.
     package init?(exactText text: String) {
         if text.hasSuffix(Self.unnamed), let seconds = Double(text.dropLast(Self.unnamed.count)) {
             self.init(timeIntervalSinceReferenceDate: seconds)

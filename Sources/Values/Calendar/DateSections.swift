@@ -1,14 +1,14 @@
-/// The sections of instants: units of a calendar in a time zone. For one thread at a time.
+/// Groups instants by a calendar unit in a time zone. Not thread-safe.
 ///
-/// An instant belongs to the unit of its local date, however long the day is when clocks change. A unit may begin with
-/// a day that the zone skipped, and is still named by that day.
+/// An instant belongs to the unit that contains its local date, whatever the length of the day when clocks change. If a
+/// unit's first day was skipped by the zone, the unit is still named after it.
 package final class DateSections {
     private let zone: TimeZoneOffsets
     private let unit: CalendarUnit
     private let calendar: SectionCalendar
     /// ICU's calendar; nil if Gregorian arithmetic is enough.
     private let other: ICUCalendar?
-    /// The days since 1970 of the section last named: neighbouring rows often share a section.
+    /// The days since 1970 in the section named last, cached because neighbouring rows often share a section.
     private var lastDays = 0..<0
     private var lastName: [UInt8] = []
 
@@ -24,13 +24,13 @@ package final class DateSections {
         other = isGregorian ? nil : try ICUCalendar(calendar.system, unit)
     }
 
-    /// The versions of the data that sections depend on.
+    /// The versions of the time zone and calendar data that affect the sections.
     package var versions: [String] {
         (zone.dataVersion.isEmpty ? [] : ["zones \(zone.dataVersion)"])
             + (other == nil ? [] : [ICUVersion.library, ICUVersion.localeData])
     }
 
-    /// The name, in UTF-8, of the section of an instant in seconds since 2001.
+    /// Returns the name, in UTF-8, of the section to which an instant belongs, given in seconds since 2001.
     package func name(of moment: Double) throws(UnusableCalendar) -> [UInt8] {
         let day = zone.day(of: moment)
         if !lastDays.contains(day) {

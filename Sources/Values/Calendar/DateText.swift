@@ -1,8 +1,8 @@
 package import FetchIndexEssentials
 
-/// Reads days and times: 2016-05-16 and 2016-05-16T01:30:00Z. A blank may replace the T; a fraction may follow a point
-/// or a comma; an offset from UTC is +09:00, +0900 or +09. A time without a zone is UTC. The calendar is Gregorian
-/// throughout.
+/// Parses a date, as 2016-05-16, or a date and time, as 2016-05-16T01:30:00Z. A blank may replace the T; a fraction may
+/// follow a point or a comma; an offset from UTC is +09:00, +0900 or +09. A time without an offset is in UTC. The
+/// calendar is the proleptic Gregorian one.
 package struct DateText {
     /// The accepted forms, for error messages.
     package static let forms = "2024-01-31, 2024-01-31T03:04:05Z or 2024-01-31 03:04:05.678+09:00"
@@ -12,9 +12,9 @@ package struct DateText {
 
     private init(_ text: UnsafeRawBufferPointer) { self.text = text }
 
-    /// The date that a text names; nil if the text isn't a date.
+    /// Parses a whole text as a date; nil if the text isn't one.
     package static func date(_ text: UnsafeRawBufferPointer) -> Date? {
-        // Most texts of other columns are rejected here.
+        // Quickly rejects most texts that aren't dates.
         guard text.count >= 10, text[4] == UInt8(ascii: "-"), text[7] == UInt8(ascii: "-") else { return nil }
         var reader = DateText(text)
         guard let day = reader.day() else { return nil }
@@ -53,7 +53,7 @@ package struct DateText {
         return number
     }
 
-    /// Reads a date, as days since 1970.
+    /// Parses the date, as days since 1970.
     private mutating func day() -> Int? {
         guard let year = number(digits: 4), skip("-"), let month = number(digits: 2), skip("-"),
             let day = number(digits: 2)
@@ -61,7 +61,7 @@ package struct DateText {
         return CalendarDay.daysSince1970(year: year, month: month, day: day)
     }
 
-    /// Reads a time, as seconds since midnight.
+    /// Parses the time, as seconds since midnight.
     private mutating func clock() -> Int? {
         guard let hour = number(digits: 2), skip(":"), let minute = number(digits: 2), skip(":"),
             let second = number(digits: 2), hour < 24, minute < 60, second < 60
@@ -69,7 +69,7 @@ package struct DateText {
         return hour * 3600 + minute * 60 + second
     }
 
-    /// Reads an offset, as seconds east of UTC; 0 if it's missing.
+    /// Parses the offset, as seconds east of UTC; 0 if it's missing.
     private mutating func offset() -> Int? {
         if isAtEnd || skip("Z") { return 0 }
         _ = skip(" ")

@@ -1,8 +1,8 @@
 internal import CFetchIndexICU
 
-/// The months, quarters and years of a calendar that ICU computes. For one thread at a time.
+/// The months, quarters and years of a calendar that ICU computes. Not thread-safe.
 final class ICUCalendar {
-    /// Identifies a unit: days are in the same unit if these are equal.
+    /// Identifies a unit: two days are in the same unit if their unit numbers are equal.
     private struct UnitNumber: Equatable {
         let era: Int32
         let year: Int32
@@ -10,7 +10,7 @@ final class ICUCalendar {
         let isLeapMonth: Bool
     }
 
-    /// The days since 1970 of the Gregorian years 1 to 9999: ICU's results are unreliable outside of them.
+    /// The days since 1970 of the Gregorian years 1 to 9999, the range for which ICU's results are reliable.
     static let days = -719_162..<2_932_897
     /// The maximum number of cached units.
     static let capacity = 4096
@@ -18,7 +18,7 @@ final class ICUCalendar {
     private let system: SectionCalendar.System
     private let unit: CalendarUnit
     private let calendar: OpaquePointer
-    /// Cached units, in order: ICU takes 0.3 µs for a day of some calendars and 50 µs for a day of others.
+    /// Cached units in ascending order. ICU needs 0.3 µs to 50 µs for a day, depending on the calendar.
     private var known: [Range<Int>] = []
 
     init(_ system: SectionCalendar.System, _ unit: CalendarUnit) throws(UnusableCalendar) {
@@ -48,7 +48,7 @@ final class ICUCalendar {
 
     private func find(around day: Int) throws(UnusableCalendar) -> Range<Int> {
         let number = try number(of: day)
-        // Longer than any unit.
+        // More days than any unit has.
         let reach = unit == .month ? 40 : unit == .quarter ? 130 : 400
         let first = try (day - reach..<day).firstNumber { (other) throws(UnusableCalendar) in
             try self.number(of: other) == number

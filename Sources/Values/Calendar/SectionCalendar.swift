@@ -40,7 +40,8 @@ public struct SectionCalendar: Hashable, Sendable {
     public let system: System
     public let firstWeekday: Weekday
 
-    /// The Gregorian calendar with weeks from Monday; the default. A year's first week has at least four of its days.
+    /// The default: the Gregorian calendar with weeks from Monday, in which a year's first week has at least four days
+    /// of the year.
     public static let iso8601 = SectionCalendar(.gregorian)
     public static let japanese = SectionCalendar(.japanese)
     public static let buddhist = SectionCalendar(.buddhist)

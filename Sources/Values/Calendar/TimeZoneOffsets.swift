@@ -1,7 +1,7 @@
 internal import CFetchIndexICU
 internal import Synchronization
 
-/// A time zone that is in neither the system's data nor ICU's.
+/// The error for a time zone that is in neither the system's data nor ICU's.
 public struct UnknownTimeZone: Error, Equatable, CustomStringConvertible {
     public let name: String
     public var description: String { "\"\(name)\" is not a time zone; write one like \"UTC\" or \"Asia/Tokyo\"" }
@@ -11,9 +11,9 @@ public struct UnknownTimeZone: Error, Equatable, CustomStringConvertible {
 /// its period: ICU takes 2 µs to find one.
 package final class TimeZoneOffsets: Sendable {
     private struct State {
-        // ICU's calendar is for one thread at a time: the mutex around this state guards it.
+        // ICU's calendar isn't thread-safe; the mutex around this state guards it.
         nonisolated(unsafe) var zone: OpaquePointer?
-        /// The period last used: neighbouring rows often share it.
+        /// The period used last, because neighbouring rows often share it.
         var last = OffsetPeriod.none
         /// Cached periods, in order.
         var known: [OffsetPeriod] = []
@@ -23,14 +23,14 @@ package final class TimeZoneOffsets: Sendable {
     private static let capacity = 4096
 
     package let name: String
-    /// The version of the data that the offsets depend on; "" for UTC. For the system's data it includes the zone's
-    /// checksum.
+    /// The version of the data that determines the offsets, with a checksum of the zone's file if the system's data are
+    /// used; "" for UTC.
     package let dataVersion: String
-    /// The zone in the system's data; nil if ICU's data are used, and for UTC.
+    /// The zone's file if the system's data are used; nil for ICU's data and for UTC.
     private let file: ZoneFile?
     private let state: Mutex<State>
 
-    /// Throws if neither set of data has the zone, or if the system's file of it is damaged.
+    /// Throws if neither the system nor ICU has data of the zone, or if the system's file for it is damaged.
     package init(_ name: String, in folder: ZoneFolder = .ofProcess) throws {
         self.name = name
         if name == "UTC" {
@@ -48,7 +48,7 @@ package final class TimeZoneOffsets: Sendable {
         }
         let utf16 = Array(name.utf16)
         guard let zone = fi_zone_open(utf16, Int32(utf16.count)) else { throw UnknownTimeZone(name: name) }
-        // It is not shared yet: it is put into the mutex.
+        // `zone` isn't shared before it's in the mutex.
         nonisolated(unsafe) let opened = zone
         dataVersion = fi_zone_data_version().map { String(cString: $0) } ?? ""
         file = nil

@@ -4,7 +4,8 @@ package struct ZoneDataVersion: Comparable, Sendable, CustomStringConvertible {
     private let year: Int
     private let release: String
 
-    /// Returns nil if the text doesn't begin with a version. What follows the letters isn't compared.
+    /// Parses the version that a text begins with; nil if the text doesn't begin with one. The text after the letters
+    /// is ignored.
     package init?(_ text: some StringProtocol) {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let letters = text[digits.endIndex...].prefix { ("a"..."z").contains($0) }

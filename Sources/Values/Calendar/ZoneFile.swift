@@ -14,9 +14,9 @@ struct ZoneFile: Sendable {
     private let changes: [Int64]
     /// Offsets in seconds ahead of UTC: before the first change, then from each change on.
     private let offsets: [Int32]
-    /// The rule from the last change on; nil if the offset stays.
+    /// The rule for the time after the last change; nil if the last offset stays.
     private let rule: ZoneRule?
-    /// Distinguishes files of the same data version.
+    /// A checksum of the file, because files with the same data version may differ.
     let checksum: UInt32
 
     init(_ bytes: [UInt8]) throws(Damage) {
@@ -70,7 +70,8 @@ struct ZoneFile: Sendable {
             characters = try reader.count()
         }
 
-        /// The length in bytes of the block after its header. The counts have 32 bits, so that nothing overflows.
+        /// The length in bytes of the block that follows the header. The counts have 32 bits, so the sum can't
+        /// overflow.
         func length(bytesOfChange width: Int) -> Int {
             changes * (width + 1) + types * 6 + characters + leapSeconds * (width + 4) + standardIndicators
                 + utIndicators

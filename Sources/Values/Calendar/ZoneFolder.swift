@@ -3,15 +3,14 @@ internal import FetchIndexPlatform
 internal import CFetchIndexICU
 internal import Synchronization
 
-/// A file of time zone data that can't be read.
+/// The error for a file of time zone data that can't be read.
 public struct UnusableTimeZone: Error, Equatable, CustomStringConvertible {
     public let description: String
 }
 
-/// A folder of compiled time zones, like the system's. Its data are used if they are newer than ICU's.
+/// A folder of compiled time zones, like the system's. It's used if its data are newer than ICU's.
 ///
-/// The version and each zone are read once and cached: an order whose parts are placed at different times must not mix
-/// two versions.
+/// The version and each zone are read once and cached, so that all rows of an order get offsets of the same version.
 package final class ZoneFolder: Sendable {
     private struct State {
         var isVersionKnown = false
@@ -37,7 +36,7 @@ package final class ZoneFolder: Sendable {
         fi_zone_data_version().flatMap { ZoneDataVersion(String(cString: $0)) }
     }
 
-    /// The version of the folder's data; nil if the folder is missing or doesn't state it.
+    /// The version of the folder's data; nil if the folder is missing or doesn't tell its version.
     package func version() throws -> ZoneDataVersion? {
         try state.withLock { state in
             if !state.isVersionKnown {
@@ -54,8 +53,8 @@ package final class ZoneFolder: Sendable {
         return Self.versionOfICU.map { version > $0 } ?? true
     }
 
-    /// A zone by its name or, if the folder lacks that, by another name that ICU knows for it; nil if the folder has
-    /// neither.
+    /// Returns a zone by its name, or by an equivalent name that ICU knows if the folder lacks the name. Nil if the
+    /// folder has none of these names.
     func zone(_ name: String) throws -> ZoneFile? {
         if let file = try file(name) { return file }
         for other in Self.otherNames(of: name) {
@@ -97,8 +96,8 @@ package final class ZoneFolder: Sendable {
         }
     }
 
-    /// Whether a text is a valid name of a file below the folder, and its zone neither depends on the machine nor
-    /// counts leap seconds.
+    /// Whether a text is the name of a zone below the folder. Excluded are names of zones that depend on the machine or
+    /// count leap seconds.
     private static func isName(_ text: String) -> Bool {
         let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         let letters = text.utf8.allSatisfy { byte in
@@ -109,7 +108,7 @@ package final class ZoneFolder: Sendable {
             && !["localtime", "posixrules"].contains(text)
     }
 
-    /// The other names that ICU knows for a zone.
+    /// The equivalent names that ICU knows for a zone.
     private static func otherNames(of name: String) -> [String] {
         let utf16 = Array(name.utf16)
         var names: [String] = []

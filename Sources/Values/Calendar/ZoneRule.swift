@@ -4,14 +4,14 @@ struct ZoneRule: Sendable {
     /// Valid offsets, in seconds ahead of UTC.
     static let offsets = -93_599...93_599
 
-    /// The moment of a change in each year, by the clock before the change.
+    /// A yearly change of the clocks: a day, and a time by the clock before the change.
     private struct Change {
         enum Day {
-            /// Days 1 to 365; 29 February isn't counted.
+            /// Day 1 to 365 of the year; 29 February isn't counted.
             case withoutLeapDay(Int)
-            /// Days 0 to 365; 29 February is counted.
+            /// Day 0 to 365 of the year; 29 February is counted.
             case ofYear(Int)
-            /// Week 5 is the last one; weekday 0 is Sunday.
+            /// A weekday of a month: week 5 is the last one, weekday 0 is Sunday.
             case ofMonth(Int, week: Int, weekday: Int)
         }
 
@@ -58,7 +58,8 @@ struct ZoneRule: Sendable {
         let years = year - 2...year + 2
         let starts = years.map { (summer.start.seconds(in: $0) - standard, summer.offset) }
         let ends = years.map { (summer.end.seconds(in: $0) - summer.offset, standard) }
-        // If summer ends at the moment when the next one begins, it continues.
+        // If a change to standard time and one to summer time coincide, summer time continues: its change is sorted
+        // last and wins.
         let changes = (ends + starts).sorted { ($0.0, $0.1 == standard ? 0 : 1) < ($1.0, $1.1 == standard ? 0 : 1) }
         let next = (0..<changes.count).firstNumber(fromWhich: { Double(changes[$0].0) > seconds })
         let last = next > 0 ? changes[next - 1] : nil
@@ -70,7 +71,7 @@ struct ZoneRule: Sendable {
 }
 
 extension ZoneRule {
-    /// Returns nil if the text is malformed.
+    /// Parses a rule; nil if the text is malformed.
     init?(_ text: some Collection<UInt8>) {
         var parser = Parser(rest: Array(text)[...])
         guard parser.skipName(), let standard = parser.offset() else { return nil }
@@ -108,7 +109,7 @@ extension ZoneRule {
             return range.contains(number) ? number : nil
         }
 
-        /// Skips a name of at least three characters: EST or <+05>.
+        /// Skips the name of a zone, of at least three characters: EST or <+05>.
         mutating func skipName() -> Bool {
             let isQuoted = skip("<")
             let name = rest.prefix { byte in
@@ -120,7 +121,7 @@ extension ZoneRule {
             return name.count >= 3 && (!isQuoted || skip(">"))
         }
 
-        /// Reads an offset in seconds ahead of UTC. The text has hours, minutes and seconds with the opposite sign.
+        /// Parses an offset, in seconds ahead of UTC. The text has hours, minutes and seconds with the opposite sign.
         mutating func offset() -> Int? { time(hours: 0...24).map { -$0 } }
 
         private mutating func time(hours range: ClosedRange<Int>) -> Int? {

@@ -1,11 +1,11 @@
 internal import CFetchIndexICU
 
-/// The titles of a locale's alphabetic index, and the title of each text. For one thread at a time.
+/// The titles of a locale's alphabetic index, and the title under which a text is listed. Not thread-safe.
 ///
 /// A title is a letter of the locale's alphabet (か for Japanese kana from か to ご, A to Z in every locale), or "#" for
-/// other texts. Only letters are compared, without case, accents and width.
+/// other texts. Case, accents and width are ignored.
 package final class IndexTitles {
-    /// ICU's index, opened on demand: that takes half a millisecond.
+    /// ICU's index. It's opened on demand, because that takes half a millisecond.
     private struct Index: ~Copyable {
         let buckets: OpaquePointer
         /// The title of each bucket, in UTF-8.
@@ -27,11 +27,12 @@ package final class IndexTitles {
         deinit { fi_index_close(buckets) }
     }
 
-    /// Building the shortcut takes about as long as asking ICU for this many texts.
+    /// The number of texts after which the shortcut is built: building it takes about as long as ICU needs for this
+    /// many texts.
     private static let textsBeforeShortcut = 100_000
 
     package let locale: String
-    /// The versions of the data that titles depend on.
+    /// The versions of the data that determine the titles.
     package let versions: [String]
     private var index: Index?
     private var textsAsked = 0
@@ -45,7 +46,7 @@ package final class IndexTitles {
         versions = [collator.version, ICUVersion.localeData]
     }
 
-    /// The title, in UTF-8, of a UTF-8 text.
+    /// Returns the title, in UTF-8, of a UTF-8 text.
     package func title(of text: RawSpan) throws(UnknownLocale) -> [UInt8] {
         if index == nil {
             index = Index(locale)
@@ -66,7 +67,7 @@ package final class IndexTitles {
         shortcut = isMade ? found : []
     }
 
-    /// Whether the shortcut knows the texts that begin with an ASCII character.
+    /// Whether the shortcut has the titles of texts that begin with an ASCII character.
     func isInShortcut(_ character: UInt8) -> Bool { !shortcut.isEmpty && shortcut[Int(character)] >= 0 }
 
     private static func bucket(of text: RawSpan, _ shortcut: [Int16]) -> Int {

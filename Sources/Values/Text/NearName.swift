@@ -1,7 +1,7 @@
 extension Sequence<String> {
-    /// The name that somebody probably meant by a misspelled one: the same name in another case, otherwise the nearest
-    /// by edit distance, if at most a third of the letters (one to three) differ. Nil if no name is near, or several
-    /// are equally near.
+    /// The name that a misspelled name probably means: the same name in another case, otherwise the nearest by edit
+    /// distance, if at most a third of the letters (one to three) differ. Nil if no name is near, or if several are
+    /// equally near.
     package func nearest(to name: String) -> String? {
         let names = filter { $0 != name && $0.count <= mostLetters }
         if name.count > mostLetters { return nil }
@@ -18,7 +18,7 @@ private let mostLetters = 100
 
 extension String {
     /// The edit distance of Damerau and Levenshtein in its restricted form (exchanged letters aren't edited again),
-    /// without case. O(product of the lengths).
+    /// ignoring case. O(product of the lengths).
     fileprivate func distance(to other: String) -> Int {
         let (left, right) = (Array(lowercased()), Array(other.lowercased()))
         var before: [Int] = []
@@ -39,14 +39,14 @@ extension String {
     }
 }
 
-/// The known name that an error suggests for an unknown one. It's only a hint: errors that differ in it are equal.
+/// The known name that an error suggests in place of an unknown one. It's ignored when errors are compared.
 public struct NearName: Hashable, Sendable {
-    /// Nil if no known name is near.
+    /// The known name; nil if no known name is near.
     public let name: String?
 
     public init(_ name: String? = nil) { self.name = name }
 
-    /// The end of an error's sentence about the unknown name.
+    /// The suggestion, as appended to the text of an error; "" without a name.
     package var hint: String { name.map { "; there is \"\($0)\"" } ?? "" }
 
     public static func == (left: NearName, right: NearName) -> Bool { true }

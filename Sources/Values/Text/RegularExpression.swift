@@ -3,10 +3,10 @@ internal import Synchronization
 
 /// A compiled regular expression of ICU, which must match the whole text.
 package final class RegularExpression: Sendable {
-    /// Why an expression cannot be used; one sentence.
+    /// The reason why an expression can't be used, in one sentence.
     package enum Failure: Error, CustomStringConvertible {
         case invalid(pattern: String, reason: String, position: Int)
-        /// ICU gave up: it took too long, or its stack would have grown without bounds.
+        /// ICU stopped matching, because it reached the limit of time or of memory.
         case tooMuch(pattern: String, textLength: Int)
 
         package var description: String {
@@ -18,7 +18,7 @@ package final class RegularExpression: Sendable {
             }
         }
 
-        /// Patterns may be very long: messages show the beginning.
+        /// The beginning of a pattern for messages, because patterns may be very long.
         private static func excerpt(_ pattern: String) -> String {
             let beginning = String(pattern.unicodeScalars.prefix(60))
             return beginning.utf8.count == pattern.utf8.count ? pattern : beginning + "…"
@@ -26,11 +26,12 @@ package final class RegularExpression: Sendable {
     }
 
     private struct State {
-        // ICU's expression is for one thread at a time: the mutex around this state guards it.
+        // ICU's expression isn't thread-safe; the mutex around this state guards it.
         nonisolated(unsafe) var expression: OpaquePointer
     }
 
-    /// The time limit for one text, in ICU's unit of about a millisecond: beyond it is catastrophic backtracking.
+    /// The time limit for matching one text, in ICU's unit of about a millisecond. Longer matches are taken for
+    /// catastrophic backtracking.
     private static let timeLimit: Int32 = 1000
     /// The maximum size of the backtracking state, in bytes: enough for texts of a few million characters.
     private static let stackLimit: Int32 = 64 << 20
@@ -38,7 +39,7 @@ package final class RegularExpression: Sendable {
     private let pattern: String
     private let state: Mutex<State>
 
-    /// O(length). Throws when the pattern does not compile.
+    /// Compiles a pattern. O(length). Throws if the pattern is malformed.
     package init(_ pattern: String, isCaseInsensitive: Bool) throws(Failure) {
         self.pattern = pattern
         // ICU rejects an empty expression, but accepts an empty group.
@@ -52,19 +53,19 @@ package final class RegularExpression: Sendable {
                 pattern: pattern, reason: Self.words(String(cString: failure.name)),
                 position: Int(failure.offset) + 1)
         }
-        // It is not shared yet: it is put into the mutex.
+        // `expression` isn't shared before it's in the mutex.
         nonisolated(unsafe) let expression = opened
         state = Mutex(State(expression: expression))
     }
 
-    /// Turns ICU's name of an error into words: U_REGEX_MISMATCHED_PAREN into "mismatched paren".
+    /// Turns the name of an ICU error into words: U_REGEX_MISMATCHED_PAREN into "mismatched paren".
     private static func words(_ name: String) -> String {
         name.split(separator: "_").dropFirst(2).joined(separator: " ").lowercased()
     }
 
     deinit { state.withLock { fi_regex_close($0.expression) } }
 
-    /// Whether the expression matches the whole UTF-8 text. Throws when ICU gives up.
+    /// Whether the expression matches the whole UTF-8 text. Throws if ICU reaches the limit of time or of memory.
     package func matches(_ text: RawSpan) throws(Failure) -> Bool {
         let result = text.withUnsafeBytes { text in
             state.withLock { state in

@@ -1,6 +1,6 @@
 extension TextFolding {
-    /// Calls the body with the folded bytes of UTF-8 text. Plain text (`isPlainText`) is folded on the stack, other
-    /// text by `fold`. O(n).
+    /// Calls the body with the folded bytes of a UTF-8 text. Folds plain text (`isPlainText`) in a temporary buffer,
+    /// and other text by `fold`. O(n).
     package func withFolded(_ text: RawSpan, _ body: (RawSpan) throws -> Bool) rethrows -> Bool {
         if isEmpty { return try body(text) }
         return try text.withUnsafeBytes { text in
@@ -26,7 +26,7 @@ extension UnsafeRawBufferPointer {
     package var isPlainText: Bool {
         var index = 0
         while index < count {
-            // Eight bytes of ASCII at once.
+            // Checks eight bytes of ASCII at once.
             if index + 8 <= count, loadUnaligned(fromByteOffset: index, as: UInt64.self) & 0x8080_8080_8080_8080 == 0 {
                 index += 8
                 continue

@@ -1,6 +1,6 @@
 internal import CFetchIndexICU
 
-/// What a text comparison ignores: the modifiers [c] and [d] of predicates.
+/// The differences that a text comparison ignores: the modifiers [c] and [d] of predicates.
 public struct TextFolding: OptionSet, Hashable, Sendable {
     public let rawValue: UInt8
 
@@ -13,7 +13,7 @@ public struct TextFolding: OptionSet, Hashable, Sendable {
 }
 
 extension TextFolding {
-    /// The version of the tables that folding, characters and regular expressions depend on.
+    /// The version of the Unicode tables that determine folding, characters and regular expressions.
     package static var version: String { ICUVersion.library }
 
     /// The folded UTF-8 of a text: two texts are equal under the folding when these bytes are equal. O(n).
@@ -45,7 +45,7 @@ extension TextFolding {
         return Array(kept.utf16)
     }
 
-    /// Whether a scalar is a letter of the Latin, Greek and Cyrillic blocks.
+    /// Whether folding removes the diacritics of a letter: only in the Latin, Greek and Cyrillic blocks.
     private static func losesDiacritics(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x41...0x5A, 0x61...0x7A, 0xC0...0x24F, 0x1E00...0x1EFF: true
@@ -59,7 +59,8 @@ extension TextFolding {
         transform(text) { fi_normalize(composed, $0, $1, $2, $3) }
     }
 
-    /// Runs an ICU function that returns how much room it needs; text that the function refuses stays as it is.
+    /// Calls an ICU function that returns the length of its result, again with a larger buffer if needed. Returns the
+    /// text unchanged if the function fails.
     private static func transform(
         _ text: [UInt16],
         _ function: (UnsafePointer<UInt16>?, Int32, UnsafeMutablePointer<UInt16>?, Int32) -> Int32

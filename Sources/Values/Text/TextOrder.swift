@@ -1,18 +1,18 @@
 internal import CFetchIndexICU
 
-/// How texts are ordered. Only the order named by a request counts, never the machine's locale of the moment.
+/// The order of texts. It depends on the request alone, not on the machine's current locale.
 public enum TextOrder: Hashable, Sendable {
-    /// Compares by code point.
+    /// By code point.
     case binary
-    /// Compares by ICU's root collation, letters and accents only.
+    /// By ICU's root collation, ignoring case.
     case caseInsensitive
-    /// Compares by ICU's root collation, letters and case only.
+    /// By ICU's root collation, ignoring diacritics.
     case diacriticInsensitive
-    /// Compares by ICU's root collation, letters only.
+    /// By ICU's root collation, ignoring case and diacritics.
     case caseDiacriticInsensitive
-    /// Compares as readers of a locale expect, e.g. "ja" or "sv".
+    /// By the rules of a locale, such as "ja" or "sv".
     case localized(String)
-    /// Compares like `localized`, with runs of digits by value: file2 before file10.
+    /// Like `localized`, but runs of digits compare by value: file2 before file10.
     case localizedStandard(String)
 
     /// The order's name in descriptions of requests and in the tool, e.g. localized=ja.
@@ -47,9 +47,9 @@ public enum TextOrder: Hashable, Sendable {
 
 /// Makes the sort keys of a text order: bytes whose memcmp order is the order of the texts.
 package final class TextCollator: Sendable {
-    // ICU's functions that take a const collator may be called from several threads.
+    // ICU allows several threads to use a const collator.
     nonisolated(unsafe) private let collator: OpaquePointer
-    /// ICU's and the collator's version: sort keys of other versions do not compare with these.
+    /// The versions of ICU and of the collator. Sort keys of different versions can't be compared.
     package let version: String
 
     /// Returns nil for `.binary`, whose sort keys are the texts themselves.
@@ -66,7 +66,8 @@ package final class TextCollator: Sendable {
         case .localized(let name): locale = name
         case .localizedStandard(let name): (locale, isNumeric) = (name, true)
         }
-        // ICU must have data of the language; "und" is the root. An unknown country or script does not affect the order.
+        // An unknown language is an error; "und" is the root. An unknown country or script is ignored, because it
+        // doesn't affect the order.
         if levels == 3 && !fi_locale_is_known(locale) { throw UnknownLocale(locale: locale) }
         guard let collator = fi_collator_open(locale) else { throw UnknownLocale(locale: locale) }
         guard fi_collator_configure(collator, levels, caseLevel, isNumeric) else {
@@ -87,7 +88,7 @@ package final class TextCollator: Sendable {
         return "\(ICUVersion.library) collator \(bytes.map(String.init).joined(separator: "."))"
     }
 
-    /// Calls the body with the sort key of UTF-8 text, without ICU's closing 0.
+    /// Calls the body with the sort key of UTF-8 text, without the 0 that ends ICU's keys.
     package func withSortKey(of text: RawSpan, _ body: (RawSpan) -> Void) {
         let guess = 16 + 6 * text.byteCount
         UTF16Text.with(text) { utf16, length in
@@ -102,7 +103,7 @@ package final class TextCollator: Sendable {
         }
     }
 
-    /// Returns the bytes needed; calls the body only when they fit.
+    /// Returns the number of bytes that the sort key needs; calls the body only if they fit in the buffer.
     private func sortKey(
         of utf16: UnsafePointer<UInt16>?, _ length: Int32,
         into key: UnsafeMutableBufferPointer<UInt8>, _ body: (RawSpan) -> Void

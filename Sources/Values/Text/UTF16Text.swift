@@ -2,7 +2,7 @@ internal import CFetchIndexICU
 
 /// Converts UTF-8 text to the UTF-16 that ICU reads.
 enum UTF16Text {
-    /// Calls the body with the text in UTF-16 and its length; U+FFFD replaces broken sequences.
+    /// Calls the body with the text in UTF-16 and its length. Malformed UTF-8 becomes U+FFFD.
     static func with<Result>(_ text: RawSpan, _ body: (UnsafePointer<UInt16>?, Int32) -> Result) -> Result {
         text.withUnsafeBytes { text in
             withUnsafeTemporaryAllocation(of: UInt16.self, capacity: text.count + 1) { utf16 in
