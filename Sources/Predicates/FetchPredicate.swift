@@ -8,13 +8,14 @@ public struct FetchPredicate: Hashable, Sendable {
 
     package init(_ syntax: PredicateSyntax) { self.syntax = syntax }
 
-    /// A predicate that holds for everything, or for nothing.
+    /// A predicate that holds for all objects, or for none.
     public init(value: Bool) { syntax = .constant(value) }
 
-    /// A predicate that holds if all of the predicates hold; without predicates, it always holds.
+    /// A predicate that holds if all given predicates hold. Without predicates, it holds for all objects.
     public init(allOf predicates: [FetchPredicate]) { syntax = Self.combined(predicates, .constant(true)) { .and($0) } }
 
-    /// A predicate that holds if any of the predicates holds; without predicates, it never holds.
+    /// A predicate that holds if at least one of the given predicates holds. Without predicates, it doesn't hold for
+    /// any object.
     public init(anyOf predicates: [FetchPredicate]) { syntax = Self.combined(predicates, .constant(false)) { .or($0) } }
 
     private static func combined(
@@ -23,36 +24,36 @@ public struct FetchPredicate: Hashable, Sendable {
         predicates.count > 1 ? combine(predicates.map(\.syntax)) : predicates.first?.syntax ?? none
     }
 
-    /// Parses a format, and replaces its placeholders by the arguments in order. O(length). Throws
-    /// `FetchPredicateError` with the position and what was expected there.
+    /// Parses a format, and replaces its placeholders by the arguments, in order. O(length). Throws
+    /// `FetchPredicateError`, which has the position of an error and the token that was expected there.
     public init(_ format: String, _ arguments: any PredicateArgument...) throws {
         try self.init(format: format, argumentArray: arguments)
     }
 
-    /// Parses a format, with the label that `NSPredicate` has.
+    /// Parses a format like `init(_:_:)`. The label is that of `NSPredicate`.
     public init(format: String, _ arguments: any PredicateArgument...) throws {
         try self.init(format: format, argumentArray: arguments)
     }
 
-    /// Parses a format with its arguments in an array.
+    /// Parses a format, with the arguments for its placeholders in an array.
     public init(format: String, argumentArray: [any PredicateArgument]) throws {
         var parser = try PredicateParser(format, argumentArray)
         syntax = try parser.parse()
     }
 
-    /// Whether values by name match; a missing name is null. O(length of the predicate and of the values). Throws if a
-    /// variable has no value, if a regular expression doesn't compile, or if a pattern takes too much time or memory on
-    /// a text.
+    /// Whether the predicate holds for values by name; a missing name is null. O(length of the predicate and of the
+    /// values). Throws if a variable has no value, a regular expression doesn't compile, or a pattern takes too much
+    /// time or memory on a text.
     public func evaluate(with values: [String: Value]) throws -> Bool {
         try evaluate(with: .dictionary(values.mapValues { .one($0) }))
     }
 
-    /// Whether a value, a list or a dictionary matches.
+    /// Whether the predicate holds for a value, a list or a dictionary.
     public func evaluate(with object: PredicateValue) throws -> Bool {
         try CompiledPredicate.evaluate(syntax, on: object)
     }
 
-    /// The predicate with values in place of variables like $NAME. Other variables stay. O(length).
+    /// The predicate with values in place of variables such as $NAME. Variables without a value stay. O(length).
     public func withSubstitutionVariables(_ variables: [String: any PredicateArgument]) throws -> FetchPredicate {
         var expressions: [String: ExpressionSyntax] = [:]
         for (name, argument) in variables {
@@ -66,30 +67,30 @@ public struct FetchPredicate: Hashable, Sendable {
 }
 
 extension FetchPredicate: CustomStringConvertible {
-    /// The canonical format, which parses to an equal predicate. It may have more parentheses than the parsed format:
-    /// if that is nested nearly as deep as allowed, they may be too many.
+    /// The canonical format, which parses to an equal predicate. It may have more parentheses than the parsed format.
+    /// For a format that is nested nearly as deeply as allowed, they may exceed the allowed depth.
     public var description: String { syntax.description }
 }
 
 extension FetchPredicate {
-    /// A predicate that holds if both hold.
+    /// A predicate that holds if both predicates hold.
     public static func && (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate {
         FetchPredicate(.and(left.syntax.conjuncts + right.syntax.conjuncts))
     }
 
-    /// A predicate that holds if one of them holds.
+    /// A predicate that holds if at least one of the predicates holds.
     public static func || (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate {
         FetchPredicate(.or(left.syntax.disjuncts + right.syntax.disjuncts))
     }
 
     public static prefix func ! (predicate: FetchPredicate) -> FetchPredicate { FetchPredicate(.not(predicate.syntax)) }
 
-    /// The predicate with attributes renamed: those for which the function returns a name.
+    /// The predicate with renamed attributes; `name` returns the new name of an attribute, or nil to keep the old one.
     package func renamingAttributes(_ name: (String) -> String?) -> FetchPredicate {
         FetchPredicate(syntax.renamingAttributes(name))
     }
 
-    /// The names of all steps of key paths.
+    /// The names in all key paths of the predicate.
     package var usedNames: Set<String> {
         var names: Set<String> = []
         _ = syntax.contains { expression in
@@ -101,12 +102,12 @@ extension FetchPredicate {
         return names
     }
 
-    /// Why an order of this predicate can't be cached; nil if it can.
+    /// The reason why orders with this predicate can't be cached; nil if they can.
     package var uncacheableReason: String? {
         syntax.contains { $0 == .call(.now, []) } ? "now() in the predicate depends on the current time" : nil
     }
 
-    /// The versions of what decides, besides the predicate, for which rows it holds: ICU, and rules that have changed.
+    /// The versions of ICU, and of evaluation rules that have changed, on which the predicate's results depend.
     package var versions: [String] {
         let hasFoldedPatterns = syntax.contains { _ in
             false
@@ -122,10 +123,10 @@ extension FetchPredicate {
             + (mayCalculateExactly ? [Self.decimalRules] : [])
     }
 
-    /// The version of the rules for decimals: their averages and medians used to be doubles.
+    /// The version of the rules for decimals. In the first version, averages and medians of decimals were doubles.
     package static let decimalRules = "decimals 2"
 
-    /// Whether the predicate's results depend on the version of ICU and its Unicode tables.
+    /// Whether the predicate's results depend on ICU's version and Unicode tables.
     private var dependsOnICU: Bool {
         let functions: Set<PredicateFunction> = [.uppercase, .lowercase, .length, .canonical]
         return syntax.contains {

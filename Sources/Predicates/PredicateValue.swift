@@ -1,6 +1,6 @@
 public import FetchIndexValues
 
-/// What a predicate is evaluated on: a value, a list, or values by name.
+/// A value on which a predicate is evaluated: a single value, a list, or a dictionary.
 public indirect enum PredicateValue: Hashable, Sendable {
     case one(Value)
     case list([PredicateValue])
@@ -10,7 +10,7 @@ public indirect enum PredicateValue: Hashable, Sendable {
 
     var isNull: Bool { self == .null }
 
-    /// The value; nil for a list or a dictionary.
+    /// The single value; nil for a list or a dictionary.
     var value: Value? {
         guard case .one(let value) = self else { return nil }
         return value
@@ -27,7 +27,7 @@ extension PredicateValue: ExpressibleByStringLiteral, ExpressibleByIntegerLitera
     public init(nilLiteral: ()) { self = .null }
     public init(arrayLiteral elements: PredicateValue...) { self = .list(elements) }
 
-    /// The last value of a duplicate key counts.
+    /// Makes a dictionary. If a key is repeated, its last value counts.
     public init(dictionaryLiteral elements: (String, PredicateValue)...) {
         self = .dictionary(Dictionary(elements) { _, last in last })
     }

@@ -5,8 +5,9 @@ package import FetchIndexValues
 package struct CompiledExpression: Sendable {
     private let operand: CompiledPredicate.Operand
 
-    /// `resolve` finds the attribute that a key path begins with. Throws `FetchPredicateError` for a malformed text, an
-    /// unknown attribute, an expression that is never a value of the type, or one that asks for the time.
+    /// Compiles an expression. `resolve` finds the attribute that a key path begins with. Throws `FetchPredicateError`
+    /// if the text is malformed, an attribute is unknown, the expression can't have the type, or it uses the current
+    /// time.
     package init(
         _ text: String, of type: ValueType, resolving resolve: ([String]) throws -> ResolvedAttribute
     ) throws {
@@ -26,9 +27,9 @@ package struct CompiledExpression: Sendable {
         operand = compiled.operand
     }
 
-    /// The expression's value on a row, as a type; nil if it has no value of that type. A number becomes the nearest
-    /// double or decimal, but an integer only if that is exact.
-    /// O(size of the expression and of the values that it reads).
+    /// The expression's value for a row, converted to a type; nil if the expression has no value of that type. A number
+    /// becomes the nearest double or decimal, but an integer only if it's whole. O(size of the expression and of the
+    /// values that it reads).
     package func value<Row: PredicateRow & ~Escapable>(of row: borrowing Row, as type: ValueType) throws -> Value? {
         guard case .one(let value) = try operand.value(row, []) else { return nil }
         if value.isNull || value.type == type { return value }

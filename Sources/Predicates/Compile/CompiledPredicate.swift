@@ -1,46 +1,47 @@
 package import FetchIndexValues
 
-/// A predicate compiled for many rows: attributes are slots, constants have their attribute's type, texts to look for
-/// are folded, regular expressions compiled.
+/// A predicate compiled for evaluation on many rows: attributes are resolved to slots, constants converted to the
+/// attributes' types, texts folded, and regular expressions compiled.
 ///
-/// Logic is two-valued: a comparison with null is false, except for `== nil`, `!=`, and IN with a list that has null.
+/// Logic is two-valued: a comparison with null is false, except for `== nil`, `!=`, and IN with a list that contains
+/// null.
 package struct CompiledPredicate: Sendable {
     indirect enum Node: Sendable {
         case constant(Bool)
         case not(Node)
         case all([Node])
         case any([Node])
-        /// Parts of an OR, found by the values that each of them demands of one operand.
+        /// An OR whose possibly true parts are found by an operand's value.
         case chosen(Branches)
-        // The common comparisons of an attribute with a constant read the row's bytes and allocate nothing.
+        // Common comparisons of an attribute with a constant. They read the row's bytes and allocate no memory.
         case integer(slot: Int, Comparator, Int64)
-        /// A double, or a date's seconds.
+        /// A comparison with a double, or with a date's seconds since 2001.
         case double(slot: Int, Comparator, Double)
         case text(slot: Int, TextTest)
-        /// A UUID's 16 bytes, which have its order.
+        /// A comparison with a UUID's 16 bytes, which sort like the UUID.
         case uuid(slot: Int, Comparator, [UInt8])
-        /// A decimal's digits.
+        /// A comparison with a decimal's digits.
         case decimal(slot: Int, Comparator, [UInt8])
         case comparison(Operand, Comparator, Operand, TextFolding)
         case test(Operand, TextTest)
-        /// A text operator whose right side isn't a constant.
+        /// CONTAINS, BEGINSWITH, ENDSWITH, LIKE or MATCHES with a right side that isn't a constant.
         case search(Operand, Comparator, Operand, TextFolding)
         case isIn(Operand, Operand, TextFolding)
         case isInSet(Operand, ValueSet)
         case between(Operand, Operand, TextFolding)
-        /// A node on a variable, evaluated for the elements of a list.
+        /// ANY, ALL or NONE of a list's elements: the node is evaluated with each element as a variable.
         case quantified(Quantifier, Operand, Node)
-        /// The first node if one of the operands is a decimal, otherwise the second one.
+        /// Evaluates the first node if one of the operands is a decimal, otherwise the second.
         case exact(where: [Operand], Node, Node)
     }
 
     indirect enum Operand: Sendable {
         case constant(PredicateValue)
         case slot(Int, ValueType?)
-        /// The number of elements of a slot that is a list.
+        /// The number of elements in the list of a slot.
         case count(ofSlot: Int)
         case object
-        /// A variable of SUBQUERY or of a quantifier, by its depth.
+        /// A variable of SUBQUERY or of a quantifier, by its depth of nesting.
         case variable(Int)
         case list([Operand])
         case path(Operand, [Step])
@@ -48,15 +49,15 @@ package struct CompiledPredicate: Sendable {
         case call(PredicateFunction, [Operand])
         case subquery(Operand, Node)
         case ternary(Node, Operand, Operand)
-        /// The first operand if one of the listed ones is a decimal, otherwise the second one.
+        /// Evaluates the first operand if one of the listed ones is a decimal, otherwise the second.
         case exact(where: [Operand], Operand, Operand)
     }
 
-    /// Parts that hold only if an operand has one of some values.
+    /// Parts of an OR, each of which requires that one operand has one of some values.
     struct Branches: Sendable {
         let operand: Operand
         let parts: [Node]
-        /// The indices of the parts that may hold, by the operand's value.
+        /// The indices of the parts that may hold, by the value of the operand.
         let indices: [EqualityKey: [Int]]
     }
 
@@ -79,14 +80,14 @@ package struct CompiledPredicate: Sendable {
     }
 }
 
-/// The place of an attribute in rows.
+/// An attribute that a key path begins with, resolved to its slot.
 package struct ResolvedAttribute: Sendable {
     package let slot: Int
-    /// Nil if the attribute may have any type.
+    /// The attribute's type; nil if its values may have any type.
     package let type: ValueType?
-    /// The number of names of the key path that the attribute takes; the others are steps into its value.
+    /// The number of key path elements in the attribute's name. The other elements are steps into its value.
     package let nameCount: Int
-    /// Whether the attribute is a list: of values, or of elements that have values by name.
+    /// Whether the attribute is a list, of values or of dictionaries.
     package let isList: Bool
 
     package init(slot: Int, type: ValueType?, nameCount: Int, isList: Bool = false) {

@@ -1,12 +1,12 @@
 internal import FetchIndexEssentials
 internal import FetchIndexValues
 
-// A literal next to a decimal is a decimal: `price + 0.2 == 0.3` is exact if the price is. In one comparison, or in an
-// expression outside of comparisons, all literals are decimals if one of the other values is.
+// A literal next to a decimal is a decimal: `price + 0.2 == 0.3` is exact if the price is a decimal. In one comparison,
+// or in an expression outside of comparisons, all literals are decimals if one of the other values is a decimal.
 
 extension Comparison {
-    /// The comparison with decimals in place of double literals; nil if that changes nothing, whatever they are
-    /// compared with.
+    /// The comparison with decimals in place of double literals; nil if the result is the same with doubles, whatever
+    /// the other values are.
     var withDecimalLiterals: Comparison? {
         guard left.calculatesWithDoubles(isPart: false) || right.calculatesWithDoubles(isPart: false) else {
             return nil
@@ -18,8 +18,8 @@ extension Comparison {
 }
 
 extension ExpressionSyntax {
-    /// The expression with decimals in place of double literals. Predicates in it stay: they have comparisons of their
-    /// own.
+    /// The expression with decimals in place of double literals. Predicates inside the expression stay unchanged,
+    /// because they have their own comparisons.
     var withDecimalLiterals: ExpressionSyntax {
         switch self {
         case .value(let value): return .value(value.asDecimalLiteral ?? value)
@@ -34,8 +34,8 @@ extension ExpressionSyntax {
         }
     }
 
-    /// Whether a double literal is part of a calculation, or so large that its digits aren't its value. Other literals
-    /// compare with decimals by their digits as they are.
+    /// Whether a double literal is part of a calculation, or is too large to equal its printed digits. Other double
+    /// literals needn't be replaced: they compare with decimals by their digits.
     func calculatesWithDoubles(isPart: Bool) -> Bool {
         switch self {
         case .value(.double(let number)):
@@ -51,7 +51,7 @@ extension ExpressionSyntax {
         }
     }
 
-    /// Whether the expression is an average or a median; for decimals these are decimals.
+    /// Whether the expression contains an average or a median. These are decimals if the numbers are decimals.
     var calculatesMeans: Bool {
         switch self {
         case .call(.average, _), .call(.median, _): true
@@ -60,7 +60,8 @@ extension ExpressionSyntax {
         }
     }
 
-    /// Adds the parts that the value depends on: key paths, variables, SELF and decimal literals, but no calculations.
+    /// Collects the operands that may be decimals: key paths, variables, SELF, subqueries and decimal literals.
+    /// Descends into calculations.
     func addLeaves(to leaves: inout [ExpressionSyntax]) {
         switch self {
         case .value(.decimal), .object, .variable, .subquery: leaves.append(self)
@@ -79,7 +80,7 @@ extension ExpressionSyntax {
 }
 
 extension Value {
-    /// A double as the decimal of its digits; nil for other values, and for doubles that a decimal can't hold.
+    /// The decimal with the digits of this double; nil for other values, and for doubles outside of a decimal's range.
     fileprivate var asDecimalLiteral: Value? {
         guard case .double(let number) = self, number.isFinite else { return nil }
         if number == 0 { return .decimal(0) }
@@ -89,7 +90,7 @@ extension Value {
 }
 
 extension PredicateValue {
-    /// Whether the value is a decimal, or a list with one.
+    /// Whether the value is a decimal, or a list that contains one.
     var hasDecimal: Bool {
         switch self {
         case .one(.decimal): true
@@ -100,11 +101,11 @@ extension PredicateValue {
 }
 
 extension PredicateCompiler {
-    /// Decides whether the literals next to some expressions are decimals.
+    /// The condition under which the literals of a comparison are decimals.
     private enum Witnesses {
         case always
         case never
-        /// Literals are decimals if one of the operands is.
+        /// Literals are decimals if one of these operands is a decimal.
         case any([Operand])
     }
 
@@ -123,7 +124,8 @@ extension PredicateCompiler {
         return operands.isEmpty ? .never : .any(operands)
     }
 
-    /// The node that a body makes of a comparison, with decimals for literals if the comparison has decimals.
+    /// Compiles a comparison by `make`. If it may contain decimals, its literals are decimals whenever one of the other
+    /// values is.
     func withDecimals(
         _ comparison: Comparison, _ scope: [String], _ make: (Comparison) throws -> Node
     ) throws -> Node {
@@ -137,7 +139,8 @@ extension PredicateCompiler {
         }
     }
 
-    /// The operand of an expression outside of comparisons.
+    /// Compiles an expression outside of comparisons, with decimal literals whenever one of the other values is a
+    /// decimal.
     func operandWithDecimals(_ expression: ExpressionSyntax) throws -> Typed {
         let typed = try operand(expression, [])
         guard expression.calculatesWithDoubles(isPart: false) else { return typed }
@@ -152,7 +155,8 @@ extension PredicateCompiler {
 }
 
 extension CompiledPredicate.Node {
-    /// Whether the node compares a decimal attribute with constants: on null it gives the same result as with doubles.
+    /// Whether the node only compares a decimal attribute with constants. For null, such a node has the same result as
+    /// with doubles.
     fileprivate var comparesDecimal: Bool {
         switch self {
         case .decimal: true

@@ -3,7 +3,7 @@ internal import FetchIndexValues
 // Operators whose right side is a list or a text to look into.
 
 extension PredicateCompiler {
-    /// The elements of a list literal, each with its type; nil for other expressions.
+    /// Compiles the elements of a list literal; returns nil for other expressions.
     private func elements(_ expression: ExpressionSyntax, _ scope: [String]) throws -> [Typed]? {
         guard case .list(let elements) = expression else { return nil }
         return try elements.map { try operand($0, scope) }
@@ -29,7 +29,7 @@ extension PredicateCompiler {
         guard let elements = try elements(comparison.right, scope) else {
             return try membership(comparison, left, in: try operand(comparison.right, scope))
         }
-        // A literal on the left takes the elements' type, if they have one in common.
+        // A literal on the left is converted to the elements' type, if they all have the same.
         let types = Set(elements.map(\.type))
         let left = types.count == 1 ? try self.converted(left, for: types.first ?? .unknown, in: comparison) : left
         let operands = try elements.map { element in
@@ -80,7 +80,7 @@ extension PredicateCompiler {
                 if left.operand.isSlotOfText, case .slot(let slot, _) = left.operand {
                     return .text(slot: slot, test)
                 }
-                // The value may turn out to be a list, in which CONTAINS looks for an element.
+                // At run time the value may be a list, in which CONTAINS finds an element.
                 if comparator != .contains { return .test(left.operand, test) }
             }
         }

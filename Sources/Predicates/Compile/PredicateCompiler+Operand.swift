@@ -45,7 +45,7 @@ extension PredicateCompiler {
         }
     }
 
-    /// Folds an operand of constants into a constant.
+    /// Evaluates an operand at compile time if all its parts are constants.
     private func folded(_ operand: Operand, _ parts: [Operand], _ type: StaticType) throws -> Typed {
         let isConstant = parts.allSatisfy { part in
             if case .constant = part { true } else { false }
@@ -90,7 +90,8 @@ extension PredicateCompiler {
         return start
     }
 
-    /// Keys of Foundation's classes on a value of a known type; nil if a step isn't such a key.
+    /// Resolves keys of Foundation's classes on a value of a known type, such as `length`; nil if a step isn't such a
+    /// key.
     private func foundationKeys(_ steps: ArraySlice<KeyPathStep>, of start: Typed, _ scope: [String]) throws -> Typed? {
         guard case .one(var type) = start.type else { return nil }
         for step in steps {

@@ -1,26 +1,26 @@
 internal import FetchIndexValues
 
-// OR of many parts: equalities of one operand with constants become one IN, and parts that demand a value of one
-// operand are found by that value. A row costs O(other parts).
+// Compiles OR with many parts. Equalities of one operand with constants become one IN. Parts that require a value of
+// one operand are looked up by that value, so a row costs O(other parts).
 
 extension PredicateCompiler {
-    /// The minimum number of parts that are found by a value.
+    /// The minimum number of parts that require values of one operand for a look-up.
     private static let fewestBranches = 16
-    /// The maximum number of operands by whose values one OR finds its parts.
+    /// The maximum number of operands by which the parts of one OR are looked up.
     private static let mostOperands = 4
 
     func any(_ parts: [PredicateSyntax], _ scope: [String]) throws -> Node {
         let all = parts.flatMap(\.allDisjuncts)
         let merged = PredicateSyntax.mergingEqualities(all)
-        // An error must show the part as it was written.
+        // If a merged part doesn't compile, compiles the parts as written, so that the error shows these.
         var (parts, nodes) = (merged, (try? merged.map { try compile($0, scope) }) ?? [])
         if nodes.count != parts.count { (parts, nodes) = (all, try all.map { try compile($0, scope) }) }
         if nodes.count == 1 { return nodes[0] }
-        // For a single value, the parts are tested one by one.
+        // A predicate for a single value tests the parts one by one, because building a look-up would cost more.
         return .any(hasObject ? nodes : try chosen(parts, nodes, scope))
     }
 
-    /// The nodes, with `.chosen` in place of those that demand values of one operand.
+    /// The nodes, with those that require values of one operand combined into `.chosen`.
     private func chosen(_ parts: [PredicateSyntax], _ nodes: [Node], _ scope: [String]) throws -> [Node] {
         guard nodes.count >= Self.fewestBranches else { return nodes }
         let demands = parts.map(\.demandedValues)
@@ -46,20 +46,20 @@ extension PredicateCompiler {
 }
 
 extension PredicateSyntax {
-    /// The parts of an OR, at any depth, or the predicate itself.
+    /// The parts of an OR and of ORs inside it; for another predicate, the predicate itself.
     fileprivate var allDisjuncts: [PredicateSyntax] {
         guard case .or(let parts) = self else { return [self] }
         return parts.flatMap(\.allDisjuncts)
     }
 
-    /// What equalities with constants must have in common to become one IN.
+    /// The common properties of equalities that can be merged into one IN.
     private struct Target: Hashable {
         let quantifier: Quantifier?
         let operand: ExpressionSyntax
         let folding: TextFolding
     }
 
-    /// The parts of an OR, with the equalities of one operand merged into one IN, in place of the first. O(parts).
+    /// Merges equalities of one operand with constants into one IN, in place of the first equality. O(parts).
     fileprivate static func mergingEqualities(_ parts: [PredicateSyntax]) -> [PredicateSyntax] {
         var places: [Target: Int] = [:]
         var values: [(target: Target, values: [ExpressionSyntax])?] = []
@@ -91,7 +91,7 @@ extension PredicateSyntax {
         }
     }
 
-    /// The constants of each operand that must be equal to one of them.
+    /// For each operand, the constants of which it must equal one for the predicate to hold.
     fileprivate var demandedValues: [ExpressionSyntax: [Value]] {
         var demanded: [ExpressionSyntax: [Value]] = [:]
         for case .comparison(let comparison) in conjuncts where comparison.quantifier == nil {
@@ -105,8 +105,8 @@ extension PredicateSyntax {
 }
 
 extension Comparison {
-    /// The operand and the constants of an equality, on either side, or of IN. Nil for calculations, in which one
-    /// constant may decide what another one means.
+    /// The operand and the constants of an equality, or of IN with a list of constants. Nil if a side contains a
+    /// calculation, in which one constant may affect the type of another.
     fileprivate var equality: (operand: ExpressionSyntax, values: [Value])? {
         switch (left, comparator, right) {
         case (_, .equal, .value(let value)) where left.isPlain && value.isPlainLiteral: return (left, [value])
@@ -133,13 +133,13 @@ extension ExpressionSyntax {
 }
 
 extension Value {
-    /// Whether the literal means the same next to any other literal: a large double, whose digits aren't its value,
-    /// doesn't.
+    /// Whether the literal has the same value next to any other literal. This isn't the case for a large double, which
+    /// may be read by its digits or by its value.
     fileprivate var isPlainLiteral: Bool {
         if case .double(let number) = self { number.magnitude < 0x1p53 } else { true }
     }
 
-    /// The literal as it is compared with values of a type.
+    /// The literal converted to the type of the values with which it is compared; unchanged if it can't be converted.
     fileprivate func literal(for type: StaticType) -> Value {
         guard case .one(let type) = type, self.type != type else { return self }
         if case .string(let text) = self { return Value(text, as: type) ?? self }

@@ -1,16 +1,17 @@
 package import FetchIndexEssentials
 internal import FetchIndexValues
 
-/// Compiles a syntax tree. Throws type errors, which would occur on every row.
+/// Compiles a syntax tree. Throws for type errors that would occur on every row.
 struct PredicateCompiler {
     typealias Node = CompiledPredicate.Node
     typealias Operand = CompiledPredicate.Operand
     typealias Typed = (operand: Operand, type: StaticType)
 
     let resolve: ([String]) throws -> ResolvedAttribute
-    /// Whether rows are values of any type, which have a SELF: then all types are unknown, and none is refused.
+    /// Whether rows are values of any type, available as SELF. Types are then unknown at compile time and aren't
+    /// checked.
     let hasObject: Bool
-    /// The value of `now()`, the same for all rows.
+    /// The value of `now()` for all rows.
     let now: Date
 
     /// `scope` has the names of the enclosing variables, outermost first.
@@ -32,7 +33,7 @@ struct PredicateCompiler {
                 "\(quantifier.rawValue) in \(comparison.shown) needs a list, and \(comparison.left) is "
                     + left.type.name)
         }
-        // The elements of a list literal have types; those of other lists are unknown.
+        // The types of the elements, if the list is a literal; unknown for other lists.
         var types: Set<StaticType> = []
         if case .list(let elements) = comparison.left {
             types = Set(try elements.map { try operand($0, scope).type })
@@ -70,7 +71,8 @@ struct PredicateCompiler {
             ?? .comparison(left.operand, comparator, right.operand, comparison.folding)
     }
 
-    /// A comparison of an attribute with a constant that needs only the row's bytes; nil for other comparisons.
+    /// Compiles a comparison of an attribute with a constant to one of the nodes that only read the row's bytes; nil
+    /// for other comparisons.
     private func fast(_ comparator: Comparator, _ left: Operand, _ right: Operand, _ folding: TextFolding) throws
         -> Node?
     {
@@ -84,7 +86,7 @@ struct PredicateCompiler {
         case (.date, .date(let date)) where !date.timeIntervalSinceReferenceDate.isNaN:
             return .double(slot: slot, comparator, date.timeIntervalSinceReferenceDate)
         case (.string, .string(let text)):
-            // Null is different from every text.
+            // Null is `!=` every text.
             if comparator == .notEqual { return .not(.text(slot: slot, try TextTest(.equal, text, folding))) }
             return .text(slot: slot, try TextTest(comparator, text, folding))
         case (.uuid, .uuid(let uuid)):
@@ -98,8 +100,8 @@ struct PredicateCompiler {
         }
     }
 
-    /// Converts a literal to the type that it's compared with: a text that reads as such a value, "2016-05-16" as a
-    /// date, or a number that is one of the type's values.
+    /// Converts a literal to the type with which it is compared: a text such as "2016-05-16" to a date, or a number
+    /// that the type can represent exactly.
     func converted(_ typed: Typed, for type: StaticType, in comparison: Comparison) throws -> Typed {
         guard case .constant(.one(let value)) = typed.operand, case .one(let type) = type, value.type != type else {
             return typed
@@ -121,7 +123,7 @@ struct PredicateCompiler {
 }
 
 extension Comparator {
-    /// The comparator for exchanged operands.
+    /// The equivalent comparator after the operands are exchanged.
     fileprivate var mirrored: Comparator {
         switch self {
         case .less: .greater
@@ -134,7 +136,7 @@ extension Comparator {
 }
 
 extension Comparator {
-    /// The comparison with an integer that equals a comparison with a fraction: `< 2.5` is `<= 2`.
+    /// The equivalent comparison of an integer with an integer instead of a fraction: `<= 2` for `< 2.5`.
     fileprivate func whole(_ number: Double) -> (Comparator, Int64)? {
         switch self {
         case .less, .lessOrEqual: Int64(exactly: number.rounded(.down)).map { (.lessOrEqual, $0) }
@@ -145,7 +147,7 @@ extension Comparator {
 }
 
 extension Value {
-    /// Converts a number to another type of number if nothing is lost.
+    /// Converts a number to another numeric type; nil if the conversion isn't exact.
     func exactly(as type: ValueType) -> Value? {
         switch (self, type) {
         case (.integer(let number), .double): Int64(exactly: Double(number)) == number ? .double(Double(number)) : nil
@@ -167,8 +169,8 @@ extension Value {
 }
 
 extension CompiledPredicate {
-    /// Compiles a predicate for rows of stored objects; `resolve` finds the attribute that a key path begins with.
-    /// Throws for unknown attributes, and for comparisons that no row could decide.
+    /// Compiles a predicate for rows of stored objects. `resolve` finds the attribute that a key path begins with.
+    /// Throws for an unknown attribute, and for types that can't be compared.
     package init(
         _ syntax: PredicateSyntax, now: Date = Date(), resolving resolve: ([String]) throws -> ResolvedAttribute
     ) throws {
@@ -177,7 +179,7 @@ extension CompiledPredicate {
         }
     }
 
-    /// Compiles a predicate for one value, and evaluates it.
+    /// Compiles a predicate, and evaluates it once on a value.
     static func evaluate(_ syntax: PredicateSyntax, on object: PredicateValue) throws -> Bool {
         let (root, names) = try PredicateCompiler.prepare(for: object) { try $0.compile(syntax) }
         return try root.holds(ValueRow(object: object, names: names), [])
@@ -185,13 +187,14 @@ extension CompiledPredicate {
 }
 
 extension PredicateCompiler {
-    /// Evaluates an expression on one value.
+    /// Compiles an expression, and evaluates it once on a value.
     static func value(of expression: ExpressionSyntax, on object: PredicateValue) throws -> PredicateValue {
         let (operand, names) = try prepare(for: object) { try $0.operand(expression, []).operand }
         return try operand.value(ValueRow(object: object, names: names), [])
     }
 
-    /// Runs a body with a compiler for one value; returns its result and the names of the slots.
+    /// Calls a body with a compiler for a single value. Returns the body's result, and the names of the attributes that
+    /// it resolved, by slot.
     fileprivate static func prepare<Result>(
         for object: PredicateValue, _ body: (PredicateCompiler) throws -> Result
     ) throws -> (Result, names: [String]) {

@@ -1,9 +1,9 @@
 internal import FetchIndexValues
 
-/// What is known about an operand's type before any row is read.
+/// The type of an operand, as far as it is known at compile time.
 enum StaticType: Hashable {
     case one(ValueType)
-    /// A number of some type.
+    /// A number whose type isn't known.
     case number
     case list
     case null
@@ -17,12 +17,12 @@ enum StaticType: Hashable {
         }
     }
 
-    /// Whether it is, or may be, a text or a URL, which text operators read as a text.
+    /// Whether values are, or may be, texts or URLs. Text operators read a URL as a text.
     var isText: Bool { self == .one(.string) || self == .one(.url) || isOpen }
     var isNumber: Bool { self == .number || isOpen || isNumberType }
     var isDate: Bool { self == .one(.date) }
 
-    /// Whether the type may turn out to be any: null fits everywhere.
+    /// Whether the type fits everywhere: it isn't known, or the value is null.
     var isOpen: Bool { self == .unknown || self == .null }
 
     private var isNumberType: Bool {
@@ -30,13 +30,13 @@ enum StaticType: Hashable {
         return type.isNumber
     }
 
-    /// Whether values of the two types can have a common order.
+    /// Whether values of the two types can be compared.
     func isComparable(to other: StaticType) -> Bool {
         if isOpen || other.isOpen || self == other { return true }
         return isNumber && other.isNumber || isText && other.isText
     }
 
-    /// The type in messages: "an integer".
+    /// The type with its article, for messages: "an integer".
     var name: String {
         switch self {
         case .one(let type): type.nameWithArticle

@@ -2,7 +2,7 @@ internal import FetchIndexEssentials
 internal import FetchIndexValues
 
 extension ArithmeticOperator {
-    /// The result; null if an operand is null or has a type that the operator doesn't take.
+    /// The result for two operands; null if an operand is null or has a type that the operator doesn't support.
     func apply(_ left: PredicateValue, _ right: PredicateValue) throws -> PredicateValue {
         if let moment = moment(left, right) { return moment }
         guard let left = Number(left), let right = Number(right) else { return .null }
@@ -18,8 +18,8 @@ extension ArithmeticOperator {
         }
     }
 
-    /// Shifts are Swift's smart shifts: 64 bits or more to the left give 0, to the right 0 or -1, and a negative amount
-    /// shifts in the other direction.
+    /// Shifts like Swift's smart shifts: shifting 64 bits or more gives 0 (to the left) or the sign, 0 or -1 (to the
+    /// right), and a negative amount shifts in the other direction.
     private func bits(_ left: Int64, _ right: Int64) -> Int64 {
         switch self {
         case .and: left & right
@@ -30,7 +30,7 @@ extension ArithmeticOperator {
         }
     }
 
-    /// A date plus or minus seconds is a date; the difference of two dates is in seconds. Nil for other operands.
+    /// Adds seconds to a date or subtracts them, or subtracts two dates, which gives seconds. Nil for other operands.
     private func moment(_ left: PredicateValue, _ right: PredicateValue) -> PredicateValue? {
         switch (self, left, right) {
         case (.add, .one(.date(let date)), _), (.subtract, .one(.date(let date)), _):

@@ -1,10 +1,10 @@
 internal import FetchIndexCLibrary
 
-/// Bytes to look for in many texts. `memchr` finds their rarest byte, and there all of them are compared: few texts
-/// have that byte but not the pattern.
+/// A byte string to search for in many texts. `memchr` finds its rarest byte, and the whole string is compared only at
+/// these places, because few texts have the byte but not the string.
 struct BytePattern: Sendable {
     let bytes: [UInt8]
-    /// The index of the rarest byte.
+    /// The index of the string's rarest byte.
     private let rarest: Int
 
     init(_ bytes: [UInt8]) {
@@ -13,11 +13,11 @@ struct BytePattern: Sendable {
         rarest = bytes.indices.max { rarities[Int(bytes[$0])] < rarities[Int(bytes[$1])] } ?? 0
     }
 
-    /// ASCII characters that are common in names, paths and texts, the most common first.
+    /// ASCII characters that are common in names, paths and prose, the most common first.
     private static let common = Array(" e/atoinsrl.-pcdmu_hgbfvykw0123xj456789ETAONISRLCDMPUz".utf8)
 
-    /// The rarity of each byte, greater for rarer ones. Beyond ASCII, all characters of a script begin with a few
-    /// bytes. The second byte of each kana is one of 0x80 to 0x83.
+    /// The rarity of each byte value: a rarer byte has a greater number. Outside of ASCII, a script's characters begin
+    /// with few different bytes, so these are common; the second byte of a kana is one of 0x80 to 0x83.
     private static let rarities: [UInt8] = {
         var rarities = [UInt8](repeating: UInt8(common.count), count: 256)
         for (rarity, byte) in common.enumerated() { rarities[Int(byte)] = UInt8(rarity) }
@@ -26,8 +26,8 @@ struct BytePattern: Sendable {
         return rarities
     }()
 
-    /// Whether a text contains the bytes; true if they are empty. Throws if that takes too long to find out.
-    /// O(length of the text) unless it repeats the rarest byte.
+    /// Whether a text contains the byte string; true for an empty one. O(length of the text) unless the text repeats
+    /// the rarest byte. Throws if the search exceeds its budget of comparisons.
     func isContained(in text: RawSpan) throws -> Bool {
         try text.withUnsafeBytes { text in
             var budget = ComparisonBudget("CONTAINS", of: text)
@@ -35,7 +35,7 @@ struct BytePattern: Sendable {
         }
     }
 
-    /// The first place of the bytes in a text, from a place on; nil if the text lacks them.
+    /// The offset of the first occurrence in a text, from an offset on; nil if it doesn't occur.
     func firstPlace(in text: UnsafeRawBufferPointer, from start: Int, _ budget: inout ComparisonBudget) throws -> Int? {
         try bytes.withUnsafeBytes { wanted in
             guard !wanted.isEmpty, let pattern = wanted.baseAddress else { return start }
@@ -55,9 +55,10 @@ struct BytePattern: Sendable {
     }
 }
 
-/// The comparisons allowed on one text, about a second of work: a pattern that exceeds them backtracks too often.
+/// The number of comparisons that one text may need, about a second of work. A pattern that exceeds it backtracks too
+/// often.
 struct ComparisonBudget {
-    /// The maximum number of comparisons of 64 bytes.
+    /// The default budget, in comparisons of at most 64 bytes.
     private static let most = 50_000_000
 
     private let comparator: StaticString
@@ -70,7 +71,7 @@ struct ComparisonBudget {
         textLength = text.count
     }
 
-    /// Throws if the budget is exceeded.
+    /// Takes comparisons from the budget. Throws if they exceed it.
     mutating func spend(_ comparisons: Int) throws {
         left -= comparisons
         if left < 0 {

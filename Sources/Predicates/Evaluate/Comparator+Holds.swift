@@ -3,7 +3,7 @@ internal import FetchIndexPlatform
 internal import FetchIndexValues
 
 extension Comparator {
-    /// Whether an order (negative: ascending) satisfies `==`, `!=`, `<`, `<=`, `>` or `>=`.
+    /// Whether the result of a three-way comparison (negative: ascending) satisfies `==`, `!=`, `<`, `<=`, `>` or `>=`.
     func holds(_ order: Int) -> Bool {
         switch self {
         case .equal: order == 0
@@ -16,20 +16,20 @@ extension Comparator {
         }
     }
 
-    /// Whether a number that was found, nil for null, compares with the wanted one as the operator says.
+    /// Whether an attribute's integer, nil for null, satisfies the comparison with a constant.
     package func holds(_ found: Int64?, _ wanted: Int64) -> Bool {
         guard let found else { return self == .notEqual }
         return holds(found < wanted ? -1 : found == wanted ? 0 : 1)
     }
 
-    /// Whether a double, or a date's seconds, compares with the wanted one as the operator says; nil for null. NaN
+    /// Whether an attribute's double, or a date's seconds, nil for null, satisfies the comparison with a constant. NaN
     /// differs from every number.
     package func holds(_ found: Double?, _ wanted: Double) -> Bool {
         guard let found, !found.isNaN else { return self == .notEqual }
         return holds(found < wanted ? -1 : found == wanted ? 0 : 1)
     }
 
-    /// Whether two values compare as the operator says; texts compare under the folding.
+    /// Whether two values satisfy the comparison. Texts are compared under the folding.
     func holds(_ left: PredicateValue, _ right: PredicateValue, _ folding: TextFolding = []) -> Bool {
         if left.isNull || right.isNull {
             switch self {
@@ -57,7 +57,7 @@ extension Comparator {
 }
 
 extension PredicateValue {
-    /// Whether two values are equal by `==`: element by element for lists, and name by name for dictionaries.
+    /// Whether `==` holds for two values. Lists are compared element by element, and dictionaries key by key.
     func isEqualText(_ other: PredicateValue, _ folding: TextFolding) -> Bool {
         switch (self, other) {
         case (.one, .one): Comparator.equal.holds(self, other, folding)
@@ -70,7 +70,7 @@ extension PredicateValue {
         }
     }
 
-    /// Whether a value, which may be null, is an element of a list.
+    /// Whether a list contains a value, which may be null.
     func contains(_ value: PredicateValue, _ folding: TextFolding) -> Bool {
         guard case .list(let elements) = self else { return false }
         return elements.contains { value.isEqualText($0, folding) }
@@ -78,8 +78,8 @@ extension PredicateValue {
 }
 
 extension Comparator {
-    /// Evaluates CONTAINS, BEGINSWITH, ENDSWITH, LIKE or MATCHES with a right side that differs from row to row.
-    /// CONTAINS finds elements of lists, too.
+    /// Evaluates CONTAINS, BEGINSWITH, ENDSWITH, LIKE or MATCHES if the right side isn't a constant. CONTAINS also
+    /// finds an element in a list.
     func finds(_ pattern: PredicateValue, in value: PredicateValue, _ folding: TextFolding) throws -> Bool {
         if self == .contains, case .list = value { return value.contains(pattern, folding) }
         guard let text = value.value?.searchedText, let pattern = pattern.value?.searchedText else { return false }
@@ -88,7 +88,7 @@ extension Comparator {
 }
 
 extension Value {
-    /// The text that text operators look into: a text, or the text of a URL; nil for other values.
+    /// The text that text operators search: a text, or a URL's text; nil for other values.
     var searchedText: String? {
         switch self {
         case .string(let text): text

@@ -2,7 +2,7 @@ internal import FetchIndexPlatform
 internal import FetchIndexValues
 
 extension CompiledPredicate.Node {
-    /// Evaluates the node on a row and the enclosing variables, outermost first.
+    /// Whether the node holds for a row. `variables` are the values of the enclosing variables, outermost first.
     func holds<Row: PredicateRow & ~Escapable>(_ row: borrowing Row, _ variables: [PredicateValue]) throws -> Bool {
         switch self {
         case .constant(let result): return result
@@ -24,7 +24,7 @@ extension CompiledPredicate.Node {
         case .decimal(let slot, let comparator, let wanted):
             let order = try row.bytes(at: slot) { found in wanted.withUnsafeBytes { DecimalText.order(found, $0.bytes) }
             }
-            // A stored value that isn't a number differs from every number.
+            // If the stored value isn't a valid decimal, only `!=` holds.
             return (order ?? nil).map(comparator.holds) ?? (comparator == .notEqual)
         default: return try holdsOnValues(row, variables)
         }
@@ -111,7 +111,7 @@ extension CompiledPredicate.Operand {
         }
     }
 
-    /// Applies a collection operator to what the steps behind it give for the elements.
+    /// Applies a collection operator, as @sum, to the values that the key path's remaining steps give for the elements.
     private func aggregated<Row: PredicateRow & ~Escapable>(
         _ aggregate: CollectionOperator, _ collection: PredicateValue, _ steps: ArraySlice<CompiledPredicate.Step>,
         _ row: borrowing Row, _ variables: [PredicateValue]
@@ -160,7 +160,7 @@ extension PredicateValue {
         return elements
     }
 
-    /// The value as a list: null is an empty list, and any other value is its only element.
+    /// The elements of a list; no elements for null; for any other value, the value itself.
     var elements: [PredicateValue] {
         switch self {
         case .list(let elements): elements

@@ -1,5 +1,5 @@
 internal import FetchIndexPlatform
-/// Compares decimals as they are stored: in plain digits, with or without a sign and a point.
+/// Compares decimals in their stored form: plain digits, with or without a sign and a point.
 enum DecimalText {
     private static let minus = UInt8(ascii: "-")
     private static let point = UInt8(ascii: ".")
@@ -27,16 +27,17 @@ enum DecimalText {
 
         private static func isDigit(_ byte: UInt8) -> Bool { (zero...zero + 9).contains(byte) }
 
-        /// Negative if this decimal has the smaller magnitude.
+        /// Compares the magnitudes; the result is negative if this decimal has the smaller one.
         func compareMagnitude(against other: Digits) -> Int {
             if whole.count != other.whole.count { return whole.count - other.whole.count }
             let order = RawSpan.order(whole, other.whole)
-            // Further digits make a fraction greater.
+            // If one fraction is a prefix of the other, the longer one is greater.
             return order != 0 ? order : RawSpan.order(fraction, other.fraction)
         }
     }
 
-    /// The order of two decimals, negative if the first is less; nil if one isn't a decimal in plain digits. O(length).
+    /// Compares two decimals; the result is negative if the first one is less. Nil if one of them isn't a decimal in
+    /// plain digits. O(length).
     static func order(_ left: RawSpan, _ right: RawSpan) -> Int? {
         left.withUnsafeBytes { left in
             right.withUnsafeBytes { right in

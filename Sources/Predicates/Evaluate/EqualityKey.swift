@@ -1,15 +1,15 @@
 internal import FetchIndexEssentials
 internal import FetchIndexValues
 
-/// A key that values share if they are equal by `==` of the format language, and only then: an integer, a double, a
-/// decimal and a boolean of equal value have the same key. For sets of constants.
+/// A hashable key for values: two values have the same key exactly if `==` of the format language holds for them. So an
+/// integer, a double, a decimal and a boolean of equal value have the same key.
 enum EqualityKey: Hashable, Sendable {
-    /// An integer, or a value that only equals values of its own type, byte by byte.
+    /// An integer, or a value that isn't a number. A URL is represented by its text.
     case value(Value)
-    /// A number that isn't a 64-bit integer, in decimal digits.
+    /// The decimal digits of a number that isn't a 64-bit integer.
     case digits(String)
 
-    /// Nil for null, and for NaN, which equals no value.
+    /// Makes the key of a value; nil for null, and for NaN, which doesn't equal any value.
     init?(_ value: Value) {
         switch value {
         case .null: return nil
@@ -40,7 +40,7 @@ enum EqualityKey: Hashable, Sendable {
         self = Int64(digits).map { .value(.integer($0)) } ?? .digits(digits)
     }
 
-    /// The number's digits, without zeros at the end of a fraction.
+    /// The number's digits, without trailing zeros of the fraction.
     private static func digits(of number: Decimal) -> String {
         let text = number.description
         guard text.contains(".") else { return text }

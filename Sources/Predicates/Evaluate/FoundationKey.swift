@@ -1,8 +1,8 @@
 internal import FetchIndexEssentials
 internal import FetchIndexValues
 
-/// Keys of Foundation's classes with which key paths of predicates may end: `name.length`, `scores.@sum.self`,
-/// `code.intValue`. See Apple's NSString, NSNumber and NSURL.
+/// A key of Foundation's NSString, NSNumber or NSURL with which a key path may end: `name.length`, `scores.@sum.self`,
+/// `code.intValue`.
 enum FoundationKey: String {
     case itself = "self"
     case length
@@ -13,7 +13,7 @@ enum FoundationKey: String {
     case absoluteString, scheme, host, path, query, fragment
     case lastPathComponent, pathExtension
 
-    /// The type of the key's value on a value of a type; nil if that type lacks the key.
+    /// The type of the key's result for a value of a type; nil if that type doesn't have the key.
     func type(of type: ValueType) -> ValueType? {
         switch self {
         case .itself: type
@@ -28,7 +28,7 @@ enum FoundationKey: String {
         }
     }
 
-    /// The key's value; null if the value lacks the key.
+    /// The key's result for a value; null if the value doesn't have the key.
     func value(of value: Value) -> Value {
         guard let type = value.type, self.type(of: type) != nil else { return .null }
         switch self {
@@ -46,7 +46,7 @@ enum FoundationKey: String {
         }
     }
 
-    /// The part of a URL or of a path; nil if it's missing.
+    /// A component of a URL, or of a text taken as a file's path; nil if it's missing.
     private func part(of value: Value) -> String? {
         let url: URL
         switch value {
@@ -67,7 +67,8 @@ enum FoundationKey: String {
         }
     }
 
-    /// The integer that a text begins with, or 0; or a number without its fraction. Clamped to 64 bits.
+    /// The integer at the beginning of a text (0 if it doesn't begin with one), or a number without its fraction.
+    /// Clamped to 64 bits.
     private static func integer(_ value: Value) -> Int64 {
         switch value {
         case .integer(let number): return number
@@ -85,7 +86,7 @@ enum FoundationKey: String {
         }
     }
 
-    /// The maximum number of characters read as a number at the beginning of a text.
+    /// The maximum length of a number at the beginning of a text; further characters are ignored.
     private static let mostDigits = 400
 
     private static func double(_ value: Value) -> Double {
@@ -97,7 +98,7 @@ enum FoundationKey: String {
         case .string(let text):
             let start = text.drop { $0.isWhitespace }
             var end = start.endIndex
-            // The longest prefix that reads as a number.
+            // Tries the longest prefix first, until one is a number.
             let candidates = start.prefix(mostDigits).prefix { $0.isASCII && ($0.isNumber || "+-.eE".contains($0)) }
             end = candidates.endIndex
             while end > start.startIndex {
@@ -109,8 +110,8 @@ enum FoundationKey: String {
         }
     }
 
-    /// Whether a text begins with Y, y, T, t or a digit from 1 to 9, after blanks, a sign and zeros; or whether a
-    /// number isn't 0.
+    /// A text is true if it begins with Y, y, T, t or a digit from 1 to 9, after optional blanks, a sign and zeros. A
+    /// number is true if it isn't 0.
     private static func boolean(_ value: Value) -> Bool {
         guard case .string(let text) = value else { return double(value) != 0 }
         let start = text.drop { $0.isWhitespace }

@@ -1,10 +1,11 @@
 internal import FetchIndexValues
 
-/// A pattern of LIKE: `?` matches one character, `*` any number of them, and a backslash escapes the next character.
-/// Characters are grapheme clusters, as in Swift: those of the original text, not of its folding, in which ß is two.
+/// A pattern of LIKE: `?` matches one character, `*` any number of characters, and a backslash escapes the next
+/// character. Characters are grapheme clusters of the original text, as in Swift, not of its folding, in which ß has
+/// become two.
 struct LikePattern: Sendable {
     private enum Piece: Sendable {
-        /// Folded UTF-8 text.
+        /// UTF-8 text, folded.
         case text(BytePattern)
         case oneCharacter
         case anyCharacters
@@ -17,9 +18,10 @@ struct LikePattern: Sendable {
     }
 
     private let pieces: [Piece]
-    /// The longest text of the pieces between the first one and the last one: most texts that don't match lack it.
+    /// The longest text between the first and the last piece of the pattern. It's searched first, because most texts
+    /// that don't match lack it.
     private let longest: BytePattern?
-    /// The limit for finding out whether a text lacks `longest`; beyond it the whole pattern decides.
+    /// The maximum number of comparisons to search for `longest`. If they don't suffice, the whole pattern is tried.
     private static let mostComparisonsOfLongest = 1_000_000
 
     init(_ pattern: String, _ folding: TextFolding) {
@@ -52,17 +54,17 @@ struct LikePattern: Sendable {
             .max { $0.bytes.count < $1.bytes.count }
     }
 
-    /// Whether the whole text matches, given its folding in UTF-8 and the original. Backtracks only to the last `*`,
-    /// and from there to the next place of the text behind it: O(length of text and pattern) for most, their product at
-    /// worst. Throws if that takes too long.
+    /// Whether the pattern matches a whole text, given as its UTF-8 folding and the original. Backtracks only to the
+    /// last `*`, and continues at the next occurrence of the piece after it. O(length of text and pattern) for most
+    /// patterns, O(their product) at worst. Throws if the match exceeds its budget of comparisons.
     func matches(_ text: RawSpan, of original: RawSpan, _ folding: TextFolding) throws -> Bool {
         try text.withUnsafeBytes { text in
-            // First the checks that cost less than finding where characters begin.
+            // Cheap tests come before the search for the characters' boundaries.
             if lacksText(text) { return false }
             let bounds = original.withUnsafeBytes { CharacterBounds(text, of: $0, folding) }
             var budget = ComparisonBudget("LIKE", of: text)
             var (piece, place) = (0, 0)
-            // The piece behind the last `*`, and the place where it was last tried.
+            // The piece after the last `*`, and the offset at which it was last tried.
             var last: (piece: Int, place: Int)?
             while place < text.count || piece < pieces.count {
                 var start: Int?
@@ -84,7 +86,7 @@ struct LikePattern: Sendable {
                     start = bounds.next(after: last.place)
                 }
                 guard let start else { return false }
-                // The text has this ending, as was checked first; it may only be at the end.
+                // The last piece can only match at the end. `lacksText` has checked that the text ends with it.
                 if piece == pieces.count - 1, case .text(let ending) = pieces[piece] {
                     let place = text.count - ending.bytes.count
                     return place >= start && bounds.isBound(place)
@@ -99,7 +101,8 @@ struct LikePattern: Sendable {
         }
     }
 
-    /// Whether a text lacks a text that the pattern demands. Also false if that takes too long to find out.
+    /// Whether a text lacks one of the texts in the pattern. Returns false if the search exceeds its budget, because
+    /// the text may still match.
     private func lacksText(_ text: UnsafeRawBufferPointer) -> Bool {
         if case .text(let beginning)? = pieces.first, !text.starts(with: beginning.bytes) { return true }
         if case .text(let ending)? = pieces.last, !text.ends(with: ending.bytes) { return true }
@@ -108,7 +111,7 @@ struct LikePattern: Sendable {
         do { return try longest.firstPlace(in: text, from: 0, &budget) == nil } catch { return false }
     }
 
-    /// The first place, from a bound on, where a piece may match; nil if it matches nowhere.
+    /// The offset of the first possible match of a piece, from a character boundary on; nil if the piece can't match.
     private func firstPlace(
         of piece: Piece, in text: UnsafeRawBufferPointer, from start: Int, _ bounds: CharacterBounds,
         _ budget: inout ComparisonBudget
@@ -122,7 +125,7 @@ struct LikePattern: Sendable {
         return nil
     }
 
-    /// The end of a piece that matches at a place; nil if it doesn't match there.
+    /// The end of a piece's match at an offset; nil if the piece doesn't match there.
     private func end(of piece: Piece, at place: Int, in text: UnsafeRawBufferPointer, _ bounds: CharacterBounds) -> Int?
     {
         switch piece {
@@ -149,13 +152,13 @@ extension UnsafeRawBufferPointer {
     }
 }
 
-/// The places in the folding of a UTF-8 text where the text's characters begin. Plain text without CR needs no table.
+/// The character boundaries in the folding of a UTF-8 text. Plain text without CR needs no table.
 private struct CharacterBounds {
     private let text: UnsafeRawBufferPointer
-    /// For each byte, whether a character begins there; nil if each scalar is a character.
+    /// For each byte, whether a character begins with it; nil if each Unicode scalar is a character.
     private let begins: [Bool]?
 
-    /// Takes the folding of a text, and the text.
+    /// Finds the boundaries in a text's folding; `original` is the text before folding.
     init(_ text: UnsafeRawBufferPointer, of original: UnsafeRawBufferPointer, _ folding: TextFolding) {
         self.text = text
         if original.isPlainText && !original.contains(0x0D) {
@@ -169,17 +172,19 @@ private struct CharacterBounds {
             : Self.marks(of: Self.folded(original, characters.map(\.utf8.count), folding), text.count)
     }
 
-    /// The lengths of a text's characters in its folding. `lengths` has the lengths of the folding's own characters.
+    /// The lengths in bytes of the original's characters after folding. `lengths` are those of the folded text's own
+    /// characters.
     ///
-    /// A folding makes several characters of one, and never one of several: if the counts are equal, the characters
-    /// correspond.
+    /// Folding may turn one character into several, but not several into one. So if the counts are equal, the
+    /// characters correspond.
     private static func folded(
         _ original: UnsafeRawBufferPointer, _ lengths: [Int], _ folding: TextFolding
     ) -> [Int] {
         let characters = String(decoding: original, as: UTF8.self)
         if characters.count == lengths.count { return lengths }
         let foldedApart = characters.map { folding.fold(String($0)).count }
-        // If the sums differ, characters fold differently side by side than apart.
+        // Characters may fold differently together than alone; then the sums differ, and the folded text's own
+        // characters are used.
         return foldedApart.reduce(0, +) == lengths.reduce(0, +) ? foldedApart : lengths
     }
 
@@ -199,7 +204,7 @@ private struct CharacterBounds {
         return place == text.count || text[place] & 0xC0 != 0x80
     }
 
-    /// The bound after a place before the end.
+    /// The next character boundary after an offset that is before the end.
     func next(after place: Int) -> Int {
         var next = place + 1
         while !isBound(next) { next += 1 }

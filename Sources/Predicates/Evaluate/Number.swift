@@ -2,7 +2,7 @@ internal import FetchIndexCLibrary
 internal import FetchIndexEssentials
 internal import FetchIndexValues
 
-/// A number to calculate with. Booleans count as 0 and 1.
+/// A number for calculations. Booleans become 0 and 1.
 enum Number {
     case integer(Int64)
     case double(Double)
@@ -27,7 +27,7 @@ enum Number {
         }
     }
 
-    /// The nearest double.
+    /// The double nearest to the number.
     var double: Double {
         switch self {
         case .integer(let number): Double(number)
@@ -41,7 +41,7 @@ enum Number {
         return number
     }
 
-    /// The number as an integer if it is one, or a decimal without a fraction.
+    /// The number as an integer, if it's an integer or a whole decimal.
     private var wholeNumber: Int64? {
         if case .decimal(let number) = self { return Int64(number.description) }
         return integer
@@ -71,7 +71,7 @@ enum Number {
         return calculate(left, right, { $0.multipliedReportingOverflow(by: $1) }, *, *)
     }
 
-    /// The quotient; integers divide toward zero. Nil if an integer or a decimal is divided by zero.
+    /// Divides numbers; integers are rounded toward zero. Nil if an integer or a decimal is divided by zero.
     func divided(by other: Number) -> Number? {
         if case .double = other {} else if case .double = self {} else if other.double == 0 { return nil }
         if let left = decimal, let right = other.decimal, !left.canDivide(by: right) {
@@ -80,7 +80,7 @@ enum Number {
         return Self.calculate(self, other, { $0.dividedReportingOverflow(by: $1) }, /, /)
     }
 
-    /// The remainder of the division, with the sign of the dividend; nil if an integer or a decimal is divided by zero.
+    /// The remainder of a division, with the sign of the dividend. Nil if an integer or a decimal is divided by zero.
     func remainder(dividingBy other: Number) -> Number? {
         if let left = integer, let right = other.integer {
             return right == 0 ? nil : .integer(right == -1 ? 0 : left % right)
@@ -95,8 +95,9 @@ enum Number {
         return .double(double.truncatingRemainder(dividingBy: other.double))
     }
 
-    /// Two integers give an integer if it fits in 64 bits, otherwise a double. Any number with a double gives a double.
-    /// Other numbers give a decimal, or a double if that is out of range.
+    /// Calculates with two integers, decimals or doubles. Two integers give an integer, or a double if the result
+    /// exceeds 64 bits. If one number is a double, the result is a double. Otherwise the result is a decimal, or a
+    /// double outside of a decimal's range.
     private static func calculate(
         _ left: Number, _ right: Number, _ integers: (Int64, Int64) -> (partialValue: Int64, overflow: Bool),
         _ doubles: (Double, Double) -> Double, _ decimals: (Decimal, Decimal) -> Decimal
@@ -112,8 +113,8 @@ enum Number {
         return .double(doubles(left.double, right.double))
     }
 
-    /// An integer to the power of an integer from 0 on is an integer if it fits in 64 bits. A decimal to the power of
-    /// an integer from 0 to 1000 is a decimal within its range. Everything else is a double.
+    /// Raises to a power. An integer to a nonnegative integer power is an integer if it fits in 64 bits. A decimal to
+    /// an integer power from 0 to 1000 is a decimal if it's within the range. All other results are doubles.
     func power(_ exponent: Number) -> Number {
         if case .decimal = self, let times = exponent.wholeNumber, (0...1000).contains(times) {
             return (0..<times).reduce(.decimal(1)) { power, _ in power * self }
@@ -158,15 +159,15 @@ enum Number {
 }
 
 extension Decimal {
-    // Foundation traps if a product's or quotient's exponent leaves a decimal's range, -128 to 127: these checks
-    // prevent that.
+    // Whether a multiplication is safe: Foundation traps if a product's or quotient's exponent leaves a decimal's
+    // range, -128 to 127.
 
     fileprivate func canMultiply(by other: Decimal) -> Bool { (-100...80).contains(exponent + other.exponent) }
 
     fileprivate func canDivide(by other: Decimal) -> Bool { (-60...80).contains(exponent - other.exponent) }
 }
 
-// Selects the C library's function among those of this name.
+// The C library's functions, whose names the enclosing cases hide.
 extension Double {
     fileprivate func raised(to exponent: Double) -> Double { pow(self, exponent) }
 }

@@ -2,7 +2,7 @@ internal import FetchIndexCLibrary
 internal import FetchIndexValues
 
 extension PredicateFunction {
-    /// The result; null for arguments that the function doesn't take.
+    /// The function's result; null for arguments of types that the function doesn't support.
     func apply(_ arguments: [PredicateValue]) -> PredicateValue {
         switch self {
         case .sum, .count, .min, .max, .average, .median, .mode, .stddev: return aggregate(arguments)
@@ -75,8 +75,8 @@ extension PredicateFunction {
         }
     }
 
-    /// The average or the median of numbers, of which one is a decimal and none a double; nil for other numbers or
-    /// functions.
+    /// The average or the median as a decimal, if one of the numbers is a decimal and none is a double. Nil for other
+    /// numbers and functions.
     private func exactMean(of numbers: [Number], _ sum: Number) -> Number? {
         guard self == .average || self == .median, case .decimal = sum else { return nil }
         if self == .average { return sum.divided(by: .integer(Int64(numbers.count))) }
@@ -86,13 +86,13 @@ extension PredicateFunction {
         return sorted.count % 2 == 1 ? upper : (Number.decimal(sorted[half - 1]) + upper).divided(by: .integer(2))
     }
 
-    /// The median; for an even count, the mean of the two numbers in the middle.
+    /// The median of sorted numbers: the number in the middle, or the mean of the two in the middle.
     private static func middle(of sorted: [Double]) -> Double {
         let half = sorted.count / 2
         return sorted.count % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2
     }
 
-    /// The least or the greatest value; null if two of the values have no common order.
+    /// The least or the greatest value; null if two of the values can't be compared.
     private func extreme(of values: [PredicateValue]) -> PredicateValue {
         var found: Value?
         for value in values {
@@ -107,10 +107,10 @@ extension PredicateFunction {
         return found.map { .one($0) } ?? .null
     }
 
-    /// The most frequent values, in ascending order if they have one. O(n + m log m) for m of them.
+    /// The most frequent values, in ascending order if they can be compared. O(n + m log m) for m of them.
     private static func mostFrequent(of values: [PredicateValue]) -> [PredicateValue] {
         let groups = Dictionary(grouping: values) { value in
-            // Equal whole numbers of different types are one value.
+            // Equal whole numbers of different types count as one value.
             value.value?.exactly(as: .integer).map(PredicateValue.one) ?? value
         }
         let most = groups.values.map(\.count).max() ?? 0
@@ -119,7 +119,7 @@ extension PredicateFunction {
 }
 
 extension CollectionOperator {
-    /// The function that the operator applies to a list. `count` is handled apart, because it also counts nulls.
+    /// The function that the operator applies to a list. `@count` isn't computed by it, because it also counts nulls.
     var function: PredicateFunction {
         switch self {
         case .count: .count

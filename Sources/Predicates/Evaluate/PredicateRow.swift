@@ -1,20 +1,20 @@
 internal import FetchIndexEssentials
 package import FetchIndexValues
 
-/// A row that a compiled predicate reads: values by slot. Records and dictionaries are rows.
+/// A row on which a compiled predicate is evaluated. It returns values by slot. Records and dictionaries are rows.
 package protocol PredicateRow: ~Escapable {
-    /// The integer in a slot of integers; nil if it's null.
+    /// The integer in an integer slot; nil for null.
     func integer(at slot: Int) throws -> Int64?
-    /// The double in a slot of doubles, or the seconds since 2001 in a slot of dates; nil if it's null.
+    /// The double in a double slot, or the seconds since 2001 in a date slot; nil for null.
     func double(at slot: Int) throws -> Double?
-    /// Whether the text in a slot of texts passes a test; nil if it's null.
+    /// Whether the text in a text slot passes a test; nil for null.
     func test(at slot: Int, _ test: TextTest) throws -> Bool?
-    /// Calls the body with the bytes of a UUID, or the digits of a decimal, as records store them; returns nil if the
-    /// slot is null.
+    /// Calls the body with the stored bytes of a UUID, or the stored digits of a decimal; returns nil if the slot is
+    /// null.
     func bytes<Result>(at slot: Int, _ body: (RawSpan) throws -> Result) throws -> Result?
-    /// A slot's value, as the type that the slot was resolved with.
+    /// The value in a slot. `type` is the attribute's type, as resolved at compile time.
     func value(at slot: Int, as type: ValueType?) throws -> PredicateValue
-    /// The number of elements of a slot's list.
+    /// The number of elements in the list of a slot.
     func count(at slot: Int) throws -> Int
     /// The value of SELF.
     var object: PredicateValue { get }
@@ -24,7 +24,7 @@ extension PredicateRow where Self: ~Escapable {
     package func count(at slot: Int) throws -> Int { try value(at: slot, as: nil).elements.count }
 }
 
-/// A row of a value's attributes, found by name.
+/// A row made of a single value. Its attributes are the values of its keys.
 struct ValueRow: PredicateRow {
     let object: PredicateValue
     let names: [String]
@@ -65,7 +65,7 @@ struct ValueRow: PredicateRow {
 }
 
 extension PredicateValue {
-    /// The value of a key; for a list, the values of its elements. Null if the key is missing.
+    /// The value of a dictionary's key; for a list, the list of its elements' values. Null if the key is missing.
     func value(of name: String) -> PredicateValue {
         switch self {
         case .one(let value): return FoundationKey(rawValue: name).map { .one($0.value(of: value)) } ?? .null

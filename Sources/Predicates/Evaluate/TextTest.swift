@@ -1,10 +1,10 @@
 internal import FetchIndexPlatform
 internal import FetchIndexValues
 
-/// A text operator whose other side is a constant, prepared once: the constant is folded, and a regular expression
-/// compiled.
+/// A text operator with a constant on its right side, prepared for many rows: the constant is folded, and a regular
+/// expression is compiled.
 ///
-/// A class, so that a row retains one object instead of each part of the test.
+/// It is a class, so that a row retains one object instead of each of the test's parts.
 package final class TextTest: Sendable {
     private enum Kind: Sendable {
         case order(Comparator)
@@ -14,17 +14,18 @@ package final class TextTest: Sendable {
         case isIn
         case like(LikePattern)
         case matches(RegularExpression)
-        /// Holds for no text, as in NSPredicate: no text contains, begins with or ends with an empty text.
+        /// Fails for every text. The operator has an empty constant: as in NSPredicate, an empty text isn't contained
+        /// in any text, and isn't the beginning or end of one.
         case nothing
     }
 
     private let kind: Kind
-    /// The folded constant of comparisons, CONTAINS, BEGINSWITH and ENDSWITH.
+    /// The folded constant of a comparison, CONTAINS, BEGINSWITH or ENDSWITH.
     private let bytes: [UInt8]
-    /// The pattern of CONTAINS, empty for others. Not part of the kind: a row would retain it, and threads would
-    /// contend for its reference count.
+    /// The pattern of CONTAINS, otherwise empty. It isn't part of `kind`, because rows would then retain it, and
+    /// threads would contend for its reference count.
     private let pattern: BytePattern
-    /// The folded constants of `isIn`, sorted.
+    /// The sorted, folded constants of `isIn`.
     private let texts: [[UInt8]]
     private let folding: TextFolding
 
@@ -36,7 +37,7 @@ package final class TextTest: Sendable {
         self.folding = folding
     }
 
-    /// Throws if the pattern of MATCHES isn't a regular expression.
+    /// Prepares a test. Throws if the pattern of MATCHES isn't a valid regular expression.
     convenience init(_ comparator: Comparator, _ pattern: String, _ folding: TextFolding) throws {
         switch comparator {
         case .contains where pattern.isEmpty, .beginsWith where pattern.isEmpty, .endsWith where pattern.isEmpty:
@@ -60,12 +61,13 @@ package final class TextTest: Sendable {
         }
     }
 
-    /// Tests whether a text is one of some texts. O(log n) comparisons.
+    /// Makes a test for being one of some texts. A test takes O(log n) comparisons.
     convenience init(oneOf texts: [String], _ folding: TextFolding) {
         self.init(.isIn, texts: texts.map(folding.fold).sorted { $0.lexicographicallyPrecedes($1) }, folding: folding)
     }
 
-    /// What the test demands of an attribute's order, which is by code point; nil if that isn't known.
+    /// The range or the values of an attribute's order, by code point, that contain all texts that pass; nil if these
+    /// aren't known.
     var demand: AttributeConstraint.Demand? {
         guard folding.isEmpty else { return nil }
         func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
@@ -78,7 +80,7 @@ package final class TextTest: Sendable {
         }
     }
 
-    /// The comparator and the text of a comparison without folding; nil for other tests.
+    /// The comparator and the text, if the test is a comparison without folding; otherwise nil.
     var relation: (comparator: Comparator, text: String)? {
         guard folding.isEmpty, case .order(let comparator) = kind else { return nil }
         return (comparator, String(decoding: bytes, as: UTF8.self))
@@ -89,14 +91,14 @@ package final class TextTest: Sendable {
         return try text.withUTF8 { try matches(UnsafeRawBufferPointer($0).bytes) }
     }
 
-    /// Whether a value is a text, or a URL, that passes the test.
+    /// Whether a value is a text or a URL that passes the test. Throws if a pattern takes too much time or memory.
     func holds(_ value: PredicateValue) throws -> Bool {
         guard let text = value.value?.searchedText else { return false }
         return try matches(text)
     }
 
-    /// Whether a UTF-8 text passes the test. O(length of the text) for most tests, and without allocations for plain
-    /// texts.
+    /// Whether a UTF-8 text passes the test. O(length of the text) for most tests; allocates no memory for plain texts.
+    /// Throws if a pattern takes too much time or memory.
     package func matches(_ text: RawSpan) throws -> Bool {
         if folding.isEmpty { return try matchesFolded(text, of: text) }
         return try folding.withFolded(text) { try matchesFolded($0, of: text) }

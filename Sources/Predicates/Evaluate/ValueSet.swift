@@ -1,12 +1,12 @@
 internal import FetchIndexValues
 
-/// The constants of IN. A lookup is O(log n) for texts and integers, O(1) for other values, O(n) for lists.
+/// The constants of IN. A look-up is O(log n) for texts and integers, O(1) for other values, O(n) for lists.
 struct ValueSet: Sendable {
     /// All constants that aren't lists.
     private let values: [Value]
-    /// The test for texts and URLs; nil if the constants have none.
+    /// The test for texts and URLs; nil if no constant is a text or a URL.
     private let texts: TextTest?
-    /// The keys of all other constants.
+    /// The keys of the constants that aren't texts, URLs or lists.
     private let keys: Set<EqualityKey>
     /// The keys that are integers, in ascending order.
     private let integers: [Int64]
@@ -25,19 +25,20 @@ struct ValueSet: Sendable {
         self.folding = folding
     }
 
-    /// The test for attributes that are texts, if all constants are texts.
+    /// The test for a text attribute, if all constants are texts or URLs.
     var textTest: TextTest? { keys.isEmpty && lists.isEmpty && !hasNull ? texts : nil }
 
-    /// The constants that an attribute of a type may have; nil if that isn't known.
+    /// The constants that may occur as values of a type; nil if these aren't known.
     func values(of type: ValueType?) -> [Value]? {
         guard let type, folding.isEmpty, lists.isEmpty else { return nil }
         var found: [Value] = []
         for value in values {
             if value.type == type || value.isNull {
-                // NaN equals nothing.
+                // NaN doesn't equal any value, so it's left out.
                 if value.isNull || value.isEqualToItself { found.append(value) }
             } else {
-                // Literals have been converted to the attribute's type if possible: no attribute has the others.
+                // Literals were converted to the attribute's type where possible. A number that couldn't be converted
+                // isn't a value of the attribute.
                 guard type == .integer || type == .double, value.exactly(as: type) == nil else { return nil }
             }
         }

@@ -1,21 +1,21 @@
 public import FetchIndexValues
 
-/// Why a predicate format, or its use with an entity, is refused.
+/// The reason why a predicate format is invalid, or doesn't fit the entity.
 public enum FetchPredicateError: Error, Equatable, Sendable {
-    /// The format has something unexpected at a character (Unicode scalar), counted from 1.
+    /// The parser found an unexpected token. Its position counts characters (Unicode scalars) from 1.
     case unexpected(position: Int, found: String, expected: String)
-    /// The format has more arguments than placeholders.
+    /// There are more arguments than placeholders in the format.
     case unusedArguments(Int)
     case unknownAttribute(String, entity: String, near: NearName = NearName())
-    /// A variable without a value.
+    /// A variable has no value.
     case unknownVariable(String)
-    /// A comparison of types without a common order, or an operation on values that it doesn't take.
+    /// Two types can't be compared, or an operator doesn't support a type.
     case typeMismatch(String)
-    /// A regular expression that does not compile.
+    /// A regular expression doesn't compile.
     case invalidPattern(String)
-    /// A regular expression, or a pattern of LIKE, that took too long on a text.
+    /// A regular expression or LIKE pattern took too long on a text.
     case patternTimeout(String)
-    /// A part of a `#Predicate` that the format language can't express.
+    /// A part of a `#Predicate` can't be expressed in the format language.
     case notExpressible(String)
 }
 

@@ -1,10 +1,10 @@
 internal import FetchIndexEssentials
 internal import FetchIndexValues
 
-/// Splits a predicate format into tokens. It works on Unicode scalars: a quote followed by a combining mark is still a
-/// quote.
+/// Splits a predicate format into tokens. It works on Unicode scalars, so that a quote followed by a combining mark is
+/// still a quote.
 struct Lexer {
-    /// The maximum length of a format, in Unicode scalars: thousands of values belong in the arguments.
+    /// The maximum length of a format, in Unicode scalars. Large lists of values should be passed as arguments.
     static let maximumLength = 16 << 20
 
     private let characters: [Unicode.Scalar]
@@ -19,7 +19,7 @@ struct Lexer {
         }
     }
 
-    // ASCII needs no Unicode tables.
+    // ASCII is tested without Unicode tables.
 
     static func startsName(_ character: Unicode.Scalar) -> Bool {
         if character.isASCII { return character.value | 0x20 &- 97 < 26 || character == "_" }
@@ -94,7 +94,7 @@ struct Lexer {
         return text(start..<index)
     }
 
-    /// A name, a keyword, or a function's name: one with colons, or with a parenthesis after it.
+    /// Reads a name, a keyword, or a function's name. The latter contains colons or is followed by a parenthesis.
     private mutating func name() -> Token.Kind {
         let word = word()
         if let keyword = Keyword(word) { return .keyword(keyword) }
@@ -104,7 +104,7 @@ struct Lexer {
         return following < characters.count && characters[following] == "(" ? .function(word) : .name(word)
     }
 
-    /// Reads the rest of a function's name, e.g. ":by:".
+    /// Reads the remaining part of a function's name, such as ":by:".
     private mutating func labels() -> String {
         let start = index
         while next == ":" {
@@ -116,10 +116,10 @@ struct Lexer {
 
     private static let radixes: [Unicode.Scalar: Int] = ["x": 16, "X": 16, "o": 8, "O": 8, "b": 2, "B": 2]
 
-    /// Decimal digits that every double keeps.
+    /// The number of decimal digits that a double always preserves.
     private static let digitsOfDouble = 15
 
-    /// Reads a decimal number with fraction and exponent, or an integer in 0x, 0o or 0b.
+    /// Reads a decimal number with optional fraction and exponent, or an integer in 0x, 0o or 0b notation.
     private mutating func number() throws(FetchPredicateError) -> Token.Kind {
         let start = index
         if next == "0", let marker = character(after: 1), let radix = Self.radixes[marker] {
@@ -145,11 +145,11 @@ struct Lexer {
             }
         }
         let text = text(start..<index)
-        // The parser puts the sign of the least integer before its digits.
+        // The least integer's digits exceed an integer; the parser reads them together with the sign.
         if isInteger, let value = Int64(text) { return .integer(value) }
         if isInteger, text == "9223372036854775808" { return .integer(.min) }
         if !isInteger, let value = Double(text), value.isFinite {
-            // A number with more digits than a double keeps is a decimal, if a decimal can hold it.
+            // A number with more digits than a double preserves becomes a decimal, if `Decimal` can represent it.
             guard text.utf8.count(where: { (48...57).contains($0) }) > Self.digitsOfDouble,
                 case .decimal(let exact) = Value(text, as: .decimal), exact.description != value.description,
                 exact != Decimal(string: value.description)
@@ -181,7 +181,7 @@ struct Lexer {
         case "u":
             let start = index - 2
             let unit = try hexadecimal(at: start)
-            // Beyond U+FFFF two units encode one character, as in JSON.
+            // A character beyond U+FFFF is written as two escaped UTF-16 units, as in JSON.
             guard UTF16.isLeadSurrogate(unit), self.next == "\\", character(after: 1) == "u" else {
                 return try scalar([unit], at: start)
             }
@@ -208,11 +208,11 @@ struct Lexer {
         return scalar
     }
 
-    /// The lengths of numbers in printf, the longest first.
+    /// The length modifiers of numbers in printf formats, the longest first.
     private static let lengths = ["hh", "ll", "h", "l", "q", "z", "t", "j", "L", ""]
-    /// The letters for integers and doubles in printf.
+    /// The printf conversions of integers and doubles.
     private static let numbers = Set("diuxXoDUOaAeEfFgG".unicodeScalars)
-    /// The letters for a value, a key path and a text.
+    /// The conversions of a value (@), a key path (K) and a text (s).
     private static let others: Set<Unicode.Scalar> = ["@", "K", "s"]
 
     private mutating func argument() throws(FetchPredicateError) -> Token.Kind {
@@ -241,6 +241,6 @@ struct Lexer {
         return .symbol(single)
     }
 
-    /// Symbols of two characters.
+    /// The symbols that have two characters.
     private static let pairs: Set = ["==", "!=", "<>", "<=", "=<", ">=", "=>", "&&", "||", "**", "<<", ">>"]
 }

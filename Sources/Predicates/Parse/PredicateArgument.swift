@@ -1,13 +1,15 @@
 public import FetchIndexEssentials
 public import FetchIndexValues
 
-/// A value for a placeholder of a predicate format. Arguments are data: none can change a predicate's shape.
+/// A value for a placeholder in a predicate format. Arguments are data: they can't change the structure of the
+/// predicate.
 public protocol PredicateArgument {
-    /// The argument as a value, or as a list of values. A dictionary is accepted only with a key path.
+    /// The argument as a value, or as a list of values. A dictionary can only be used with a key path, as in
+    /// `%@.names`.
     var predicateValue: PredicateValue { get }
 
-    /// The value at a key path of the argument, as in `name IN %@.tags.name`, read when the predicate is made; nil if a
-    /// key is unknown. A list gives the values of its elements.
+    /// The value at a key path of the argument, as in `name IN %@.tags.name`. It's read when the predicate is made. Nil
+    /// if a key is unknown. For a list, returns the values of its elements.
     func predicateValue(atKeyPath names: [String]) -> PredicateValue?
 }
 
@@ -23,7 +25,8 @@ extension PredicateArgument {
 }
 
 extension PredicateValue {
-    /// The value of a key; null if a dictionary lacks it, and nil if another value lacks it.
+    /// The value of a key; null if the value is null or a dictionary without the key, nil if any other value lacks the
+    /// key.
     fileprivate func part(named name: String) -> PredicateValue? {
         switch self {
         case .one(.null): .null
@@ -36,7 +39,7 @@ extension PredicateValue {
         }
     }
 
-    /// A flat list of what keys lead to; nil if one leads nowhere.
+    /// Joins the values at a key path's end into one flat list; nil if one of them is nil.
     package init?(joining parts: [PredicateValue?]) {
         var values: [PredicateValue] = []
         for part in parts {
@@ -48,7 +51,7 @@ extension PredicateValue {
 }
 
 extension PredicateValue {
-    /// The value as a literal of the syntax tree; nil for dictionaries, which have no literal.
+    /// The value as a literal of the syntax tree; nil for dictionaries, which can't be literals.
     var expression: ExpressionSyntax? {
         switch self {
         case .one(let value): return .value(value)
@@ -90,11 +93,11 @@ extension Array: PredicateArgument where Element: PredicateArgument {
     }
 }
 extension Dictionary: PredicateArgument where Key == String, Value: PredicateArgument {
-    /// Placeholders take its parts by a key path: `name IN %@.names`.
+    /// A dictionary, of which a placeholder can use the parts at a key path: `name IN %@.names`.
     public var predicateValue: PredicateValue { .dictionary(mapValues(\.predicateValue)) }
 }
 extension Set: PredicateArgument where Element: PredicateArgument {
-    /// Sorted, so that equal sets make equal predicates.
+    /// A list of the set's elements, sorted so that equal sets make equal predicates.
     public var predicateValue: PredicateValue { .list(inOrder.map(\.predicateValue)) }
 
     public func predicateValue(atKeyPath names: [String]) -> PredicateValue? {
@@ -107,7 +110,7 @@ extension Set: PredicateArgument where Element: PredicateArgument {
 }
 
 extension PredicateValue {
-    /// Bytes that sort like the values.
+    /// Bytes whose order is the order of the values.
     fileprivate var sortKey: [UInt8] {
         var key: [UInt8] = []
         switch self {

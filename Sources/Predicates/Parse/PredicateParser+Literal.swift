@@ -2,7 +2,7 @@ internal import FetchIndexEssentials
 package import FetchIndexValues
 
 extension PredicateParser {
-    /// Parses CAST(literal, "type"), the form of values that have no literal of their own. It casts nothing else.
+    /// Parses CAST(literal, "type"), which writes values of types without a literal syntax. Only literals can be cast.
     mutating func cast() throws(FetchPredicateError) -> ExpressionSyntax {
         try enter()
         try advance()
@@ -22,7 +22,7 @@ extension PredicateParser {
         return .value(value)
     }
 
-    /// The type for a name: one of ours, or of a class of Foundation.
+    /// The type with a name: one of `ValueType`'s names, or a Foundation class.
     private static func type(named name: String, of literal: Value) -> ValueType? {
         switch name {
         case "NSDate": .date
@@ -38,7 +38,7 @@ extension PredicateParser {
         }
     }
 
-    /// Takes the next argument, for a placeholder with these letters.
+    /// Takes the next argument, for a placeholder such as %@ or %d.
     mutating func argument(_ letters: String) throws(FetchPredicateError) -> ExpressionSyntax {
         guard let argument = arguments.popFirst()?.predicateValue else { throw unexpected("an argument for it") }
         switch (letters, argument) {
@@ -54,8 +54,8 @@ extension PredicateParser {
         throw unexpected("a number as its argument")
     }
 
-    /// Takes the next argument, for %@, or the value at the key path behind it, which is read when the predicate is
-    /// made.
+    /// Takes the next argument for %@. If a key path follows the placeholder, takes the argument's value at that path,
+    /// which is read when the predicate is made.
     mutating func argumentPath() throws(FetchPredicateError) -> ExpressionSyntax {
         let start = token
         guard let argument = arguments.popFirst() else { throw unexpected("an argument for it") }
@@ -71,7 +71,7 @@ extension PredicateParser {
             throw unexpected("an argument with a value for \(names.joined(separator: ".").shownExcerpt)", at: start)
         }
         if let expression = value.expression { return expression }
-        // Parts of a dictionary, or of a list of dictionaries.
+        // The key path reads the parts of a dictionary, or of the dictionaries in a list.
         let path = try steps(from: .object)
         guard path != .object, let part = try? PredicateCompiler.value(of: path, on: value).expression else {
             throw unexpected("a value or a list as its argument", at: start)
@@ -79,7 +79,7 @@ extension PredicateParser {
         return part
     }
 
-    /// Reads a dot and the name behind it, if these are next.
+    /// If a dot and a name follow, reads them and returns the name.
     private mutating func nextStepName() throws(FetchPredicateError) -> String? {
         guard token.kind == .symbol(".") else { return nil }
         var ahead = lexer
@@ -91,7 +91,7 @@ extension PredicateParser {
         }
     }
 
-    /// Splits a key path at its dots into names, of any characters, and collection operators.
+    /// Splits a key path at its dots into collection operators and names, which may contain any other characters.
     private func keyPath(_ path: String) throws(FetchPredicateError) -> [KeyPathStep] {
         var steps: [KeyPathStep] = []
         for name in path.split(separator: ".", omittingEmptySubsequences: false) {
@@ -111,7 +111,7 @@ extension PredicateParser {
 }
 
 extension Value {
-    /// The number with the other sign; nil if the value isn't a number, or the negated number has no literal.
+    /// The negated number; nil if the value isn't a number, or if the result can't be a literal.
     package var negated: Value? {
         switch self {
         case .integer(let number) where number != .min: .integer(-number)
@@ -121,7 +121,8 @@ extension Value {
         }
     }
 
-    /// The literal as another type: a text that reads as one, or seconds since 2001 as a date.
+    /// The literal cast to another type: a text is parsed, and a number may become a date in seconds since 2001. Nil if
+    /// it can't be cast.
     func cast(to type: ValueType) -> Value? {
         switch (self, type) {
         case (.string("nan"), .double): .double(.nan)

@@ -16,7 +16,7 @@ extension PredicateParser {
         return expression
     }
 
-    /// Parses an operand whose operators bind at least as tightly as a precedence, or a predicate in parentheses.
+    /// Parses an operand whose operators have at least a given precedence, or a predicate in parentheses.
     mutating func operand(_ precedence: Int = 0) throws(FetchPredicateError) -> Term {
         let outerReach = reach
         reach = depth
@@ -24,7 +24,7 @@ extension PredicateParser {
         let first = try unary()
         guard case .operand(var left) = first else { return first }
         while let sign = arithmeticOperator, sign.precedence >= precedence {
-            // The tree grows by a level with each operator, whether or not the text looks nested.
+            // Each operator deepens the tree by a level, although the text isn't nested.
             try deepen()
             try enter()
             try advance()
@@ -58,12 +58,12 @@ extension PredicateParser {
         return .operand(.call(function, [inner]))
     }
 
-    /// Reads the least integer. It has no positive counterpart, so its sign belongs to the literal.
+    /// Parses the least integer together with its sign, because its digits alone exceed an integer.
     private mutating func negativeNumber() throws(FetchPredicateError) -> ExpressionSyntax? {
         guard token.kind == .integer(.min) else { return nil }
         let start = token
         try advance()
-        // A power binds tighter than the sign.
+        // The sign can't belong to the literal if a power follows, which binds more tightly than the sign.
         if token.kind == .symbol("**") { throw unexpected("a number that fits 64 bits", at: start) }
         return .value(.integer(.min))
     }
@@ -88,7 +88,7 @@ extension PredicateParser {
         }
     }
 
-    /// Parses an expression of one token.
+    /// Parses an operand that begins with a single token, such as a name, a literal or a placeholder.
     private mutating func atom() throws(FetchPredicateError) -> ExpressionSyntax {
         let expression: ExpressionSyntax
         switch token.kind {
@@ -139,7 +139,7 @@ extension PredicateParser {
         return .keyPath(inner, first + steps)
     }
 
-    /// Reads a name behind a dot; a keyword is a name there.
+    /// Parses the name after a dot. Keywords are ordinary names in this place.
     mutating func stepName() throws(FetchPredicateError) -> String {
         let name: String
         switch token.kind {
@@ -215,7 +215,7 @@ extension PredicateParser {
         return .call(function ?? .now, arguments)
     }
 
-    /// SUBQUERY(collection, $variable, predicate)
+    /// Parses SUBQUERY(collection, $variable, predicate).
     private mutating func subquery() throws(FetchPredicateError) -> ExpressionSyntax {
         try enter()
         try advance()
@@ -231,7 +231,7 @@ extension PredicateParser {
         return .subquery(collection, variable: variable, predicate)
     }
 
-    /// TERNARY(predicate, value if it holds, value if not)
+    /// Parses TERNARY(predicate, value if it holds, value if not).
     private mutating func ternary() throws(FetchPredicateError) -> ExpressionSyntax {
         try enter()
         try advance()
@@ -248,7 +248,7 @@ extension PredicateParser {
 }
 
 extension KeyPathStep {
-    /// FIRST, LAST or SIZE, in any case.
+    /// Makes the step for [FIRST], [LAST] or [SIZE], in any case; nil for other names.
     init?(mark: String) {
         switch mark.uppercased() {
         case "FIRST": self = .first

@@ -1,6 +1,6 @@
 internal import FetchIndexValues
 
-/// A recursive descent parser of the format language, from the loosest to the tightest:
+/// A recursive descent parser of the format language. Its rules, from the loosest to the tightest:
 ///
 ///     predicate   = conjunction { OR conjunction }
 ///     conjunction = negation { AND negation }
@@ -8,21 +8,21 @@ internal import FetchIndexValues
 ///     comparison  = [ ANY | SOME | ALL | NONE ] operand operator [ "[" c d n "]" ] operand | "(" predicate ")"
 ///     operand     = see PredicateParser+Operand
 ///
-/// A parenthesis may enclose a predicate or an operand: which one is known only after it. So each rule returns a
-/// `Term`, and nothing is read twice.
+/// Parentheses may enclose a predicate or an operand, which is known only after they close. So each rule returns a
+/// `Term`, and the parser doesn't backtrack.
 struct PredicateParser {
-    /// The maximum depth of nesting: a deeper predicate would overflow the stack.
+    /// The maximum nesting depth, because recursion on a deeper predicate would overflow the stack.
     static let maximumDepth = 200
 
     var lexer: Lexer
     var token: Token
     var arguments: ArraySlice<any PredicateArgument>
-    /// The number of open levels.
+    /// The number of levels that are currently open.
     var depth = 0
-    /// The depth that the current operand has reached so far, counted from the top of the predicate.
+    /// The maximum depth within the current operand, counted from the top of the predicate.
     var reach = 0
 
-    /// The result of a rule.
+    /// The result of a grammar rule.
     enum Term {
         case predicate(PredicateSyntax)
         case operand(ExpressionSyntax)
@@ -74,14 +74,14 @@ struct PredicateParser {
         guard try skip(.symbol(symbol)) else { throw unexpected("\"\(symbol)\"") }
     }
 
-    /// Enters a level; `leave` leaves it. An error ends the parse, so `leave` isn't needed after one.
+    /// Opens a nesting level; `leave` closes it. Levels needn't be closed after an error, which ends the parse.
     mutating func enter() throws(FetchPredicateError) {
         depth += 1
         reach = max(reach, depth)
         try checkReach()
     }
 
-    /// Adds a level above the operand that was just read.
+    /// Counts one more level, for an operator above the operand that was just parsed.
     mutating func deepen() throws(FetchPredicateError) {
         reach += 1
         try checkReach()
@@ -100,7 +100,7 @@ struct PredicateParser {
         return try required(term)
     }
 
-    /// Throws if the term is an operand, which lacks its operator.
+    /// Returns the predicate of a term. Throws if the term is an operand, because its operator is missing.
     private func required(_ term: Term) throws(FetchPredicateError) -> PredicateSyntax {
         guard case .predicate(let predicate) = term else { throw unexpected("a comparison operator") }
         return predicate
@@ -188,7 +188,7 @@ struct PredicateParser {
         }
     }
 
-    /// Throws for a literal on the right that can never be what the operator needs.
+    /// Throws if a literal on the right has a type that the operator can't use.
     private func check(_ right: ExpressionSyntax, at start: Token, of comparator: Comparator)
         throws(FetchPredicateError)
     {
@@ -220,7 +220,7 @@ struct PredicateParser {
 }
 
 extension String {
-    /// The text on one line, without terminal control characters, and cut off if it's long.
+    /// The text for a message: on one line, without terminal control characters, and shortened if it's long.
     var shownExcerpt: String {
         var shown = String.UnicodeScalarView()
         for scalar in unicodeScalars.prefix(40) {

@@ -1,6 +1,6 @@
 internal import FetchIndexEssentials
 
-/// A piece of a predicate format.
+/// A token of a predicate format.
 struct Token: Equatable {
     enum Kind: Equatable {
         case name(String)
@@ -12,20 +12,20 @@ struct Token: Equatable {
         case integer(Int64)
         case double(Double)
         case decimal(Decimal)
-        /// A placeholder: the letters after %.
+        /// A placeholder, with the letters after %.
         case argument(String)
         case symbol(String)
         case end
     }
 
     let kind: Kind
-    /// The position of the token's first character, counted from 1.
+    /// The position of the token's first Unicode scalar in the format, counted from 1.
     let position: Int
-    /// The token's text in the format.
+    /// The token as written in the format.
     let text: String
 }
 
-/// Words that are not attribute names, in any case; `#` before one makes it a name.
+/// The reserved words, in any case. An attribute with such a name is written with a leading `#`.
 enum Keyword: String, CaseIterable {
     case and = "AND"
     case or = "OR"
@@ -58,7 +58,7 @@ enum Keyword: String, CaseIterable {
     private static let words = Dictionary(uniqueKeysWithValues: allCases.map { ($0.rawValue, $0) })
     private static let longest = allCases.map(\.rawValue.utf8.count).max() ?? 0
 
-    /// Finds the keyword for a word, in any case.
+    /// Finds a keyword in any case; nil for other words.
     init?(_ word: String) {
         guard word.utf8.count <= Self.longest, word.utf8.allSatisfy({ $0 < 0x80 }),
             let keyword = Self.words[word.uppercased()]

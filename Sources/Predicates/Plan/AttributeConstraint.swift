@@ -1,11 +1,12 @@
 internal import FetchIndexEssentials
 package import FetchIndexValues
 
-/// What a part of a predicate demands of one attribute, if that is a few values or ranges of its order.
+/// A condition on one attribute that a part of a predicate implies: one of a few values, or a range of the attribute's
+/// order.
 package struct AttributeConstraint: Equatable, Sendable {
     package indirect enum Demand: Equatable, Sendable {
         case values([Value])
-        /// `<`, `<=`, `>` or `>=` a value that isn't null.
+        /// `<`, `<=`, `>` or `>=` a value; the value isn't null.
         case relation(Comparator, Value)
         case prefix(String)
         case anyOf([Demand])
@@ -16,25 +17,26 @@ package struct AttributeConstraint: Equatable, Sendable {
     package let demand: Demand
 }
 
-/// What a part of a predicate demands of attributes, independently of each other.
+/// The conditions on attributes that a part of a predicate implies. All of them must hold.
 package struct PartConstraints: Equatable, Sendable {
-    /// Empty if no demand is known.
+    /// The conditions; empty if none is known.
     package let constraints: [AttributeConstraint]
-    /// Whether the part demands nothing else.
+    /// Whether the part is equivalent to its conditions, so that it needn't be evaluated.
     package let isWhole: Bool
 
     static let unknown = PartConstraints(constraints: [], isWhole: false)
 }
 
 extension CompiledPredicate {
-    /// For each part of the topmost AND of `syntax`, which this predicate was compiled from, what it demands of
-    /// attributes. `types` gives the types of slots, or nil for a slot that isn't looked up. O(size of the predicate).
+    /// The constraints that each part of the topmost AND of `syntax` puts on attributes. This predicate must be
+    /// compiled from `syntax`. `types` returns a slot's type, or nil if the slot isn't looked up. O(size of the
+    /// predicate).
     package func constraints(onPartsOf syntax: PredicateSyntax, _ types: (Int) -> ValueType?) -> [PartConstraints] {
-        // Without AND the predicate is one part, though BETWEEN is compiled to two.
+        // `syntax` distinguishes the parts: BETWEEN is one part, but is compiled to an AND of two nodes.
         Self.constraints(root, syntax, types)
     }
 
-    /// Replaces an AND among the parts by its own parts.
+    /// The constraints of a node's parts. Splits an AND at any depth.
     private static func constraints(
         _ node: Node, _ syntax: PredicateSyntax, _ types: (Int) -> ValueType?
     ) -> [PartConstraints] {
@@ -62,9 +64,9 @@ extension CompiledPredicate.Node {
         }
     }
 
-    /// What an OR demands: only attributes of which all its parts demand something.
+    /// The constraints of an OR: those on attributes that all its parts constrain.
     private static func ofAny(_ parts: [PartConstraints]) -> PartConstraints {
-        // The demands of the parts so far, by slot.
+        // The demands of the parts that were visited, by slot.
         var common: [Int: [AttributeConstraint.Demand]]?
         for part in parts {
             let own = Dictionary(grouping: part.constraints, by: \.slot).mapValues {
@@ -98,7 +100,7 @@ extension CompiledPredicate.Node {
         }
     }
 
-    /// The demand of a comparison of an attribute with constants; nil for other nodes.
+    /// The constraint that a comparison of an attribute with constants implies; nil for other nodes.
     private func constraint(_ types: (Int) -> ValueType?) -> AttributeConstraint? {
         guard let slot = constrainedSlot, let type = types(slot) else { return nil }
         return demand(type).map { AttributeConstraint(slot: slot, demand: $0) }
@@ -128,7 +130,8 @@ extension CompiledPredicate.Node {
 }
 
 extension AttributeConstraint.Demand {
-    /// Nil if the comparison isn't a range of an order; NaN has no place in one.
+    /// The demand of a comparison; nil if the comparison isn't a range of an order, as for NaN, which isn't in the
+    /// order.
     init?(_ comparator: Comparator, _ value: Value) {
         if !value.isEqualToItself { return nil }
         switch comparator {
@@ -138,7 +141,7 @@ extension AttributeConstraint.Demand {
         }
     }
 
-    /// The demand that one of these is met: values if all of them are values.
+    /// A demand that is met if one of the given demands is met. Merges demands for values.
     init(anyOf demands: [Self]) {
         var values: [Value] = []
         for case .values(let some) in demands { values += some }
@@ -150,7 +153,7 @@ extension AttributeConstraint.Demand {
         }
     }
 
-    /// The only values that may meet the demand; nil if these aren't a few.
+    /// The values that may meet the demand; nil if it has ranges.
     package var values: [Value]? {
         switch self {
         case .values(let values): values
@@ -171,6 +174,6 @@ extension AttributeConstraint.Demand {
 }
 
 extension Value {
-    /// Whether the value compares as the same with itself: all but null and NaN do.
+    /// Whether the value equals itself. Null and NaN don't.
     var isEqualToItself: Bool { compare(to: self) == .same }
 }

@@ -1,19 +1,19 @@
 internal import FetchIndexValues
 
-/// A part of a predicate that reads only one text.
+/// A part of a predicate that depends on only one text attribute.
 package struct OneTextTest: Sendable {
     private let node: CompiledPredicate.Node
 
     init(_ node: CompiledPredicate.Node) { self.node = node }
 
-    /// Whether the part holds for a text. Throws as the predicate does.
+    /// Whether the part holds for a text. Throws like the predicate.
     package func holds(_ text: RawSpan) throws -> Bool { try node.holds(TextRow(text, isNull: false), []) }
 
     package func holdsForNull() throws -> Bool { try node.holds(TextRow(RawSpan(), isNull: true), []) }
 }
 
 extension CompiledPredicate {
-    /// The parts of the topmost AND that read only one slot, if that holds texts.
+    /// The parts of the topmost AND that read a single slot for which `isText` returns true.
     package func testsOfOneText(where isText: (_ slot: Int) -> Bool) -> [(slot: Int, test: OneTextTest)] {
         root.conjuncts.compactMap { node in
             guard let slots = node.slots, slots.count == 1, let slot = slots.first, isText(slot) else { return nil }
@@ -23,12 +23,12 @@ extension CompiledPredicate {
 }
 
 extension CompiledPredicate.Node {
-    /// The parts of the topmost AND.
+    /// The parts of the topmost AND, at any depth.
     var conjuncts: [CompiledPredicate.Node] {
         if case .all(let parts) = self { parts.flatMap(\.conjuncts) } else { [self] }
     }
 
-    /// The slots that the node reads; nil if it reads more than the values of slots.
+    /// The slots that the node reads; nil if it also reads SELF, lists or other values.
     fileprivate var slots: Set<Int>? {
         switch self {
         case .constant: []
@@ -69,7 +69,7 @@ private func union(_ parts: [Set<Int>?]) -> Set<Int>? {
     return all
 }
 
-/// A row that gives one text for the slot of texts that is read.
+/// A row in which every slot has the same text, for predicates that read one slot.
 private struct TextRow: PredicateRow, ~Escapable {
     private let text: RawSpan
     private let isNull: Bool

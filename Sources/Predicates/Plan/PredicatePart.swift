@@ -1,16 +1,16 @@
-/// A part of a predicate's topmost AND, by what it reads of a row: common parts are tested on many rows in one loop.
+/// A part of a predicate's topmost AND. Common kinds of parts are tested on many rows in one loop.
 package enum PredicatePart: Sendable {
     case text(slot: Int, TextTest)
     case integer(slot: Int, Comparator, Int64)
     /// A double or a date.
     case double(slot: Int, Comparator, Double)
-    /// A part that is evaluated row by row.
+    /// A part that has to be evaluated row by row.
     case other(CompiledPredicate)
 }
 
 extension CompiledPredicate {
-    /// The parts of the topmost AND: the predicate holds if all of them hold. If several parts throw on a row, the
-    /// error may be a different one than that of `evaluate`.
+    /// The parts of the topmost AND; the predicate holds if all of them hold. If several parts fail on a row, the
+    /// thrown error may differ from that of `evaluate`.
     package var parts: [PredicatePart] {
         root.conjuncts.map { node in
             switch node {

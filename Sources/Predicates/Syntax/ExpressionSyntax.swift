@@ -1,18 +1,18 @@
 package import FetchIndexValues
 
-/// One side of a comparison.
+/// An expression: a side of a comparison, or a part of one.
 package indirect enum ExpressionSyntax: Hashable, Sendable {
     case value(Value)
-    /// SELF: what is evaluated.
+    /// SELF, the object on which the predicate is evaluated.
     case object
-    /// $NAME, whose value comes from substitution or from SUBQUERY.
+    /// $NAME, a variable of SUBQUERY or one that is replaced before evaluation.
     case variable(String)
     case list([ExpressionSyntax])
-    /// Steps from a value to others; from `object` they are attributes.
+    /// A key path: steps that begin at the value of an expression. Steps from `object` read its attributes.
     case keyPath(ExpressionSyntax, [KeyPathStep])
     case operation(ArithmeticOperator, ExpressionSyntax, ExpressionSyntax)
     case call(PredicateFunction, [ExpressionSyntax])
-    /// The elements of a collection for which a predicate on the variable holds.
+    /// SUBQUERY: the elements of a collection for which a predicate holds, with the element as the variable.
     case subquery(ExpressionSyntax, variable: String, PredicateSyntax)
     case ternary(PredicateSyntax, ExpressionSyntax, ExpressionSyntax)
 
@@ -23,14 +23,14 @@ package indirect enum ExpressionSyntax: Hashable, Sendable {
 package enum KeyPathStep: Hashable, Sendable {
     case name(String)
     case collection(CollectionOperator)
-    /// An element, by number from 0 in a list, by text in a dictionary.
+    /// An element of a list, by its number from 0, or of a dictionary, by its key.
     case index(ExpressionSyntax)
     case first
     case last
     case size
 }
 
-/// Operators on the elements of a key path.
+/// The collection operators of key paths, such as @count and @sum.
 package enum CollectionOperator: String, Hashable, Sendable, CaseIterable {
     case count, sum, avg, min, max
 }
@@ -47,7 +47,7 @@ package enum ArithmeticOperator: String, Hashable, Sendable, CaseIterable {
     case divide = "/"
     case power = "**"
 
-    /// The operator's precedence, greater if it binds more tightly; signs have `signPrecedence`.
+    /// The operator's precedence; a greater one binds more tightly. Signs have `signPrecedence`.
     var precedence: Int {
         switch self {
         case .or: 1
@@ -63,7 +63,7 @@ package enum ArithmeticOperator: String, Hashable, Sendable, CaseIterable {
     static let signPrecedence = 7
 }
 
-/// The functions of the format language by their canonical names, with a colon for each named argument.
+/// The functions of the format language by their canonical names, which have a colon for each named argument.
 package enum PredicateFunction: String, Hashable, Sendable, CaseIterable {
     case sum = "sum:"
     case count = "count:"
@@ -87,11 +87,11 @@ package enum PredicateFunction: String, Hashable, Sendable, CaseIterable {
     case length = "length:"
     case canonical = "canonical:"
     case now = "now"
-    /// The signs - and ~ before an operand.
+    /// The prefix operators - and ~.
     case negative = "-"
     case onesComplement = "onesComplement:"
 
-    /// The number of arguments; aggregates take a list or any number of values.
+    /// The allowed number of arguments. An aggregate function takes one list, or any number of values.
     var argumentCount: ClosedRange<Int> {
         switch self {
         case .sum, .count, .min, .max, .average, .median, .mode, .stddev: 1...Int.max
@@ -101,13 +101,13 @@ package enum PredicateFunction: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Finds a function by its name as written: with colons, or without if it has only one.
+    /// Finds a function by its name with colons. They may be omitted if the function has one argument.
     init?(written name: String) {
         guard name != "-", let function = Self(rawValue: name) ?? Self(rawValue: name + ":") else { return nil }
         self = function
     }
 
-    /// Functions that are equivalent to an operator.
+    /// The functions for which an operator exists, such as add:to:.
     static let operators: [String: ArithmeticOperator] = [
         "add:to:": .add, "from:subtract:": .subtract, "multiply:by:": .multiply, "divide:by:": .divide,
         "raise:toPower:": .power, "bitwiseAnd:with:": .and, "bitwiseOr:with:": .or, "bitwiseXor:with:": .xor,

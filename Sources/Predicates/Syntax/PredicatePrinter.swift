@@ -1,7 +1,8 @@
 internal import FetchIndexEssentials
 internal import FetchIndexValues
 
-// The canonical format: parsing it gives the same tree, so that a fingerprint can contain it in place of the predicate.
+// Prints the canonical format. Parsing it gives an equal tree, so fingerprints can contain the format instead of the
+// tree.
 
 extension PredicateSyntax: CustomStringConvertible {
     package var description: String {
@@ -15,7 +16,7 @@ extension PredicateSyntax: CustomStringConvertible {
         }
     }
 
-    /// The format, in parentheses if it's AND or OR.
+    /// The format, in parentheses for AND and OR.
     private var enclosed: String {
         switch self {
         case .and, .or: "(\(self))"
@@ -36,7 +37,7 @@ extension Comparison: CustomStringConvertible {
 }
 
 extension CustomStringConvertible {
-    /// The description, quoted for a message and cut off if it's long.
+    /// The format for a message: in quotes, and shortened if it's long.
     var shown: String {
         let text = description
         return "`" + (text.count > 100 ? text.prefix(100) + "…" : text[...]) + "`"
@@ -68,14 +69,14 @@ extension ExpressionSyntax: CustomStringConvertible {
     private static func operation(
         _ sign: ArithmeticOperator, _ left: ExpressionSyntax, _ right: ExpressionSyntax
     ) -> String {
-        // All operators but the power are left-associative.
+        // All operators except the power are left-associative.
         let isPower = sign == .power
         let leftText = left.text(above: isPower ? sign.precedence + 1 : sign.precedence)
         let rightText = right.text(above: isPower ? ArithmeticOperator.signPrecedence : sign.precedence + 1)
         return "\(leftText) \(sign.rawValue) \(rightText)"
     }
 
-    /// The format, in parentheses if it binds less tightly than a precedence.
+    /// The format, in parentheses if its operator binds less tightly than `precedence`.
     private func text(above precedence: Int) -> String { self.precedence < precedence ? "(\(self))" : description }
 
     private var precedence: Int {
@@ -110,7 +111,8 @@ extension ExpressionSyntax: CustomStringConvertible {
         return text
     }
 
-    /// Whether brackets would read the expression as FIRST, LAST or SIZE.
+    /// Whether the expression is an attribute named FIRST, LAST or SIZE, which brackets would turn into the special
+    /// step.
     private var isMarkName: Bool {
         guard case .keyPath(.object, let steps) = self, case .name(let name) = steps.first else { return false }
         return steps.count == 1 && KeyPathStep(mark: name) != nil
@@ -137,7 +139,7 @@ extension ExpressionSyntax: CustomStringConvertible {
 
     private static func cast(_ literal: String, _ type: ValueType) -> String { "CAST(\(literal), \"\(type.name)\")" }
 
-    /// ISO 8601 if that is exact, otherwise the seconds since 2001, quoted if they aren't finite.
+    /// ISO 8601 if it represents the date exactly, otherwise the seconds since 2001, in quotes if they aren't finite.
     private static func dateLiteral(_ date: Date) -> String {
         let text = Value.date(date).description
         let seconds = date.timeIntervalSinceReferenceDate

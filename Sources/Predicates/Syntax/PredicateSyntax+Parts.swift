@@ -1,17 +1,17 @@
 extension PredicateSyntax {
-    /// Predicates that must all hold: the parts of AND, at any depth, or the predicate itself.
+    /// The parts of an AND and of ANDs inside it; for another predicate, the predicate itself.
     package var conjuncts: [PredicateSyntax] {
         guard case .and(let parts) = self else { return [self] }
         return parts.flatMap(\.conjuncts)
     }
 
-    /// Predicates of which one must hold: the parts of OR, or the predicate itself.
+    /// The parts of an OR; for another predicate, the predicate itself.
     package var disjuncts: [PredicateSyntax] {
         guard case .or(let parts) = self else { return [self] }
         return parts
     }
 
-    /// Whether the predicate has such an expression or comparison, at any depth.
+    /// Whether a condition holds for any expression or comparison in the predicate, at any depth.
     func contains(
         _ isSuch: (ExpressionSyntax) -> Bool, orComparison isSuchComparison: (Comparison) -> Bool = { _ in false }
     ) -> Bool {
@@ -26,15 +26,16 @@ extension PredicateSyntax {
         }
     }
 
-    /// The predicate with expressions in place of variables.
+    /// The predicate with variables replaced by expressions.
     func replacingVariables(_ variables: [String: ExpressionSyntax]) -> PredicateSyntax {
         mapped { $0.replacingVariable(of: variables) }
     }
 
-    /// The predicate with attributes renamed: those for which the function returns a name.
+    /// The predicate with renamed attributes; `name` returns the new name of an attribute, or nil to keep the old one.
     func renamingAttributes(_ name: (String) -> String?) -> PredicateSyntax { mapped { $0.renamingAttribute(name) } }
 
-    /// Replaces expressions for which the body returns another one, and searches the parts of the others.
+    /// Replaces each expression by the one that the body returns. If it returns nil, keeps the expression and descends
+    /// into its parts.
     fileprivate func mapped(_ body: (ExpressionSyntax) -> ExpressionSyntax?) -> PredicateSyntax {
         switch self {
         case .constant: return self
@@ -73,12 +74,13 @@ extension ExpressionSyntax {
         mapped { $0.replacingVariable(of: variables) }
     }
 
-    /// The expression in place of a variable or a subquery; nil if only parts may need replacing.
+    /// The replacement for a variable, or a subquery with its variables replaced; nil for other expressions, whose
+    /// parts are then searched.
     fileprivate func replacingVariable(of variables: [String: ExpressionSyntax]) -> ExpressionSyntax? {
         switch self {
         case .variable(let name): return variables[name]
         case .subquery(let collection, let variable, let predicate):
-            // The variable shadows outer ones.
+            // The subquery's variable hides an outer variable of the same name.
             let inner = variables.filter { $0.key != variable }
             return .subquery(
                 collection.replacingVariables(variables), variable: variable, predicate.replacingVariables(inner))
@@ -86,7 +88,8 @@ extension ExpressionSyntax {
         }
     }
 
-    /// Renames an attribute. Its name may contain dots, so that it's several steps: the longest name counts.
+    /// The key path with its attribute renamed; nil if it stays. An attribute's name may contain dots and so take
+    /// several steps; the longest known name is used.
     fileprivate func renamingAttribute(_ name: (String) -> String?) -> ExpressionSyntax? {
         guard case .keyPath(.object, let steps) = self else { return nil }
         let names = steps.prefix { if case .name = $0 { true } else { false } }

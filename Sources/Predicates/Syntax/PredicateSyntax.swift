@@ -5,15 +5,15 @@ package indirect enum PredicateSyntax: Hashable, Sendable {
     case constant(Bool)
     case comparison(Comparison)
     case not(PredicateSyntax)
-    /// Two or more, all of which must hold.
+    /// All of two or more predicates hold.
     case and([PredicateSyntax])
-    /// Two or more, one of which must hold.
+    /// At least one of two or more predicates holds.
     case or([PredicateSyntax])
 }
 
-/// Two expressions and the operator between them.
+/// A comparison: two expressions with an operator between them.
 package struct Comparison: Hashable, Sendable {
-    /// Which elements of a list on the left must satisfy the operator; nil if the left side itself must.
+    /// ANY, ALL or NONE of the elements of the list on the left; nil to compare the left side itself.
     package var quantifier: Quantifier?
     package var left: ExpressionSyntax
     package var comparator: Comparator
@@ -38,7 +38,7 @@ package enum Quantifier: String, Hashable, Sendable, CaseIterable {
     case none = "NONE"
 }
 
-/// The comparison operators, in their canonical form.
+/// The comparison operators in their canonical spelling.
 package enum Comparator: String, Hashable, Sendable, CaseIterable {
     case equal = "=="
     case notEqual = "!="
@@ -54,7 +54,7 @@ package enum Comparator: String, Hashable, Sendable, CaseIterable {
     case like = "LIKE"
     case matches = "MATCHES"
 
-    /// Whether the operator looks into a text.
+    /// Whether the operator searches a text: CONTAINS, BEGINSWITH, ENDSWITH, LIKE or MATCHES.
     package var isTextSearch: Bool {
         switch self {
         case .contains, .beginsWith, .endsWith, .like, .matches: true
