@@ -8,6 +8,8 @@ package struct BadInput: Error, CustomStringConvertible {
     package let reason: String
     /// Whether a field's text isn't valid for its column's type, so that a text column would accept it.
     package var isOfType = false
+    /// What would make an import accept the field or row, if anything.
+    package var remedy: Remedy?
 
     package init(file: String, line: Int, column: Int? = nil, columnName: String? = nil, reason: String) {
         (self.file, self.line, self.column, self.columnName, self.reason) = (file, line, column, columnName, reason)

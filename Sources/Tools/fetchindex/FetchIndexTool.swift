@@ -2,6 +2,7 @@ internal import FetchIndex
 internal import FetchIndexModels
 internal import ArgumentParser
 internal import FetchIndexCLibrary
+internal import FetchIndexCatalogues
 internal import FetchIndexPlatform
 internal import FetchIndexInspection
 
@@ -91,6 +92,7 @@ enum Main {
         switch publicError(error) {
         case StoreError.invalidCacheName(let name) where PersistentContainer.isIndex(name):
             ": `fetchindex model index` adds and drops these"
+        case let error as BadInput: error.remedy?.advice ?? ""
         case StoreError.modelMismatch: "; `fetchindex model migrate` changes the model of a store"
         default: ""
         }

@@ -1,47 +1,46 @@
-internal import FetchIndexCatalogues
 internal import FetchIndex
-internal import FetchIndexModels
 internal import FetchIndexEssentials
+internal import FetchIndexModels
 
-// Columns that `export` writes beside attributes: the numbers of objects, and the store that gave them.
-extension ImportCommand {
-    /// The names of numbers and stores that attributes of the file have. Columns of these names are attributes unless they are what `export`
-    /// writes: numbers, and identifiers of stores. An entity without links, as a new one, needs both. For a stored one with links the first
-    /// number decides, so that a text behind it is a bad row.
-    func attributeNames(
-        _ columns: [String], _ stored: Entity?, _ types: [String: ValueType], _ rows: () throws -> any RowSource
-    ) throws -> Set<String> {
+// Columns that an export writes beside attributes: the numbers of objects, and the store that gave them.
+extension EntityPreparation {
+    /// The names of numbers and stores that are names of attributes. A column of such a name is an attribute unless it has
+    /// what an export writes: numbers, and identifiers of stores. For an entity without links, as a new one is, the file
+    /// needs both. For a stored one with links, the first number decides, so that a later text is a bad row.
+    func attributeNames(_ stored: Entity?) throws -> Set<String> {
+        guard let file else { return [] }
+        let types = types(of: [])
         var names: Set<String> = []
-        /// The column that `export` writes under a name, with one more @ for each attribute that has it.
+        /// The column that an export writes under a name, with one more @ for each attribute that has the name.
         func exported(_ name: String) -> Int? {
             var name = name
-            while columns.contains("@" + name) {
+            while all.contains("@" + name) {
                 names.insert(name)
                 name = "@" + name
             }
-            guard let place = columns.firstIndex(of: name) else { return nil }
+            guard let place = all.firstIndex(of: name) else { return nil }
             if types[name] == nil && name != key { return place }
             names.insert(name)
             return nil
         }
         let (number, store) = (exported(RecordKey.numberName()), exported(RecordKey.storeName()))
-        if stored?.links != nil && !addColumns {
-            if let number, try !startsWithNumber(number, rows()) { names.insert(columns[number]) }
+        if stored?.links != nil && !request.addsColumns {
+            if let number, try !startsWithNumber(number, file.reopened()) { names.insert(all[number]) }
             return names
         }
         let needsBoth = stored?.links == nil
         var exports: Set<Int> = []
         if !needsBoth || number != nil && store != nil {
-            exports = try placesOfExport(number: number, store: store, rows())
+            exports = try placesOfExport(number: number, store: store, file.reopened())
             if needsBoth && exports.count < 2 { exports = [] }
         }
         for place in [number, store] {
-            if let place, !exports.contains(place) { names.insert(columns[place]) }
+            if let place, !exports.contains(place) { names.insert(all[place]) }
         }
         return names
     }
 
-    /// The columns whose values are all object numbers, or all identifiers of stores.
+    /// The columns, of these two, whose values are all numbers of objects, or all identifiers of stores.
     private func placesOfExport(number: Int?, store: Int?, _ rows: any RowSource) throws -> Set<Int> {
         var (left, found) = (Set([number, store].compactMap { $0 }), Set<Int>())
         try read(rows) { row in
@@ -69,7 +68,8 @@ extension ImportCommand {
         return isNumber
     }
 
-    /// Reads whole rows until one decides.
+    /// Reads the rows that have a field for each column, until one decides. Errors that end the reading are ignored here:
+    /// whoever reads the rows gets them again.
     private func read(_ rows: any RowSource, until isDecided: (FieldRow) -> Bool) throws {
         struct Decided: Error {}
         let count = rows.columns.count
@@ -78,6 +78,5 @@ extension ImportCommand {
         } catch is Decided {
         } catch is BadInput {
         } catch is UnreadableFile {}
-        // An error that ends the reading is found again when the rows are imported.
     }
 }

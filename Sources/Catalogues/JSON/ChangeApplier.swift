@@ -1,21 +1,21 @@
-internal import FetchIndexCatalogues
-internal import FetchIndex
+package import FetchIndex
 internal import FetchIndexModels
+internal import FetchIndexValues
 
-/// Applies lines of changes to the transaction being written.
-final class ChangeApplier {
+/// Applies lines of a change file in the open transaction of a writer.
+package final class ChangeApplier {
     private let writer: BatchWriter
     private let key: String?
     private let file: String
     private let (ignoresMissing, ignoresPresent): (Bool, Bool)
     /// Changes that were passed over.
-    private(set) var ignoredCount = 0
+    package private(set) var ignoredCount = 0
     /// The attributes whose values are unique.
     private let keys: Set<Int>
     /// How `key` and `values` write keys: each in one way, which may differ.
     private var (keySpellings, valueSpellings) = (KeySpellings(), KeySpellings())
 
-    init(_ writer: BatchWriter, key: String?, file: String, ignoresMissing: Bool, ignoresPresent: Bool) {
+    package init(_ writer: BatchWriter, key: String?, file: String, ignoresMissing: Bool, ignoresPresent: Bool) {
         self.writer = writer
         let slots = Set(writer.entity.uniqueConstraints.flatMap(\.slots))
         keys = Set(writer.entity.attributeSlots.enumerated().filter { slots.contains($1) }.map(\.offset))
@@ -24,7 +24,8 @@ final class ChangeApplier {
         (self.ignoresMissing, self.ignoresPresent) = (ignoresMissing, ignoresPresent)
     }
 
-    func apply(_ change: ChangeLine, _ number: Int) throws {
+    /// Applies a line, which `number` counts. Throws `BadInput`.
+    package func apply(_ change: ChangeLine, _ number: Int) throws {
         func bad(_ reason: String) -> BadInput { BadInput(file: file, line: number, reason: reason) }
         do {
             switch change.operation {

@@ -1,7 +1,7 @@
-internal import FetchIndexPlatform
-internal import FetchIndexModels
-internal import FetchIndexCatalogues
 internal import FetchIndex
+internal import FetchIndexModels
+internal import FetchIndexPlatform
+internal import FetchIndexValues
 
 /// Turns rows of a file into records of an entity. Numbers and texts go from bytes to bytes.
 struct RowConverter {
@@ -18,11 +18,10 @@ struct RowConverter {
 
     /// `mayUpdate`: rows may be those of stored objects.
     init(
-        _ columns: [String], to entity: Entity, file: String, _ related: RelatedColumns, mayUpdate: Bool,
-        isJSON: Bool
+        _ columns: [String], to entity: Entity, _ request: ImportRequest, _ related: RelatedColumns, mayUpdate: Bool
     ) throws {
-        self.file = file
-        self.isJSON = isJSON
+        file = request.file
+        isJSON = request.format == .jsonl
         self.related = related
         self.entity = entity
         self.columns = columns
@@ -72,7 +71,9 @@ struct RowConverter {
         if related.isEmpty || hasAbsent && related.areAbsent(in: row) { return batch.append(&builder, line: row.line) }
         let links: RowLinks
         do throws(UnreadableField) { links = try related.links(in: row) } catch {
-            throw bad(row, error.place, error.reason)
+            var bad = bad(row, error.place, error.reason)
+            bad.remedy = error.remedy
+            throw bad
         }
         return batch.append(&builder, line: row.line, links: links, from: related.source)
     }
