@@ -40,11 +40,7 @@ extension BatchWriter {
         // The records set the references in `related`; stored objects keep their other references.
         let isPlain = related.isEmpty && kept.isEmpty && !batch.hasKeptSlots
         let kept = kept.union(isPlain ? [] : entity.relationshipSlots).subtracting(related)
-        let merge: RecordMerge = { old, new, own in
-            try self.entity.record(
-                from: new, keeping: own.map { kept.isEmpty ? $0.slots : $0.slots.union(kept) } ?? kept, of: old)
-        }
-        let rule = constraint.map { WriteRule.update(by: [$0], merge: isPlain ? nil : merge) } ?? .insert
+        let rule = constraint.map { WriteRule.update(entity, by: $0, keeping: isPlain ? nil : kept) } ?? .insert
         let traits = try transaction().write(entityNumber, batch, rule, refused: refused) { index, outcome in
             counts.add(outcome)
             try done(index, outcome)

@@ -238,21 +238,6 @@ public final class BatchWriter {
     /// Whether a transaction is open: something was written or read since the last commit.
     public var hasOpenTransaction: Bool { writer != nil }
 
-    /// Commits a batch of a large import, and releases the file's mapped pages.
-    func commitBatch() throws {
-        try withPublicErrors { _ = try commitTransaction() }
-        store.releasePages()
-    }
-
-    /// Drops the changes since the last commit, and subtracts `gone` from the counts.
-    func rollback(uncounting gone: Counts) {
-        rollback()
-        counts = counts - gone
-    }
-
-    /// Counts rows as unchanged, because later rows with the same keys replace them.
-    func countUnchanged(_ count: Int) { counts.unchanged += count }
-
     /// Drops the changes since the last commit.
     public func rollback() {
         writer = nil

@@ -71,7 +71,7 @@ extension Follower {
 
     /// Links what the rows of a commit refer to.
     func linkLater(_ writer: KeyedRowWriter) throws {
-        var known: [Int: KeyedTable] = [:]
+        var known: [Int: RowTable] = [:]
         for table in streamed.values.map(\.reader.table) { known[table.entityNumber] = table }
         let model = writer.model
         try writer.linkLater { number in

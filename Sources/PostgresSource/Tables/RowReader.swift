@@ -4,7 +4,7 @@ package import FetchIndexValues
 
 /// Turns rows of a table, as they are copied or streamed, into records of its entity.
 package struct RowReader {
-    package let table: KeyedTable
+    package let table: RowTable
     package var entity: Entity { table.entity }
     private let title: String
     /// Names and types of the columns that are followed, by their places in a row.
@@ -23,12 +23,13 @@ package struct RowReader {
     ) throws {
         let references = followed.references.compactMap { reference in
             source?.tables.first { $0.entity == reference.entity }.map { other in
-                KeyedTable.Reference(
+                (
                     attribute: reference.column, relationship: reference.relationship, entity: other.entity,
-                    key: other.key)
+                    key: other.key
+                )
             }
         }
-        guard let table = try KeyedTable(followed.entity, key: followed.key, references: references, in: model),
+        guard let table = try RowTable(followed.entity, key: followed.key, references: references, in: model),
             let keyPlace = names.firstIndex(where: { table.isKey($0) })
         else {
             throw SourceError(

@@ -70,10 +70,6 @@ package struct RowBatch {
     }
 }
 
-extension RelatedObject {
-    var isAbsent: Bool { if case .absent = self { true } else { false } }
-}
-
 extension BatchWriter {
     /// Prepares rows for writing, on any thread. Rows with links are prepared when they are linked.
     package func prepare(_ rows: inout RowBatch) throws {

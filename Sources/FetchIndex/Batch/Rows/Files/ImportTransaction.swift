@@ -33,7 +33,7 @@ package struct ImportTransaction {
         _ writer: BatchWriter, _ columns: [RelatedColumn], _ owner: NumberOwner, resolvesInFile: Bool, mayWait: Bool
     ) {
         (self.writer, self.columns, self.mayWait) = (writer, columns, mayWait)
-        linker = RowLinker(columns, owner, resolvesInFile: resolvesInFile, of: writer.entityNumber)
+        linker = RowLinker(writer.table(with: columns), owner, resolvesInFile: resolvesInFile)
         created = columns.map(\.insertedCount)
     }
 

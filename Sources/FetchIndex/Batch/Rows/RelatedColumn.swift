@@ -1,7 +1,8 @@
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
-/// A column of a file whose fields name the objects that the rows' objects are related to.
+/// A column whose fields name the objects that the rows' objects are related to: a column of a file beside the attributes,
+/// or a foreign key, which is an attribute.
 package final class RelatedColumn {
     package enum Kind {
         /// One object.
@@ -29,19 +30,23 @@ package final class RelatedColumn {
     /// The entity that the column names; objects may be of its subentities.
     package let destination: Int
     let key: (attribute: String, constraint: UniqueConstraint)?
+    /// The attribute, if the column is a foreign key.
+    private let attribute: (slot: Int, type: ValueType)?
     private let insertsMissing: Bool
     private let hint: String
     private var known: [Value: RecordKey] = [:]
     private static let mostKnown = 1 << 18
 
     /// Returns nil if the entity has no relationship of the name. `key` is the entity, and its unique attribute, whose
-    /// values name related objects. `hint` ends the message about a missing object.
+    /// values name related objects. `foreignKey` is the slot of the attribute that contains such values; if nil, rows have
+    /// them beside their records. `hint` ends the message about a missing object.
     package init?(
-        _ name: String, of number: Int, by key: (entity: String, attribute: String)? = nil,
+        _ name: String, of number: Int, by key: (entity: String, attribute: String)? = nil, foreignKey: Int? = nil,
         insertsMissing: Bool = false, hint: String = "", in model: Model
     ) throws {
         let entity = model.entities[number]
         guard let stored = entity.relationship(named: name) else { return nil }
+        attribute = foreignKey.map { ($0, entity.type(at: $0)) }
         let description = stored.description
         relationship = description.name
         (self.insertsMissing, self.hint) = (insertsMissing, hint)
@@ -99,6 +104,12 @@ package final class RelatedColumn {
     func forget(insertedCount count: Int) {
         forget()
         insertedCount = count
+    }
+
+    /// The value of the foreign key in a record; nil if the column isn't a foreign key.
+    func foreignKey(in record: RawSpan, of entity: Entity) throws -> Value? {
+        guard let attribute else { return nil }
+        return try RecordView(record, of: entity).value(at: attribute.slot, as: attribute.type)
     }
 
     /// Finds the object that a value names; nil for null, and if no object has the value. O(log n).

@@ -3,7 +3,7 @@ internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 package import FetchIndexValues
 
-/// Writes rows of keyed tables in one transaction. A row is found by its key, so it may arrive twice. Objects are
+/// Writes rows of several tables in one transaction. A row is found by its key, so it may arrive twice. Objects are
 /// related by foreign keys, which are the keys of other rows.
 ///
 /// For sources that name rows by keys and send changes of several tables in one transaction. Users write with
@@ -57,21 +57,21 @@ package final class KeyedRowWriter {
     // MARK: One row
 
     /// Finds the number of the object that has a key; nil if no object has it. O(log n).
-    package func object(_ table: KeyedTable, key: Value) throws -> UInt64? {
+    package func object(_ table: RowTable, key: Value) throws -> UInt64? {
         try withPublicErrors { try found(table, key)?.number }
     }
 
-    private func found(_ table: KeyedTable, _ key: Value) throws -> RecordKey? {
-        let object = try writer.object(table.entityNumber, table.constraint, equalTo: [key])
-        // An object of another entity of the hierarchy may have the key.
-        return object.flatMap { $0.entity == table.entityNumber ? $0 : nil }
-    }
+    /// The writer of a table's rows.
+    private func rows(of table: RowTable) -> RowWriter { RowWriter(table, writer) }
+
+    private func found(_ table: RowTable, _ key: Value) throws -> RecordKey? { try rows(of: table).object(key: key) }
 
     /// Inserts a complete row, or updates the object that has its key. O(log n).
-    package func insert(_ row: KeyedRow, _ table: KeyedTable) throws {
+    package func insert(_ row: KeyedRow, _ table: RowTable) throws {
         try withPublicErrors {
-            if let object = try found(table, row.key) { return try update(object, row, table) }
-            try add(row, table)
+            let stored = try found(table, row.key)
+            try write(row, as: stored, table)
+            if stored == nil { hasArrived(row.key, table) }
         }
     }
 
@@ -79,7 +79,7 @@ package final class KeyedRowWriter {
     /// isn't written, because no object has its old key, or because it changes its key while `isCatchingUp`: the object
     /// with the old key may then belong to a later row. O(log n).
     package func update(
-        _ row: KeyedRow, oldKey: Value, isCatchingUp: Bool, _ table: KeyedTable
+        _ row: KeyedRow, oldKey: Value, isCatchingUp: Bool, _ table: RowTable
     ) throws -> Bool {
         try withPublicErrors {
             var object = try found(table, oldKey)
@@ -95,43 +95,27 @@ package final class KeyedRowWriter {
                 if let object { try delete(object, table) }
                 return false
             }
-            if let object {
-                if oldKey != row.key { try releaseHolders(of: object, table) }
-                try update(object, row, table)
-                if oldKey != row.key { hasArrived(row.key, table) }
-                return true
-            }
-            if row.isPartial { return false }
-            try add(row, table)
+            if object == nil && row.isPartial { return false }
+            if let object, oldKey != row.key { try releaseHolders(of: object, table) }
+            try write(row, as: object, table)
+            if object == nil || oldKey != row.key { hasArrived(row.key, table) }
             return true
         }
     }
 
-    private func add(_ row: KeyedRow, _ table: KeyedTable) throws {
-        let (record, missing) = try linked(row.record, table)
-        let object = try writer.insert(table.entityNumber, record.span.bytes)
-        if !missing.isEmpty { unlinked.append(object) }
-        counts.inserted += 1
-        hasArrived(row.key, table)
-    }
-
-    private func update(_ object: RecordKey, _ row: KeyedRow, _ table: KeyedTable) throws {
-        var record = row.record
-        if !row.kept.isEmpty, let old = try writer.copy(of: object) {
-            record = try table.entity.record(from: record.span.bytes, keeping: row.kept, of: old.span.bytes)
-        }
-        let (linked, missing) = try linked(record, table)
-        if !missing.isEmpty { unlinked.append(object) }
-        counts.add(try writer.update(object, linked.span.bytes) ? .updated(object) : .unchanged(object))
+    private func write(_ row: KeyedRow, as stored: RecordKey?, _ table: RowTable) throws {
+        let (outcome, hasMissing) = try rows(of: table).write(row, as: stored)
+        if hasMissing { unlinked.append(outcome.object) }
+        counts.add(outcome)
     }
 
     /// Deletes the row that has a key, if any. O(log n).
-    package func delete(key: Value, _ table: KeyedTable) throws {
+    package func delete(key: Value, _ table: RowTable) throws {
         try withPublicErrors { if let object = try found(table, key) { try delete(object, table) } }
     }
 
     /// Deletes the objects whose numbers fulfil a condition. O(n), and O(log n) for each deleted object.
-    package func deleteAll(of table: KeyedTable, where isMember: (UInt64) -> Bool) throws {
+    package func deleteAll(of table: RowTable, where isMember: (UInt64) -> Bool) throws {
         try withPublicErrors {
             var objects: [RecordKey] = []
             try writer.scan(table.entityNumber) { object, _ in
@@ -142,39 +126,21 @@ package final class KeyedRowWriter {
         }
     }
 
-    private func delete(_ object: RecordKey, _ table: KeyedTable) throws {
+    private func delete(_ object: RecordKey, _ table: RowTable) throws {
         try releaseHolders(of: object, table)
         if try writer.delete(object) { counts.deleted += 1 }
     }
 
     // MARK: Links
 
-    /// Returns a record with references to the objects that its foreign keys name, and the names of missing ones.
-    private func linked(
-        _ record: [UInt8], _ table: KeyedTable
-    ) throws -> (record: [UInt8], missing: [WaitingRows.Name]) {
-        if table.foreignKeys.isEmpty { return (record, []) }
-        var values: [Int: Value] = [:]
-        var missing: [WaitingRows.Name] = []
-        for key in table.foreignKeys {
-            let value = try key.value(in: record.span.bytes, of: table.entity)
-            let object = try key.column.stored(value, in: writer)
-            if object == nil, !value.isNull {
-                missing.append(WaitingRows.Name(entity: key.column.destination, key: value))
-            }
-            values[key.column.reference.slot] = object?.reference ?? .null
-        }
-        return (try table.entity.record(record.span.bytes, setting: values), missing)
-    }
-
     /// Lets `linkLater` link the objects that waited for a row.
-    private func hasArrived(_ key: Value, _ table: KeyedTable) {
+    private func hasArrived(_ key: Value, _ table: RowTable) {
         unlinked += waiting.take(for: WaitingRows.Name(entity: table.entityNumber, key: key))
     }
 
     /// Lets `linkLater` link the objects that refer to an object again, or let them wait: another row may take its key.
     /// O(k log n) for k of these.
-    private func releaseHolders(of object: RecordKey, _ table: KeyedTable) throws {
+    private func releaseHolders(of object: RecordKey, _ table: RowTable) throws {
         for links in table.entity.links?.incoming ?? [] {
             try writer.forEachLink(links.name, to: object) { holder, _ in
                 unlinked.append(holder)
@@ -186,7 +152,7 @@ package final class KeyedRowWriter {
     /// Links objects whose foreign keys named missing objects, since rows of a commit may refer to later ones. Objects
     /// for which one is still missing wait. `table` returns the table of an entity; nil if its objects aren't linked.
     /// O(log n) for each.
-    package func linkLater(_ table: (_ entity: Int) throws -> KeyedTable?) throws {
+    package func linkLater(_ table: (_ entity: Int) throws -> RowTable?) throws {
         let objects = unlinked
         unlinked = []
         for object in objects {
@@ -195,26 +161,21 @@ package final class KeyedRowWriter {
         }
     }
 
-    private func link(_ object: RecordKey, _ table: KeyedTable) throws {
+    private func link(_ object: RecordKey, _ table: RowTable) throws {
         guard let old = try writer.copy(of: object) else { return }
-        let (record, missing) = try linked(old, table)
+        let (record, missing) = try rows(of: table).linked(old)
         for name in missing { waiting.add(object, for: name) }
         try writer.update(object, record.span.bytes)
     }
 
     /// Links all objects that have a foreign key but no reference for it; if the named object is missing, they wait.
     /// O(n).
-    package func linkAll(_ table: KeyedTable) throws {
+    package func linkAll(_ table: RowTable) throws {
         try withPublicErrors {
             var objects: [RecordKey] = []
-            let (entity, keys) = (table.entity, table.foreignKeys)
+            let rows = rows(of: table)
             try writer.scan(table.entityNumber) { object, record in
-                for key in keys where try !key.value(in: record, of: entity).isNull {
-                    if try RecordView(record, of: entity).integer(at: key.column.reference.slot) == nil {
-                        objects.append(object)
-                        break
-                    }
-                }
+                if try rows.isUnlinked(record) { objects.append(object) }
                 return true
             }
             for object in objects { try link(object, table) }
@@ -226,34 +187,21 @@ package final class KeyedRowWriter {
     /// Writes many rows; stored objects keep their values in the slots `kept`. References to objects of tables that are
     /// copied later are left to `linkAll`. `done` gets the number of each row's object. O(k log n) for k rows.
     package func put(
-        _ rows: RowBatch, keeping kept: Set<Int>, _ table: KeyedTable, done: (UInt64) -> Void
+        _ rows: RowBatch, keeping kept: Set<Int>, _ table: RowTable, done: (UInt64) -> Void
     ) throws {
-        let kept = kept.subtracting(table.foreignKeys.map(\.column.reference.slot))
-        let entity = table.entity
-        let merge: RecordMerge? =
-            kept.isEmpty ? nil : { old, new, _ in try entity.record(from: new, keeping: kept, of: old) }
+        guard let key = table.key else { return }
+        let kept = kept.subtracting(table.referenceSlots)
+        let rule = WriteRule.update(table.entity, by: key, keeping: kept.isEmpty ? nil : kept)
         try withPublicErrors {
-            if !table.foreignKeys.isEmpty {
-                return try put(linked(rows.records, table), table.entityNumber, table.constraint, merge, done)
-            }
-            try put(rows.records, table.entityNumber, table.constraint, merge, done)
+            if table.columns.isEmpty { return try put(rows.records, table, rule, done) }
+            try put(self.rows(of: table).linked(rows.records), table, rule, done)
         }
-    }
-
-    private func linked(_ batch: borrowing RecordBatch, _ table: KeyedTable) throws -> RecordBatch {
-        var result = RecordBatch()
-        for index in 0..<batch.count {
-            let record = try linked(batch.copy(at: index), table).record
-            result.append(record.span.bytes)
-        }
-        return result
     }
 
     private func put(
-        _ batch: borrowing RecordBatch, _ entity: Int, _ constraint: UniqueConstraint, _ merge: RecordMerge?,
-        _ done: (UInt64) -> Void
+        _ batch: borrowing RecordBatch, _ table: RowTable, _ rule: WriteRule, _ done: (UInt64) -> Void
     ) throws {
-        try writer.write(entity, batch, .update(by: [constraint], merge: merge)) { _, outcome in
+        try writer.write(table.entityNumber, batch, rule) { _, outcome in
             counts.add(outcome)
             done(outcome.object.number)
         }
@@ -261,8 +209,9 @@ package final class KeyedRowWriter {
 }
 
 extension RowBatch {
-    /// Sorts the rows' keys, so that the writer need not. Call it after the last row, on any thread.
-    package mutating func sortKeys(of table: KeyedTable) throws {
-        try withPublicErrors { try records.sortKeys(table.entityNumber, table.entity, table.constraint) }
+    /// Sorts the rows' keys, if any, so that the writer need not. Call it after the last row, on any thread.
+    package mutating func sortKeys(of table: RowTable) throws {
+        guard let key = table.key else { return }
+        try withPublicErrors { try records.sortKeys(table.entityNumber, table.entity, key) }
     }
 }

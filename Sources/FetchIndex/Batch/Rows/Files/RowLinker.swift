@@ -1,9 +1,9 @@
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
-/// Writes rows with related objects.
+/// Writes the rows of a file that have related objects, and keeps their links that wait for later rows.
 struct RowLinker {
-    private let columns: [RelatedColumn]
+    private let table: RowTable
     /// Links that could not be made when their rows were written.
     private var missing = WaitingLinks<MissingLink>()
     /// The object numbers of written rows, by the giver and the number that they have in the file. Used if
@@ -11,7 +11,6 @@ struct RowLinker {
     private var objects: [NumberGiver: [UInt64: UInt64]] = [:]
     private let owner: NumberOwner
     private let resolvesInFile: Bool
-    private let entity: Int
     /// Links to rows that haven't arrived yet.
     private var later = WaitingLinks<LaterLinks>()
 
@@ -26,9 +25,17 @@ struct RowLinker {
         let isOfUnchanged: Bool
     }
 
-    init(_ columns: [RelatedColumn], _ owner: NumberOwner, resolvesInFile: Bool, of entity: Int) {
-        (self.columns, self.owner, self.entity) = (columns, owner, entity)
-        self.resolvesInFile = resolvesInFile && !columns.isEmpty
+    init(_ table: RowTable, _ owner: NumberOwner, resolvesInFile: Bool) {
+        (self.table, self.owner) = (table, owner)
+        self.resolvesInFile = resolvesInFile && !table.columns.isEmpty
+    }
+
+    private var columns: [RelatedColumn] { table.columns }
+
+    /// The writer of rows in the open transaction, which is begun if there is none.
+    private func rows(with writer: BatchWriter) throws -> RowWriter {
+        if !writer.hasOpenTransaction { for column in columns { column.forget() } }
+        return RowWriter(table, try writer.transaction())
     }
 
     /// Writes a batch. `done` gets the outcome of each row; `refused` gets the error that a row's values cause. An
@@ -37,39 +44,45 @@ struct RowLinker {
         _ batch: borrowing RowBatch, with writer: BatchWriter, refused: (Int, StoreError) throws -> Void,
         done: (Int, WriteOutcome) throws -> Void
     ) throws {
+        let rows = try rows(with: writer)
         let used = batch.usedColumns
         if !batch.hasNumbers && !hasLater && used.allSatisfy({ columns[$0].isPlain }) {
-            return try putPlain(batch, used.map { columns[$0] }, with: writer, refused: refused, done: done)
+            return try putPlain(batch, used.map { columns[$0] }, rows, with: writer, refused: refused, done: done)
         }
         for index in 0..<batch.records.count {
-            let links = batch.links[index]
-            var related = links.related
-            let delayed = resolvesInFile ? resolve(&related, links.giver) : []
-            let row = LinkedRow(
-                batch.records.copy(at: index), number: links.number, related,
-                keeping: batch.records.keptSlots(at: index))
             let outcome: WriteOutcome
-            do {
-                let written = try writer.write(row, columns)
-                outcome = written.outcome
-                let number = outcome.object.number
-                forget(number, links.related)
-                if resolvesInFile, let name = links.fileNumber {
-                    objects[links.giver, default: [:]][name] = number
-                }
-                for column in delayed {
-                    let waiting = LaterLinks(
-                        column: column, related: links.related[column], giver: links.giver,
-                        isOfUnchanged: outcome.isUnchanged)
-                    later.append(waiting, of: number, line: batch.lines[index])
-                }
-                for link in written.missing { missing.append(link, of: number, line: batch.lines[index]) }
-            } catch let error as StoreError where error.isOfValues {
+            do { outcome = try put(index, of: batch, rows, with: writer) } catch let error as StoreError
+                where error.isOfValues
+            {
                 try refused(index, error)
                 continue
             }
             try done(index, outcome)
         }
+    }
+
+    /// Writes a row, and lets those of its links wait that can't be made yet.
+    private mutating func put(
+        _ index: Int, of batch: borrowing RowBatch, _ rows: RowWriter, with writer: BatchWriter
+    ) throws -> WriteOutcome {
+        let (links, line) = (batch.links[index], batch.lines[index])
+        var related = links.related
+        let delayed = resolvesInFile ? resolve(&related, links.giver) : []
+        let row = LinkedRow(
+            record: batch.records.copy(at: index), number: links.number, related: related,
+            kept: batch.records.keptSlots(at: index))
+        let (outcome, unmade) = try rows.write(row)
+        writer.count(outcome)
+        let number = outcome.object.number
+        forget(number, links.related)
+        if resolvesInFile, let name = links.fileNumber { objects[links.giver, default: [:]][name] = number }
+        for column in delayed {
+            let waiting = LaterLinks(
+                column: column, related: links.related[column], giver: links.giver, isOfUnchanged: outcome.isUnchanged)
+            later.append(waiting, of: number, line: line)
+        }
+        for link in unmade { missing.append(link, of: number, line: line) }
+        return outcome
     }
 
     /// Forgets the waiting links of an object in those columns that a later row of it decides.
@@ -81,7 +94,7 @@ struct RowLinker {
             decided.insert(column.relationship)
         }
         let columns = columns
-        missing.removeAll(of: number) { decided.contains($1.relationship) }
+        missing.removeAll(of: number) { decided.contains($1.column.relationship) }
         later.removeAll(of: number) { decided.contains(columns[$1.column].relationship) }
     }
 
@@ -115,11 +128,11 @@ struct RowLinker {
         _ object: RelatedObject, _ giver: NumberGiver, orStored: Bool = false
     ) -> RelatedObject? {
         func own(_ link: RowLink) -> RowLink? {
-            guard link.object.entity == entity else { return link }
+            guard link.object.entity == table.entityNumber else { return link }
             guard let number = objects[giver]?[link.object.number] else {
-                return orStored && owner.wasStored(link.object.number, of: entity, by: giver) ? link : nil
+                return orStored && owner.wasStored(link.object.number, of: table.entityNumber, by: giver) ? link : nil
             }
-            let object = RecordKey(entity: entity, number: number)
+            let object = RecordKey(entity: table.entityNumber, number: number)
             return RowLink(object, position: link.position, otherPosition: link.otherPosition)
         }
         switch object {
@@ -161,17 +174,36 @@ struct RowLinker {
                     ))
                 continue
             }
-            let more = try writer.link(
-                number, columns[links.column], to: related, isOfUnchanged: links.isOfUnchanged)
-            for link in more { missing.append(link, of: number, line: line) }
+            for link in try link(number, links, to: related, with: writer) {
+                missing.append(link, of: number, line: line)
+            }
         }
         return reasons
+    }
+
+    /// Links the object of a written row to its related objects of a column. Returns the links that can't be made yet.
+    private func link(
+        _ number: UInt64, _ links: LaterLinks, to related: RelatedObject, with writer: BatchWriter
+    ) throws -> [MissingLink] {
+        let (column, object) = (columns[links.column], RecordKey(entity: table.entityNumber, number: number))
+        switch related {
+        case .absent, .named, .none: return []
+        case .object(let link):
+            return [MissingLink(holder: object, link: link, column: column, isOfUnchanged: links.isOfUnchanged)]
+        case .list(let list):
+            let set = try rows(with: writer).setLinks(list, of: object, column)
+            if set.isChanged && links.isOfUnchanged { writer.countLinkedLater(number) }
+            let isUnchanged = links.isOfUnchanged && !set.isChanged
+            return set.missing.map {
+                MissingLink(holder: object, link: $0, column: column, isOfUnchanged: isUnchanged)
+            }
+        }
     }
 
     /// Writes rows whose columns are plain. The rows between two refused ones are one batch, so that their unique keys
     /// are looked up and written in order.
     private func putPlain(
-        _ batch: borrowing RowBatch, _ used: [RelatedColumn], with writer: BatchWriter,
+        _ batch: borrowing RowBatch, _ used: [RelatedColumn], _ rows: RowWriter, with writer: BatchWriter,
         refused: (Int, StoreError) throws -> Void,
         done: (Int, WriteOutcome) throws -> Void
     ) throws {
@@ -189,8 +221,7 @@ struct RowLinker {
         }
         for index in 0..<batch.records.count {
             do {
-                let row = LinkedRow(batch.records.copy(at: index), number: nil, batch.links[index].related)
-                let record = try writer.record(of: row, columns)
+                let record = try rows.linked(batch.records.copy(at: index), naming: batch.links[index].related).record
                 let (own, absent) = (batch.records.keptSlots(at: index), absentSlots(batch.links[index].related))
                 if own !== last.own || absent != last.absent { last = (own, absent, Self.kept(own, absent)) }
                 linked.append(record.span.bytes, keeping: last.kept)
@@ -224,7 +255,9 @@ struct RowLinker {
         let unresolved = later.isEmpty ? [] : try linkLater(with: writer, atEnd: isAtEnd)
         if missing.isEmpty { return unresolved }
         let all = missing.removeAll()
-        let left = try writer.settle(all.map(\.link))
+        let left = try rows(with: writer).settle(all.map(\.link)) { link in
+            if link.isOfUnchanged { writer.countLinkedLater(link.holder.number) }
+        }
         for (index, _) in left { missing.append(all[index].link, of: all[index].number, line: all[index].line) }
         return unresolved + left.map { (all[$0.index].line, $0.reason) }
     }
