@@ -47,6 +47,26 @@ import Testing
         #expect(taken == Array(0..<1000))
     }
 
+    /// On one thread an answer is to the item itself, on two also to an earlier one.
+    @Test(arguments: [1, 2]) func deliveriesReturnTheNewestAnswer(threads: Int) throws {
+        var answers: [Int?] = []
+        try Threads.pipe(threads, capacity: 2) { deliver in
+            for number in 0..<1000 { answers.append(try deliver(number)) }
+        } answer: { (number: Int) in
+            number * 2
+        }
+        #expect(answers.count == 1000)
+        for (number, answer) in answers.enumerated() {
+            guard let answer else { continue }
+            #expect(threads == 1 ? answer == number * 2 : answer <= number * 2)
+        }
+        let known = answers.compactMap { $0 }
+        #expect(known == known.sorted())
+        // At most two items wait.
+        #expect(known.last ?? 0 >= (999 - 2 - 1) * 2)
+        #expect(answers.prefix(4).count { $0 == nil } <= 3)
+    }
+
     /// Items delivered before an error are consumed.
     @Test(arguments: [1, 2]) func anErrorOfTheProducerEndsThePipe(threads: Int) {
         var taken: [Int] = []

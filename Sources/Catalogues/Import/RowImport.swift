@@ -74,11 +74,12 @@ final class RowImport {
         try Threads.pipe(request.threads, capacity: 2) { deliver in
             var reading = RowReading(source, converter, writer, skipsBadRows: skipsBadRows)
             try reading.run(deliver)
-        } consume: { (batch: ReadRows) in
+        } answer: { (batch: ReadRows) -> BatchWriter.Preparation in
             try put(batch)
             // The length of a pipe is unknown.
             let total = batch.progress.total == 0 ? .infinity : Double(batch.progress.total)
             progress(readCount, Double(batch.progress.done) / total)
+            return writer.preparation
         }
     }
 

@@ -2,7 +2,8 @@ internal import FetchIndex
 
 /// Reads and converts the rows of a file, and delivers them in batches.
 struct RowReading {
-    typealias Deliver = (consuming ReadRows) throws -> Void
+    /// Passes a batch on, and returns what the writer needs of the next one, if it has said so.
+    typealias Deliver = (consuming ReadRows) throws -> BatchWriter.Preparation?
 
     private let source: any RowSource
     private var converter: RowConverter
@@ -10,6 +11,7 @@ struct RowReading {
     private let skipsBadRows: Bool
     private var rows = RowBatch()
     private var bad = BadRows()
+    private var preparation = BatchWriter.Preparation.sortedKeys
 
     /// Batches are prepared for the writer.
     init(_ source: any RowSource, _ converter: RowConverter, _ writer: BatchWriter, skipsBadRows: Bool) {
@@ -44,10 +46,10 @@ struct RowReading {
     }
 
     private mutating func deliverBatch(_ deliver: Deliver) throws {
-        try writer.prepare(&rows)
+        try writer.prepare(&rows, as: preparation)
         let full = ReadRows(rows: rows, bad: bad, progress: source.progress)
         rows = RowBatch(likeOneOf: full.rows.count, byteCount: full.rows.byteCount)
         bad = BadRows()
-        try deliver(full)
+        if let next = try deliver(full) { preparation = next }
     }
 }

@@ -1,16 +1,15 @@
 internal import FetchIndexModels
 package import FetchIndexRecords
-internal import Synchronization
 
 // Many records at once.
 extension BatchWriter {
-    enum Preparation: UInt8, AtomicRepresentable {
+    /// What `write` takes from a batch, which another thread can compute beforehand.
+    package enum Preparation: Sendable {
         case nothing, sortedKeys, hashes, both
     }
 
-    /// Prepares a batch for `write`, on any thread.
-    func prepare(_ batch: inout RecordBatch) throws {
-        let preparation = preparation.load(ordering: .relaxed)
+    /// Prepares a batch for `write`. It may be called on any thread, while the writer writes on another one.
+    func prepare(_ batch: inout RecordBatch, as preparation: Preparation) throws {
         if preparation != .nothing { try batch.describeParts(entity) }
         guard let constraint else { return }
         if preparation == .hashes || preparation == .both { try batch.hashKeys(entityNumber, entity, constraint) }
@@ -45,7 +44,7 @@ extension BatchWriter {
             counts.add(outcome)
             try done(index, outcome)
         }
-        preparation.store(traits.areMostUnchanged ? .nothing : .sortedKeys, ordering: .relaxed)
+        preparation = traits.areMostUnchanged ? .nothing : .sortedKeys
         switch deferral {
         case .inOrder, .scattered: deferral = traits.areKeysScattered ? .scattered : .inOrder
         case .never, .undecided, .deferring: break
@@ -78,7 +77,7 @@ extension BatchWriter {
         case .undecided where batch.keys?.areInOrder == false, .scattered:
             try transaction().beginUnkeyed(entityNumber)
             deferral = .deferring(DeferredKeys(after: state, atMost: mostDeferred))
-            preparation.store(state.count > 0 ? .both : .hashes, ordering: .relaxed)
+            preparation = state.count > 0 ? .both : .hashes
         default: deferral = .inOrder
         }
     }
@@ -148,6 +147,6 @@ extension BatchWriter {
     func leaveDeferral() {
         guard case .deferring = deferral else { return }
         deferral = .inOrder
-        preparation.store(.sortedKeys, ordering: .relaxed)
+        preparation = .sortedKeys
     }
 }

@@ -188,7 +188,7 @@ extension FirstImportTests {
                 default: expected.insert(row.id)
                 }
             }
-            try writer.prepare(&batch)
+            try writer.prepare(&batch, as: writer.preparation)
             try writer.write(batch, refused: { _, _ in refused += number == 6 ? 0 : 1 }, done: { _, _ in })
             if number == 6 {
                 #expect(try !container.store.snapshot().hasUniqueKeys(of: 1))

@@ -29,7 +29,7 @@ import Testing
             let record = try writer.entity.record([.string(row.id), .integer(row.size)])
             batch.append(record.span.bytes)
         }
-        try writer.prepare(&batch)
+        try writer.prepare(&batch, as: writer.preparation)
         return batch
     }
 

@@ -212,7 +212,7 @@ struct RowLinker {
         var first = 0
         var last: (own: KeptSlots?, absent: Set<Int>, kept: KeptSlots?) = (nil, [], nil)
         func putLinked() throws {
-            try writer.prepare(&linked)
+            try writer.prepare(&linked, as: writer.preparation)
             let start = first
             try writer.write(
                 linked, relating: related, refused: { try refused(start + $0, $1) },
