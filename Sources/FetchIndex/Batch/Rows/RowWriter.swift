@@ -58,6 +58,7 @@ struct RowWriter {
     func linked(
         _ record: [UInt8], naming related: [RelatedObject] = []
     ) throws -> (record: [UInt8], missing: [WaitingRows.Name]) {
+        let entity = entity
         var values: [Int: Value] = [:]
         var missing: [WaitingRows.Name] = []
         for (place, column) in table.columns.enumerated() {

@@ -189,9 +189,9 @@ package final class KeyedRowWriter {
     package func put(
         _ rows: RowBatch, keeping kept: Set<Int>, _ table: RowTable, done: (UInt64) -> Void
     ) throws {
-        guard let key = table.key else { return }
         let kept = kept.subtracting(table.referenceSlots)
-        let rule = WriteRule.update(table.entity, by: key, keeping: kept.isEmpty ? nil : kept)
+        let rule =
+            table.key.map { WriteRule.update(table.entity, by: $0, keeping: kept.isEmpty ? nil : kept) } ?? .insert
         try withPublicErrors {
             if table.columns.isEmpty { return try put(rows.records, table, rule, done) }
             try put(self.rows(of: table).linked(rows.records), table, rule, done)
