@@ -275,7 +275,7 @@ let package = Package(
         .testTarget(
             name: "CataloguesTests",
             dependencies: [
-                "CFetchIndexZlib", "CFetchIndexZstd", "FetchIndexCatalogues", "FetchIndexTestSupport",
+                "CFetchIndexZlib", "CFetchIndexZstd", "FetchIndex", "FetchIndexCatalogues", "FetchIndexTestSupport",
                 "FetchIndexValues",
             ],
             swiftSettings: strict),

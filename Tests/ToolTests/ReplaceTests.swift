@@ -75,6 +75,22 @@ import Testing
         #expect(try rows().count == 2)
     }
 
+    @Test func aLinkThatCannotBeMadeIsNamedAndUndoesTheImport() throws {
+        let model = try tool.file(
+            "model.json",
+            #"{"entities":[{"name":"A","attributes":[{"name":"n","type":"string","isUnique":true}],"relationships":[{"name":"next","destination":"A"}]}]}"#
+        )
+        #expect(try tool.run("model", "migrate", tool.store, "--to", model, "--create").status == 0)
+        let file = try tool.file("a.csv", "@id,n,next\n1,x,\n2,y,9\n")
+        let result = try tool.run("import", tool.store, file, "--entity", "A", "--key", "n", "--replace")
+        #expect(result.status == 1)
+        #expect(
+            result.error.contains(
+                "line 3: A.next names a row by its number, which is not in the file; --replace changed nothing"),
+            "\(result.error)")
+        #expect(try tool.run("export", tool.store, "--entity", "A", "--format", "jsonl").output.isEmpty)
+    }
+
     @Test func itRefusesAfterABadRow() throws {
         #expect(try replace(file([1: "a", 2: "b", 3: "c", 4: "d"])).status == 0)
         let bad = try tool.file("bad.csv", "code,name\n1,x\nnone,y\n3,z\n4,z\n")
