@@ -15,7 +15,7 @@ package enum Remedy: Sendable {
 package enum ImportError: Error {
     /// An entity that a column's fields should name objects of is missing.
     case unknownRelated(entity: String, near: NearName)
-    /// The entity would get the attribute that should name objects, but not as its key.
+    /// The attribute that should name objects would belong to the new entity, but it isn't the key.
     case notKey(entity: String, attribute: String)
     case unknownRelationship(entity: String, name: String, near: NearName)
     /// The entity has objects, and another type for the attribute.
@@ -41,7 +41,7 @@ extension ImportError: CustomStringConvertible {
     }
 }
 
-/// An import that an error has ended after it had begun to write.
+/// An import that an error ended after rows were written.
 package struct ImportStopped: Error {
     package enum Saved {
         /// All rows were in one transaction, which is dropped.

@@ -19,7 +19,7 @@ package struct BadRows {
 
     package init() {}
 
-    /// Whether a batch ends without a row because so many rows are bad.
+    /// Whether there are as many bad rows as a batch may have rows.
     var isFull: Bool { count >= RowBatch.mostRows }
 
     mutating func note(_ bad: BadInput) {

@@ -114,7 +114,7 @@ struct RelatedColumns {
         return owner.isKeyed || owner.isOnly(.own)
     }
 
-    /// The related objects that a row names; null and empty fields say that there are none.
+    /// The related objects that a row names; a null or empty field removes all.
     private mutating func related(in row: FieldRow, _ giver: NumberGiver) throws(UnreadableField) -> [RelatedObject] {
         var related: [RelatedObject] = []
         for (column, place) in zip(columns, places) {

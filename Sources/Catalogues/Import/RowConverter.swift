@@ -3,20 +3,20 @@ internal import FetchIndexModels
 internal import FetchIndexPlatform
 internal import FetchIndexValues
 
-/// Turns rows of a file into records of an entity. Numbers and texts go from bytes to bytes.
+/// Converts rows of a file to records of an entity. Numbers and texts are copied as bytes where possible.
 struct RowConverter {
     private let file: String
     private let entity: Entity
     private let columns: [String]
     private var form: RowForm
     private(set) var related: RelatedColumns
-    /// Whether the texts of numbers are those of JSON.
+    /// Whether the file has JSON lines, in which keys may be written with or without quotation marks.
     private let isJSON: Bool
     private var spellings = KeySpellings()
     private var builder = RowBuilder()
     private var digits: [UInt8] = []
 
-    /// `mayUpdate`: rows may be those of stored objects.
+    /// `columns` are the columns of the file. If `mayUpdate`, a row may update a stored object.
     init(
         _ columns: [String], to entity: Entity, _ request: ImportRequest, _ related: RelatedColumns, mayUpdate: Bool
     ) throws {
@@ -29,7 +29,7 @@ struct RowConverter {
         let own = columns.enumerated().filter { !others.contains($0.offset) }
         for (_, name) in own { _ = try entity.requireSlot(of: name) }
         let places = Dictionary(own.map { ($0.element, $0.offset) }) { first, _ in first }
-        // A column may have a name that the attribute had.
+        // A column may have a former name of the attribute.
         var columnOfSlot = [Int?](repeating: nil, count: entity.slots.count)
         for (name, column) in places {
             let slot = try entity.requireSlot(of: name)
@@ -43,8 +43,8 @@ struct RowConverter {
         form = RowForm(of: entity, columnOfSlot: columnOfSlot, mayUpdate: mayUpdate)
     }
 
-    /// Adds a row to a batch, with its number and the objects that it is related to, where it has such fields. Throws `BadInput` with line,
-    /// column and reason. Returns whether the batch is full.
+    /// Appends a row to a batch, with its number and related objects, if any. Returns whether the batch is full. Throws
+    /// `BadInput` with line, column and reason.
     mutating func append(_ row: FieldRow, to batch: inout RowBatch) throws -> Bool {
         guard row.count == columns.count else {
             throw BadInput(
@@ -78,7 +78,7 @@ struct RowConverter {
         return batch.append(&builder, line: row.line, links: links, from: related.source)
     }
 
-    /// Whether a field has no value: an empty text and empty data are values.
+    /// Whether a field has no value. An empty text is a value, and so are empty data.
     private static func isNull(_ row: FieldRow, _ column: Int, _ type: ValueType) -> Bool {
         switch type {
         case .string, .data: row.isNull(column)
@@ -101,7 +101,7 @@ struct RowConverter {
         }
     }
 
-    /// A new object has the attribute's default value.
+    /// Appends what a new object gets for an absent field: the attribute's default value, or null.
     private mutating func appendAbsent(_ row: FieldRow, _ column: Int, _ isRequired: Bool) throws {
         if let value = form.defaultValue(ofSlot: builder.slotCount) { return builder.append(value) }
         if isRequired && !form.mayUpdate { throw bad(row, column, "a value is required") }
@@ -138,7 +138,7 @@ struct RowConverter {
         builder.appendInteger(number)
     }
 
-    /// Appends a number that the type holds exactly, from bytes to bytes. False for all other texts.
+    /// Appends a number that the type represents exactly, without making a value. Returns false for other texts.
     private mutating func appendNumber(_ row: FieldRow, _ column: Int, _ type: ValueType) -> Bool {
         let field = row[column]
         if type == .double {
@@ -154,7 +154,7 @@ struct RowConverter {
             number.appendPlain(to: &digits)
             return true
         }
-        // The builder and the digits are parts of one value.
+        // Copied, because the builder and the digits are parts of one value, which allows one access at a time.
         let plain = digits
         if isExact { builder.appendBytes(plain.span.bytes) }
         return isExact
@@ -185,13 +185,13 @@ struct RowConverter {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Whether this text of a number is what the number prints: no plus, no leading zero.
+    /// Whether this text is the number's usual one, without a plus and leading zeros.
     fileprivate func isSpelled(as number: Int64) -> Bool {
         let digits = first == 0x2D ? dropFirst() : self[...]
         return first != 0x2B && (number == 0 ? count == 1 : digits.first != 0x30)
     }
 
-    /// The decimal integer that the text is; nil if it isn't one or takes more than 64 bits.
+    /// The decimal integer that this text is; nil for other texts, and for integers of more than 64 bits.
     fileprivate var decimalInteger: Int64? {
         let isNegative = first == 0x2D
         let digits = isNegative || first == 0x2B ? UnsafeRawBufferPointer(rebasing: dropFirst()) : self

@@ -8,7 +8,7 @@ internal import FetchIndexPlatform
 ///     a thread that reads and converts rows    batches of records with links: `RowReading`
 ///     this thread                              transactions of the store: `ImportTransaction`
 final class RowImport {
-    /// The rows of a transaction.
+    /// The number of rows in a transaction.
     private static let transactionLength = 50_000
 
     let request: ImportRequest
@@ -18,7 +18,7 @@ final class RowImport {
     private let converter: RowConverter
     /// The number of the entity's objects before the import.
     let objectCount: Int
-    // Properties of their own, because one is read for each row.
+    // Copied from the request, because `replaces` is read for each row.
     let replaces: Bool
     private let skipsBadRows: Bool
 
@@ -27,7 +27,7 @@ final class RowImport {
     private var openCount = 0
     private var readCount = 0
     private(set) var bad = BadRows()
-    /// The objects of the rows, if the others are to be deleted.
+    /// The objects of the rows; empty unless the import replaces.
     private(set) var seen = SeenObjects()
 
     init(_ request: ImportRequest, _ source: any RowSource, _ container: PersistentContainer) throws {

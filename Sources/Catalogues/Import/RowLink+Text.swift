@@ -22,7 +22,7 @@ extension RowLink {
         var positions: [[UInt8]?] = []
         for part in parts.dropFirst() {
             guard case .data(let bytes)? = Value(catalogueText: String(part), as: .data) else { return nil }
-            // As positions are made; see `OrderedPosition`.
+            // The lengths that `OrderedPosition` makes.
             guard bytes.isEmpty || (6...64).contains(bytes.count) else { return nil }
             positions.append(bytes.isEmpty ? nil : Array(bytes))
         }

@@ -8,11 +8,11 @@ package final class ChangeApplier {
     private let key: String?
     private let file: String
     private let (ignoresMissing, ignoresPresent): (Bool, Bool)
-    /// Changes that were passed over.
+    /// The number of changes that were ignored.
     package private(set) var ignoredCount = 0
-    /// The attributes whose values are unique.
+    /// The places of unique attributes among the entity's attributes.
     private let keys: Set<Int>
-    /// How `key` and `values` write keys: each in one way, which may differ.
+    /// The spellings of keys in the members `key` and `values`, which may differ.
     private var (keySpellings, valueSpellings) = (KeySpellings(), KeySpellings())
 
     package init(_ writer: BatchWriter, key: String?, file: String, ignoresMissing: Bool, ignoresPresent: Bool) {
@@ -24,7 +24,7 @@ package final class ChangeApplier {
         (self.ignoresMissing, self.ignoresPresent) = (ignoresMissing, ignoresPresent)
     }
 
-    /// Applies a line, which `number` counts. Throws `BadInput`.
+    /// Applies the change of a line; `number` is the line's number. Throws `BadInput`.
     package func apply(_ change: ChangeLine, _ number: Int) throws {
         func bad(_ reason: String) -> BadInput { BadInput(file: file, line: number, reason: reason) }
         do {
@@ -72,7 +72,7 @@ package final class ChangeApplier {
         try writer.insert(values)
     }
 
-    /// Throws for values that say another key than the change has, be the object stored or new: an upsert would insert one each time.
+    /// Throws if the values contain another key than the change: each such upsert would insert an object.
     private func requireKey(of change: ChangeLine, _ bad: (String) -> BadInput) throws {
         guard let key, let keySlot, let scalar = change.key, let said = change.values[key] else { return }
         let type = writer.entity.attributes[keySlot].type
@@ -89,7 +89,7 @@ package final class ChangeApplier {
     /// The place of the key among the attributes.
     private var keySlot: Int? { key.flatMap { key in writer.entity.attributes.firstIndex { $0.name == key } } }
 
-    /// The object of an update or a deletion; nil for one that is missing and is passed over.
+    /// The object of an update or a deletion; nil if it's missing and the change is ignored.
     private func stored(_ change: ChangeLine, _ bad: (String) -> BadInput) throws -> ObjectID? {
         if let object = try find(change, bad) { return object }
         guard !ignoresMissing else {
@@ -134,7 +134,7 @@ package final class ChangeApplier {
         }
     }
 
-    /// Throws for another spelling of a unique value.
+    /// Throws if a unique value is spelled unlike the ones before it.
     private func requireSpelling(
         _ scalar: JSONScalar, of value: Value, _ slot: Int, _ spellings: inout KeySpellings,
         _ bad: (String) -> BadInput
@@ -145,7 +145,7 @@ package final class ChangeApplier {
 }
 
 extension JSONScalar {
-    /// As a line of JSON has it, shortened.
+    /// The scalar as JSON, shortened.
     fileprivate var shown: String {
         if case .string(let text) = self { return "\"\(text.excerpt)\"" }
         return self == .null ? "null" : text.excerpt

@@ -32,7 +32,7 @@ struct RowLinker {
 
     private var columns: [RelatedColumn] { table.columns }
 
-    /// The writer of rows in the open transaction, which is begun if there is none.
+    /// The writer of rows in the open transaction; begins one if none is open.
     private func rows(with writer: BatchWriter) throws -> RowWriter {
         if !writer.hasOpenTransaction { for column in columns { column.forget() } }
         return RowWriter(table, try writer.transaction())

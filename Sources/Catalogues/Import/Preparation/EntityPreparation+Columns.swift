@@ -57,7 +57,7 @@ extension EntityPreparation {
 }
 
 extension Entity {
-    /// The same with more attributes and relationships.
+    /// The entity with more attributes and relationships.
     func adding(_ attributes: [AttributeDescription], _ relationships: [RelationshipDescription]) -> Entity {
         Entity(
             name, self.attributes + attributes, relationships: self.relationships + relationships,

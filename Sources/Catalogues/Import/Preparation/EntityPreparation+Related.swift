@@ -51,7 +51,8 @@ extension EntityPreparation {
     }
 
     /// The stored model with an entity that gets relationships, and their inverses. An inverse has the entity's name in the
-    /// plural: books for Book. There is none if that name is taken, or if the entity is related to itself.
+    /// plural: books for Book. A relationship to the entity itself has no inverse, nor one whose inverse's name
+    /// is taken.
     func model(adding relations: [ImportRequest.Relation], to entity: Entity) throws -> Model {
         let stored = try container.model()
         var entities = stored.entities.filter { $0.name != entity.name } + [entity]

@@ -5,7 +5,7 @@ internal import FetchIndexValues
 /// Makes an entity that a file's rows fit.
 ///
 ///     the store lacks it                       it's created with the file's columns, or those of the given types
-///     it has no objects and stands alone       it's created anew if columns or types differ
+///     it has no objects and no relations       it's created anew if columns or types differ
 ///     any other stored entity                  it keeps its types; it gets missing columns if the request says so
 ///
 /// An entity without objects may be one whose types a failed import has inferred wrongly.
