@@ -148,4 +148,41 @@ import Testing
             #expect(order.rowCount == 9)
         }
     }
+
+    @Test func aNewSubentityTakesTheDefaultValuesStoredForItsSuperentity() throws {
+        func attribute(_ value: Int64) -> AttributeDescription {
+            AttributeDescription("n", .integer, defaultValue: .integer(value))
+        }
+        _ = try store.open(Model(entities: [Entity("Base", [.title, attribute(1)])]))
+        let container = try store.open(
+            Model(entities: [Entity("Base", [.title, attribute(2)]), Entity("One", [], superentity: "Base")]))
+        #expect(try container.model().entities.map { $0.attributes[1].defaultValue } == [.integer(1), .integer(1)])
+    }
+
+    @Test func anEntityBecomesAbstractOnlyWithoutObjects() throws {
+        let concrete = Model(entities: [Entity("Base", [.title])])
+        let abstract = Model(entities: [Entity("Base", [.title], isAbstract: true)])
+        let container = try store.open(concrete)
+        #expect(try container.plan(for: abstract).steps.map(\.change) == [.changeAbstract(to: true)])
+        try container.migrate(to: abstract)
+        #expect(try container.model().entities[0].isAbstract)
+        #expect(throws: StoreError.abstractEntity("Base")) { try store.insert("Base", [["title": "a"]], container) }
+        try container.migrate(to: concrete)
+        try store.insert("Base", [["title": "a"]], container)
+        #expect(throws: StoreError.self) { try container.migrate(to: abstract) }
+        #expect(try container.model().entities[0].isAbstract == false)
+    }
+
+    @Test func aSubentityCannotReuseAFormerNameOfAnInheritedAttribute() throws {
+        let container = try store.open(Model(entities: [Entity("Base", [.title])]))
+        try store.insert("Base", [["title": "b"]], container)
+        let name = AttributeDescription("name", .string, renamedFrom: "title")
+        let renamed = try store.open(Model(entities: [Entity("Base", [name]), Entity("One", [], superentity: "Base")]))
+        try store.insert("One", [["name": "c"]], renamed)
+        let request = OrderDefinition(entity: "Base", predicate: try FetchPredicate("title == 'c'"))
+        #expect(try renamed.withOrder(request, .init()) { $0.rowCount } == 1)
+        #expect(throws: StoreError.self) {
+            try store.open(Model(entities: [Entity("Base", [name]), Entity("Two", [.title], superentity: "Base")]))
+        }
+    }
 }

@@ -188,6 +188,37 @@ import Testing
         #expect(refused(Entity("A", [name]), Entity("B", [AttributeDescription("name", .integer)], superentity: "A")))
         #expect(!refused(Entity("A", [name]), Entity("B", [], superentity: "A")))
     }
+
+    @Test func objectsWithoutAClassOfTheirOwnAreOfTheBaseClass() throws {
+        try store.fill(try store.open(), 3)
+        // This program declares the base class alone.
+        let container = try store.open(Model(Work.self))
+        let context = container.newContext()
+        let inserted = try context.insert("Tome")
+        #expect(inserted is Work)
+        inserted["code"] = .integer(77)
+        try context.save()
+        #expect(try context.fetch(FetchRequest<Work>(sortKeys: [SortKey(\.code)])).map(\.code) == [0, 1, 2, 77])
+        // Asking for an object as one of the base class fails, and leaves its class undecided.
+        let tomes = try PersistentContainer(at: URL(fileURLWithPath: store.folder.path), durability: .none)
+        let second = tomes.newContext()
+        let id = try second.objectID(of: "Tome", number: 1)
+        #expect(throws: ContextError.self) { try second.existingObject(with: id, as: Work.self) }
+        #expect(try second.fetch(FetchRequest<Tome>(sortKeys: [SortKey(\.code)])).count == 3)
+        withExtendedLifetime((context, second)) {}
+    }
+
+    @Test func aBatchWriterRefusesObjectsOfOtherEntities() throws {
+        let container = try store.open()
+        try store.fill(container, 6)
+        let context = container.newContext()
+        let tome = try #require(try context.fetch(FetchRequest<Tome>(sortKeys: [SortKey(\.code)])).first)
+        let writer = try BatchWriter(container, entity: "Periodical", key: "code")
+        #expect(throws: RequestError.self) { try writer.values(of: tome.objectID) }
+        #expect(throws: RequestError.self) { try writer.update(tome.objectID, [.integer(1)]) }
+        #expect(throws: RequestError.self) { try writer.delete(tome.objectID) }
+        writer.rollback()
+    }
 }
 
 extension BatchInsertRequest {

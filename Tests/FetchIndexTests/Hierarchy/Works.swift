@@ -35,6 +35,16 @@ struct Works {
             at: URL(fileURLWithPath: folder.path), model: model, migration: migration, durability: .none)
     }
 
+    /// Inserts an object for each row, with the row's values.
+    func insert(_ entity: String, _ rows: [[String: Value]], _ container: PersistentContainer) throws {
+        let context = container.newContext()
+        for row in rows {
+            let object = try context.insert(entity)
+            for (name, value) in row { object[name] = value }
+        }
+        try context.save()
+    }
+
     /// Tomes, manga and periodicals by turns, with codes from 0.
     func fill(_ container: PersistentContainer, _ count: Int) throws {
         let context = container.newContext()
@@ -60,4 +70,10 @@ struct Works {
         }
         try context.save()
     }
+}
+
+extension AttributeDescription {
+    static let isbn = AttributeDescription("isbn", .string)
+    static let uniqueISBN = AttributeDescription("isbn", .string, isUnique: true)
+    static let title = AttributeDescription("title", .string)
 }

@@ -27,6 +27,20 @@ extension ContextTests {
         #expect(try context.count(for: FetchRequest<Account>()) == 2)
     }
 
+    @Test func rollbackReleasesAnObjectDeletedElsewhere() throws {
+        let a = account("a", 1)
+        try context.save()
+        a.balance = 2
+        let other = store.container.newContext()
+        other.delete(try fetch("a", in: other))
+        try other.save()
+        try context.mergeChanges()
+        try context.rollback()
+        #expect(a.managedObjectContext == nil)
+        account("b")
+        try context.save()
+    }
+
     @Test @MainActor func contextsMergeByThemselves() async throws {
         account("a", 1)
         try context.save()

@@ -95,6 +95,22 @@ import Testing
         withExtendedLifetime(controllers) {}
     }
 
+    /// A save advances the caches of entities that it does not change, so that the log can be trimmed.
+    @Test func savesOfOtherEntitiesAdvanceTheCachesOfAnIdleOne() throws {
+        let store = try LiveStore(Model(Account.self, Book.self))
+        let context = store.container.newContext()
+        var request = FetchRequest<Book>()
+        request.sortKeys = [SortKey(\.price)]
+        let controller = try FetchedResultsController(fetchRequest: request, context: context, cacheName: "books")
+        try controller.performFetch()
+        for number in 0..<5 {
+            Account(context: context).name = "\(number)"
+            try context.save()
+        }
+        let header = try CacheDirectory.header("books", in: try store.container.store.snapshot())
+        #expect(try header?.commit == context.commit)
+    }
+
     // MARK: Reading
 
     @Test func lazyCollectionsAndTitles() throws {

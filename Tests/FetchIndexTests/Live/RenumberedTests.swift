@@ -66,6 +66,21 @@ import Testing
         #expect(keeper.changes.last?.renumbered[temporary] == later.objectID)
         #expect(keeper.ids == [first.objectID])
     }
+
+    @Test func theChangeOfASaveMapsTemporaryIDsToPermanentOnes() async throws {
+        let controller = try FetchedResultsController(fetchRequest: request(), context: context)
+        try controller.performFetch()
+        var changes = controller.changes.makeAsyncIterator()
+        let book = Book(context: context)
+        (book.title, book.publisher, book.price) = ("a", "P", 1)
+        context.processPendingChanges()
+        let temporary = book.objectID
+        try context.save()
+        let inserted = await changes.next(), saved = await changes.next()
+        #expect(inserted?.rows == [.insert(temporary, to: RowPath(section: 0, row: 0))])
+        #expect(saved?.isEmpty == true)
+        #expect(saved?.renumbered == [temporary: book.objectID])
+    }
 }
 
 /// The outcomes that a batch writer reports for a named order that it catches up.

@@ -90,6 +90,28 @@ import Testing
         #expect(count == 20)
     }
 
+    @Test func aLoopThatDeletesItsRowsEndsWithTheResults() throws {
+        let store = try LiveStore(Model(Account.self))
+        let context = store.container.newContext()
+        for number in 0..<4 {
+            let account = Account(context: context)
+            (account.name, account.balance) = ("\(number)", 0)
+        }
+        try context.save()
+        var request = FetchRequest<Account>()
+        request.sortKeys = [SortKey(\.name)]
+        let controller = try FetchedResultsController(fetchRequest: request, context: context)
+        try controller.performFetch()
+        var seen = 0
+        for account in try #require(controller.fetchedObjects) {
+            context.delete(account)
+            try context.save()
+            seen += 1
+        }
+        #expect(seen == 2)
+        #expect(controller.fetchedObjects?.count == 2)
+    }
+
     /// Every value of some tables becomes nonsense, under a checksum that is wrong, while the body runs.
     private func damaging(_ tables: [KeyPath<StoreTables, Table>], _ body: () throws -> Void) throws {
         let store = store.container.store

@@ -73,4 +73,15 @@ import Testing
         #expect(try listing(.year, .japanese) == [": d", "2016-01-01: a b", "2019-05-01: c"])
         #expect(try store.container.verifyCache("by date") == [])
     }
+
+    @Test(arguments: [
+        SectionKey.bucket("balance", width: 0), .bucket("balance", width: -1), .prefix("name", -2),
+        .prefix("name", .max),
+        .computed("title") { (book: Book) in book.title },
+    ]) func invalidSectionKeysAreErrors(key: SectionKey) throws {
+        var request = FetchRequest<Account>()
+        request.sortKeys = [SortKey(\.name)]
+        let controller = try FetchedResultsController(fetchRequest: request, context: context, sectionKey: key)
+        #expect(throws: RequestError.self) { try controller.performFetch() }
+    }
 }

@@ -193,6 +193,20 @@ import Testing
         #expect(try listing() == ["#1 b bolt 1 new", "#2 c nut 2 -"])
     }
 
+    @Test func aBatchInsertUpdatesTheObjectsWithItsUniqueValues() throws {
+        let store = try LiveStore(Model(Account.self))
+        let context = store.container.newContext()
+        let rows: [[Value]] = [["a", .null, 1], ["b", .null, 2]]
+        #expect(try context.execute(BatchInsertRequest(entityName: "Account", rows: rows)) == 2)
+        var request = BatchInsertRequest(
+            entityName: "Account", rows: [["b", .null, 3], ["c", .null, 4], ["a", .null, 1]] as [[Value]])
+        #expect(throws: StoreError.self) { try context.execute(request) }
+        request.onUniqueConflict = .update
+        #expect(try context.execute(request) == 2)
+        let sorted = FetchRequest<Account>(sortKeys: [SortKey(\.name)])
+        #expect(try context.fetch(sorted).map(\.balance) == [1, 3, 4])
+    }
+
     @Test func aControllerIsToldOfTheRowThatANewObjectBecomes() throws {
         part("a", note: "old")
         part("c")

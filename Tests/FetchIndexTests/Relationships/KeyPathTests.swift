@@ -127,6 +127,20 @@ import Testing
         #expect(try titles("writer.passport.number == NIL").count == 203)
     }
 
+    @Test func aToManyRelationshipIsNotComparedWithNil() throws {
+        let error = #expect(throws: FetchPredicateError.self) { try titles("labels == NIL") }
+        #expect(error.map { "\($0)" }?.contains("write labels.@count == 0") == true)
+    }
+
+    @Test func aCountOfRelatedObjectsOfAnObjectIsCheap() throws {
+        let writer = context.writer("w")
+        for number in 0..<2000 { _ = context.novel("\(number)", by: writer) }
+        try context.save()
+        var request = FetchRequest<Novel>(sortKeys: [])
+        request.predicate = try FetchPredicate("writer.novels.@count == 2000")
+        #expect(try context.count(for: request) == 2000)
+    }
+
     @Test(arguments: [nil, "by writer"]) func aRenamedWriterMovesTheNovels(cacheName: String?) throws {
         let request = FetchRequest<Novel>(sortKeys: [SortKey("writer.name"), SortKey("price")])
         let controller = try FetchedResultsController(

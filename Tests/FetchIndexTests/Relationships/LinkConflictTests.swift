@@ -1,4 +1,5 @@
 import FetchIndex
+import Foundation
 import FetchIndexTestSupport
 import Testing
 
@@ -120,6 +121,23 @@ import Testing
             #expect(Array(writer.novels) == (isOurs ? [] : [novel]))
             #expect(novel.price == (policy == .rollback ? 0 : 7))
         }
+    }
+
+    @Test func changedValuesAndConflictsNameRelatedObjectsByURI() throws {
+        let novel: Novel = try one("novel", in: first)
+        let (a, b): (Writer, Writer) = (try one("a", in: first), try one("b", in: first))
+        novel.writer = b
+        func text(_ writer: Writer) -> Value { .string(writer.objectID.uriRepresentation?.absoluteString ?? "") }
+        #expect(novel.changedValues == ["writer": text(b)])
+        #expect(novel.committedValues["writer"] == text(a))
+        let same: Novel = try one("novel", in: second)
+        same.writer = nil
+        try second.save()
+        let error = #expect(throws: MergeConflicts.self) { try first.save() }
+        let conflict = try #require(error?.conflicts.first)
+        #expect(conflict.original["writer"] == text(a) && conflict.inContext?["writer"] == text(b))
+        #expect(conflict.inStore?["writer"] == .null)
+        try first.rollback()
     }
 
     @Test func batchRequestsKeepAndReleaseLinks() throws {

@@ -182,25 +182,4 @@ import Testing
         #expect(Array(root.children) == [etc])
         #expect(try context.count(for: FetchRequest<Folder>()) == 2)
     }
-
-    @Test func undoRestoresLinks() throws {
-        let store = try LiveStore(.library)
-        let context = store.container.newContext()
-        context.isUndoEnabled = true
-        let writer = context.writer("w")
-        let novel = context.novel("v", by: writer)
-        let label = context.label("l")
-        novel.labels.insert(label)
-        try context.save()
-        context.delete(novel)
-        context.delete(writer)
-        try context.save()
-        #expect(context.undo())
-        #expect(novel.writer === writer && Array(writer.novels) == [novel] && Array(novel.labels) == [label])
-        try context.save()
-        #expect(novel.writer === writer && Array(writer.novels) == [novel] && Array(label.novels) == [novel])
-        #expect(context.redo())
-        try context.save()
-        #expect(try context.count(for: FetchRequest<Novel>()) == 0 && label.novels.isEmpty)
-    }
 }

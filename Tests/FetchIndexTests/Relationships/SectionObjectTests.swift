@@ -115,6 +115,40 @@ import Testing
         #expect(try store.container.verifyCache("writers") == [])
     }
 
+    private static let countries = Model(entities: [
+        Entity(
+            "Country", [AttributeDescription("name", .string)],
+            relationships: [RelationshipDescription("publishers", toMany: "Publisher", inverse: "country")]),
+        Entity(
+            "Publisher", [AttributeDescription("rank", .integer)],
+            relationships: [RelationshipDescription("country", toOne: "Country", inverse: "publishers")]),
+        Entity("Imprint", [], superentity: "Publisher"),
+    ])
+
+    /// A new country with publishers is deleted before it was ever saved.
+    @Test(arguments: [true, false]) func aSectionOfANewObjectEndsWithTheDeletionOfTheObject(includesSubentities: Bool)
+        throws
+    {
+        let context = try PersistentContainer(temporaryWith: Self.countries).newContext()
+        let publisher = try context.insert("Publisher")
+        try context.save()
+        var request = FetchRequest<ManagedObject>(entityName: "Publisher")
+        request.sortKeys = [SortKey("country.name")]
+        request.includesSubentities = includesSubentities
+        let controller = try FetchedResultsController(
+            fetchRequest: request, context: context, sectionKey: .relationship("country", name: "name"))
+        try controller.performFetch()
+        let country = try context.insert("Country")
+        country["name"] = "a"
+        try context.insert("Imprint").relate("country", to: country)
+        publisher.relate("country", to: country)
+        context.processPendingChanges()
+        context.delete(country)
+        try context.save()
+        #expect(controller.sections.map(\.name) == [""])
+        #expect(controller.sections[0].count == (includesSubentities ? 2 : 1))
+    }
+
     @Test func aCacheFollowsARenameOfAnotherProgram() throws {
         let before = try controller()
         #expect(before.sections.count == 4)

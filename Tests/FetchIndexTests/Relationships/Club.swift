@@ -1,7 +1,7 @@
 import FetchIndex
 
-/// Classes for defects that were found.
-enum Regress {
+/// People with their badges, teams and notes: relationships of each kind, and delete rules that deny and do nothing.
+enum Club {
     final class Person: ManagedObject {
         @Attribute("name", isUnique: true) var name: String
         @Attribute("email") var email: String?
@@ -27,5 +27,24 @@ enum Regress {
         @Attribute("text") var text: String?
         @Relationship("team", inverse: "notes") var team: Team?
         @Relationship("author", isRequired: true) var author: Person?
+    }
+}
+
+extension Model {
+    static let club = Model(Club.Person.self, Club.Badge.self, Club.Team.self, Club.Note.self)
+}
+
+extension ManagedObjectContext {
+    func person(_ name: String) -> Club.Person {
+        let person = Club.Person(context: self)
+        person.name = name
+        return person
+    }
+
+    func team(_ name: String, _ members: Club.Person...) -> Club.Team {
+        let team = Club.Team(context: self)
+        team.name = name
+        for member in members { team.members.insert(member) }
+        return team
     }
 }
