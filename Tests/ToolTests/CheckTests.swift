@@ -51,13 +51,4 @@ import Testing
         }
         #expect(writer.terminationStatus == 0)
     }
-
-    /// If the system gives no terabyte of addresses, the map is smaller.
-    @Test(.disabled(if: isUnderSanitizer)) func aProcessWithLittleAddressSpaceWritesAStore() throws {
-        let command = "ulimit -v 2500000; exec \"$0\" import \"$1\" \"$2\" --entity Row --key id"
-        let arguments = ["-c", command, Tool.executable.path, tool.store, rows]
-        let result = try TemporaryFolder.run("bash", arguments)
-        #expect(result.status == 0)
-        #expect(try tool.run("check", tool.store).status == 0)
-    }
 }

@@ -211,4 +211,11 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
         #expect(try count(tool.store) == Self.rows + KillTests.kills * 2)
     }
+
+    @Test func theNextOpeningRemovesThePartialFileOfAKilledCompaction() throws {
+        let partial = tool.store + "/data.mdb.partial"
+        try Data(repeating: 7, count: 5000).write(to: URL(fileURLWithPath: partial))
+        #expect(try tool.run("info", tool.store).status == 0)
+        #expect(access(partial, F_OK) != 0)
+    }
 }

@@ -160,6 +160,23 @@ import Testing
         }
     }
 
+    @Test func argumentsThatAreNotUTF8AreRefused() throws {
+        let rows = try tool.file("rows.csv", "id\n1\n")
+        let process = tool.process([])
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = [
+            "-c", "exec \"$0\" import \"$1/$(printf 'caf\\351')\" \"$2\" --entity Row 2>&1", Tool.executable.path,
+            tool.folder.path, rows,
+        ]
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        try process.run()
+        let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 2)
+        #expect(text.contains("is not UTF-8"), "\(text)")
+    }
+
     /// Tests may run as root, whom no permission stops: then the tool runs as nobody.
     private func runAsOther(_ arguments: String...) throws -> Tool.Result? { try runAsOther(arguments) }
 

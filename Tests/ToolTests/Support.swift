@@ -71,3 +71,15 @@ struct Tool {
         return rows.compactMap { $0["values"] as? [String: Any] }
     }
 }
+
+extension Tool {
+    /// Imports a file as entity E, and returns the types that its attributes have then.
+    func importedTypes(_ arguments: String...) throws -> String {
+        let result = try run(["import", store] + arguments + ["--entity", "E"])
+        #expect(result.status == 0, "\(result.error)")
+        return try run("export", store, "--entity", "E", "--print-types").output
+    }
+
+    /// The rows of entity E as CSV.
+    func exportedRows() throws -> String { try run("fetch", store, "--entity", "E", "--output", "csv").output }
+}
