@@ -8,86 +8,34 @@ import Testing
 
 /// Stores that follow while the source changes and processes are killed: they equal the tables meanwhile and in the end.
 @Suite(.enabled(if: TestServer.isInstalled), .serialized) struct FollowFaultTests {
-    private static let books = [
-        "id": "id", "title": "title", "publisher": "publisher", "price": "trim_scale(price)", "body": "body",
-    ]
-    private static let notes = [
-        "code": "code", "book": "book",
-        "stamp": "to_char(stamp AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')",
-    ]
-
-    /// The number of states that are compared.
+    /// How many states are compared.
     private var points: Int { TestSettings.isLong ? 100 : 6 }
-
-    private func start(_ server: TestServer) throws -> Followed {
-        let followed = Followed(address: try server.makeDatabase())
-        let connection = try Connection(followed.address)
-        for command in Traffic.tables { try connection.execute(command) }
-        try connection.execute(
-            "INSERT INTO public.books SELECT i, 'Title ' || i, 'P' || i % 5, i, 'short' FROM generate_series(1, 150) i")
-        return followed
-    }
-
-    private func fetchOrders(_ followed: Followed) throws {
-        _ = try followed.fetch(
-            OrderDefinition(entity: "Book", sortKeys: [SortKey("publisher"), SortKey("price", .descending)]),
-            cache: "by price")
-        _ = try followed.fetch(OrderDefinition(entity: "notes", sortKeys: [SortKey("stamp")]), cache: "notes")
-    }
-
-    private func requireEqual(_ followed: Followed) throws {
-        let connection = try Connection(followed.address)
-        #expect(
-            try followed.rows("Book", key: "id")
-                == followed.sourceRows("public.books", key: "id", Self.books, in: connection))
-        #expect(
-            try followed.rows("notes", key: "code")
-                == followed.sourceRows("public.notes", key: "code", Self.notes, in: connection))
-        try followed.check()
-    }
-
-    /// Requires that the store's history has each transaction of the source once, in the order of positions.
-    private func requireSingleTransactions(_ followed: Followed) throws {
-        let container = try PersistentContainer(at: URL(fileURLWithPath: followed.store))
-        let positions = try container.newContext().fetchHistory(after: container.store.snapshot().state.logStart)
-            .compactMap {
-                $0.author.hasPrefix("postgres ") ? LogPosition(String($0.author.dropFirst(9))) : nil
-            }
-        #expect(positions == Set(positions).sorted() && !positions.isEmpty)
-    }
 
     @Test func theStoreEqualsTheTablesWhileTheyChange() throws {
         let seed = 18 &+ TestSettings.seed
-        let followed = try start(TestServer.shared())
+        let followed = try Followed.ofBooks(on: TestServer.shared())
         let traffic = Traffic(followed.address, writers: 3, seed: seed)
         defer { traffic.letEnd() }
         try followed.follow(["books=Book", "notes"])
-        try fetchOrders(followed)
+        try followed.fetchOrders()
         for point in 0..<points {
             usleep(200_000)
             try traffic.held {
                 try followed.follow { $0.caches = point % 2 == 0 ? ["by price"] : [] }
-                try requireEqual(followed)
+                try followed.requireEqual()
             }
         }
         try traffic.stop()
         try followed.follow()
-        try requireEqual(followed)
-        try requireSingleTransactions(followed)
+        try followed.requireEqual()
+        try followed.requireSingleTransactions()
         #expect(traffic.transactions > 20, "seed \(seed)")
-    }
-
-    private static var executable: String {
-        let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
-        return (bundle?.deletingLastPathComponent() ?? Bundle.main.bundleURL).appendingPathComponent(
-            "fetchindex-follow"
-        ).path
     }
 
     @Test(arguments: [false, true]) func killedFollowersGoOn(usesChangeTable: Bool) throws {
         let seed = 19 &+ TestSettings.seed
         var random = SeededGenerator(seed: seed)
-        var followed = try start(TestServer.shared())
+        var followed = try Followed.ofBooks(on: TestServer.shared())
         followed.usesChangeTable = usesChangeTable
         if usesChangeTable {
             let choices = try ["books=Book", "notes"].map { try TableChoice($0) }
@@ -101,7 +49,7 @@ import Testing
             let limit = round % 3 == 2 ? "\(Int.random(in: 40...1000, using: &random))" : "unlimited"
             let follower = try Child(
                 "/bin/bash",
-                ["-c", "ulimit -f \(limit); exec \"$0\" \"$@\"", Self.executable, followed.store, followed.address]
+                ["-c", "ulimit -f \(limit); exec \"$0\" \"$@\"", Followed.executable, followed.store, followed.address]
                     + tables,
                 errors: "/dev/null")
             usleep(UInt32.random(in: 20_000...800_000, using: &random))
@@ -110,27 +58,27 @@ import Testing
             if round == 6 {
                 try traffic.held {
                     try followed.follow(["books=Book", "notes"])
-                    try requireEqual(followed)
+                    try followed.requireEqual()
                 }
             }
         }
         try traffic.stop()
         try followed.follow(["books=Book", "notes"])
-        try requireEqual(followed)
-        if !usesChangeTable { try requireSingleTransactions(followed) }
+        try followed.requireEqual()
+        if !usesChangeTable { try followed.requireSingleTransactions() }
     }
 
     /// A full disk ends the follower with one sentence, and the next one goes on. A sanitizer's own file must fit.
     @Test(arguments: [false, true]) func aFullDiskLosesNothing(usesChangeTable: Bool) throws {
-        var followed = try start(TestServer.shared())
+        var followed = try Followed.ofBooks(on: TestServer.shared())
         followed.usesChangeTable = usesChangeTable
         let connection = try Connection(followed.address)
         if usesChangeTable {
             try connection.execute(Follower.setup(followed.address, [TableChoice("books=Book"), TableChoice("notes")]))
         }
         try followed.follow(["books=Book", "notes"])
-        try fetchOrders(followed)
-        // The transaction exceeds its buffer, so that it waits in a file.
+        try followed.fetchOrders()
+        // More than the buffer of a transaction holds, so that it waits in a file.
         try connection.execute(
             "INSERT INTO public.books SELECT i, 'T' || i, 'P', i, repeat(md5(i::text), 40) FROM generate_series(1000, 9000) i"
         )
@@ -139,7 +87,7 @@ import Testing
         defer { unlink(errors) }
         for limit in (isUnderSanitizer ? [] : [40]) + [400, 2000, 6000] {
             let follower = try Child(
-                "/bin/bash", ["-c", "ulimit -f \(limit); exec \"$0\" \"$1\" --once", Self.executable, followed.store],
+                "/bin/bash", ["-c", "ulimit -f \(limit); exec \"$0\" \"$1\" --once", Followed.executable, followed.store],
                 errors: errors)
             #expect(follower.wait() == 1)
             let text = try String(contentsOfFile: errors, encoding: .utf8)
@@ -150,19 +98,19 @@ import Testing
             try followed.check()
         }
         try followed.follow()
-        try requireEqual(followed)
-        if !usesChangeTable { try requireSingleTransactions(followed) }
+        try followed.requireEqual()
+        if !usesChangeTable { try followed.requireSingleTransactions() }
     }
 
     /// With any limit of open files, the follower either follows or ends with a message; an interrupt ends it.
     @Test(.disabled(if: isUnderSanitizer)) func anyLimitOfFilesIsEnoughOrToldAtTheStart() throws {
-        let followed = try start(TestServer.shared())
+        let followed = try Followed.ofBooks(on: TestServer.shared())
         try followed.follow(["books=Book", "notes"])
         let errors = followed.folder.path + ".errors", output = followed.folder.path + ".lines"
         defer { for file in [errors, output] { unlink(file) } }
         for limit in 3...24 {
             let follower = try Child(
-                "/bin/bash", ["-c", "ulimit -n \(limit); exec \"$0\" \"$1\"", Self.executable, followed.store],
+                "/bin/bash", ["-c", "ulimit -n \(limit); exec \"$0\" \"$1\"", Followed.executable, followed.store],
                 output: output, errors: errors)
             let end = Date() + 30
             while follower.isRunning, Date() < end,
@@ -182,149 +130,4 @@ import Testing
             }
         }
     }
-
-    @Test func theServerMayCrashAndConnectionsMayBeCut() throws {
-        let seed = 20 &+ TestSettings.seed
-        let server = try TestServer(["fsync=on"])
-        defer { server.stop() }
-        let followed = try start(server)
-        try followed.follow(["books=Book", "notes"])
-        let traffic = Traffic(followed.address, writers: 2, seed: seed)
-        defer { traffic.letEnd() }
-        let follower = try Child(Self.executable, [followed.store], errors: "/dev/null")
-        for round in 0..<(TestSettings.isLong ? 20 : 3) {
-            usleep(400_000)
-            if round % 3 == 1 {
-                try Connection(followed.address).execute(
-                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'fetchindex' AND pid <> pg_backend_pid()"
-                )
-            } else {
-                server.crash()
-                try server.start()
-            }
-        }
-        usleep(1_500_000)
-        #expect(follower.isRunning)
-        try traffic.stop()
-        follower.interrupt()
-        #expect(follower.wait() == 0)
-        try followed.follow()
-        try requireEqual(followed)
-        try requireSingleTransactions(followed)
-    }
-
-    /// Each run is interrupted after some ranges, and rows change before the next one.
-    @Test func anInterruptedCopyGoesOn() throws {
-        var random = SeededGenerator(seed: 21)
-        let followed = try start(TestServer.shared())
-        let connection = try Connection(followed.address)
-        var runs = 0
-        while true {
-            var left = Int.random(in: 1...4, using: &random)
-            var isWhole = false
-            var options = FollowOptions()
-            options.address = followed.address
-            options.tables = try ["books=Book", "notes"].map { try TableChoice($0) }
-            (options.rangeLength, options.endsWhenCurrent) = (7, true)
-            let follower = try Follower(storeAt: followed.store, options) {
-                left <= 0
-            } report: { event in
-                if case .copying = event { left -= 1 }
-                if case .consistent = event { isWhole = true }
-            }
-            try follower.run()
-            runs += 1
-            if isWhole { break }
-            let id = Int.random(in: 1...150, using: &random)
-            try connection.execute(
-                """
-                UPDATE public.books SET title = 'run \(runs)' WHERE id % 10 = \(id % 10); DELETE FROM public.books WHERE id = \(id);
-                UPDATE public.books SET id = id + 1000 WHERE id = \(id / 2); INSERT INTO public.notes(code) VALUES ('\(runs)')
-                """)
-        }
-        #expect(runs > 5)
-        try requireEqual(followed)
-    }
-
-    @Test func anInterruptionEndsAFollowerThatCannotConnect() throws {
-        let server = try TestServer()
-        defer { server.stop() }
-        let followed = try start(server)
-        try followed.follow(["books=Book", "notes"])
-        let follower = try Child(Self.executable, [followed.store], errors: "/dev/null")
-        usleep(400_000)
-        server.stop()
-        usleep(1_500_000)
-        #expect(follower.isRunning)
-        follower.interrupt()
-        for _ in 0..<40 where follower.isRunning { usleep(50_000) }
-        #expect(!follower.isRunning)
-    }
-
-    /// The connection for commands is lost while incomplete rows are read: no change is dropped.
-    @Test func aLostCommandConnectionDropsNothing() throws {
-        let followed = try start(TestServer.shared())
-        let connection = try Connection(followed.address)
-        try connection.execute("INSERT INTO public.books VALUES (900, 'Large', 'P', 1, repeat('0123456789', 1000))")
-        try followed.follow(["books=Book", "notes"])
-        let container = try PersistentContainer(at: URL(fileURLWithPath: followed.store))
-        let writer = try BatchWriter(container, entity: "Book", key: "id")
-        if let object = try writer.object(key: 900) { try writer.delete(object) }
-        try writer.commit()
-        try connection.execute("INSERT INTO public.notes SELECT 'n' || i, i FROM generate_series(1, 500) i")
-        try connection.execute("UPDATE public.books SET title = 'again' WHERE id = 900")
-        try connection.execute("DELETE FROM public.notes WHERE book < 10")
-        var wasCut = false
-        var options = FollowOptions()
-        options.endsWhenCurrent = true
-        let follower = try Follower(storeAt: followed.store, options) {
-            if !wasCut {
-                wasCut = true
-                _ = try? connection.execute(
-                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'fetchindex' AND pid <> pg_backend_pid() AND datname = current_database()"
-                )
-            }
-            return false
-        } report: { _ in
-        }
-        try follower.run()
-        try requireEqual(followed)
-    }
-
-    /// A dropped slot ends the follower with one sentence. A further copy then gives the exact difference.
-    @Test func aLostSlotIsNoticed() throws {
-        let followed = try start(TestServer.shared())
-        let connection = try Connection(followed.address)
-        try followed.follow(["books=Book", "notes"])
-        try fetchOrders(followed)
-        let slot = try #require(
-            try PersistentContainer(at: URL(fileURLWithPath: followed.store)).followedSource(as: FollowedSource.self)?
-                .slot)
-        try connection.execute("SELECT pg_drop_replication_slot('\(slot)')")
-        try connection.execute(
-            "DELETE FROM public.books WHERE id <= 10; UPDATE public.books SET title = 'New' WHERE id = 11; INSERT INTO public.books(id) VALUES (1000)"
-        )
-        let lost = #expect(throws: SourceError.self) { try followed.follow() }
-        #expect(lost?.description == "the slot \(slot) is gone from the source; --recopy copies all tables again")
-        let events = try followed.follow { $0.recopiesWhenLost = true }
-        #expect(events.first == "warning: \(lost?.description ?? "")", "\(events)")
-        #expect(events.contains("copied public.books: 2"), "\(events)")
-        try requireEqual(followed)
-        let container = try PersistentContainer(at: URL(fileURLWithPath: followed.store))
-        let order = OrderDefinition(entity: "Book", sortKeys: [SortKey("publisher"), SortKey("price", .descending)])
-        try container.withOrder(order, .init(cacheName: "by price")) { order in
-            guard case .caughtUp(let change) = order.outcome else { throw Unexpected() }
-            // Ten rows are deleted, one is new, and one has another title.
-            #expect(change.rows.count == 12)
-        }
-        // Another program has read the slot.
-        try connection.execute("INSERT INTO public.books(id) VALUES (1001)")
-        try connection.execute("SELECT pg_replication_slot_advance('\(slot)', pg_current_wal_lsn())")
-        let passed = #expect(throws: SourceError.self) { try followed.follow() }
-        #expect(passed?.description.contains("ahead of this store") ?? false)
-        try followed.follow { $0.recopies = true }
-        try requireEqual(followed)
-    }
-
-    private struct Unexpected: Error {}
 }
