@@ -6,19 +6,6 @@ import Testing
 
 @testable import FetchIndexOrderCaches
 
-/// The fewest moves by the plain rule: what is not in a longest increasing subsequence of old places moves.
-func fewestMoves(_ old: [Int], _ new: [Int]) -> Int {
-    let places = Dictionary(uniqueKeysWithValues: old.enumerated().map { ($1, $0) })
-    let sequence = new.compactMap { places[$0] }
-    var longest = [Int](repeating: 1, count: sequence.count)
-    for index in sequence.indices {
-        for before in 0..<index where sequence[before] < sequence[index] {
-            longest[index] = max(longest[index], longest[before] + 1)
-        }
-    }
-    return sequence.count - (longest.max() ?? 0)
-}
-
 @Suite struct FewestMovesTests {
     @Test(arguments: 1...300) func movesAreTheFewestAndExplainTheOrder(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
@@ -42,7 +29,7 @@ func fewestMoves(_ old: [Int], _ new: [Int]) -> Int {
         let newRest = new.filter { staying.contains($0) && !moved.contains($0) }
         #expect(oldRest == newRest, "seed \(seed): \(old) to \(new), moved \(moved)")
         #expect(
-            moved.count == fewestMoves(staying, new.filter { staying.contains($0) }), "seed \(seed): \(old) to \(new)")
+            moved.count == fewestMoves(from: old, to: new), "seed \(seed): \(old) to \(new)")
     }
 }
 
@@ -164,20 +151,11 @@ func defects(
     for (number, row) in newRows where row.isMember && oldRows[number] != row {
         require(reported.contains(RecordKey(entity: 0, number: number)), "row \(number) changed without an event")
     }
-    var expectedMoves = 0
-    for section in newSections {
-        let rows = section.rows
-        guard let oldSection = oldSections.first(where: { $0.name == section.name }) else { continue }
-        let staying = Set(oldSection.rows).intersection(rows)
-        expectedMoves += fewestMoves(
-            oldSection.rows.filter(staying.contains).map(Int.init), rows.filter(staying.contains).map(Int.init))
-    }
+    let expectedMoves = fewestMovesWithinSections(
+        from: oldSections.map { (name: $0.name, rows: $0.rows) }, to: newSections.map { (name: $0.name, rows: $0.rows) }
+    )
     require(rowMoves == expectedMoves, "\(rowMoves) moves of rows where \(expectedMoves) are enough")
-    let names = Set(oldSections.map { $0.name }).intersection(newSections.map { $0.name }).sorted()
-    func places(_ sections: [SectionContents]) -> [Int] {
-        sections.compactMap { names.firstIndex(of: $0.name) }
-    }
-    let fewest = fewestMoves(places(oldSections), places(newSections))
+    let fewest = fewestMoves(from: oldSections.map(\.name), to: newSections.map(\.name))
     require(sectionMoves == fewest, "\(sectionMoves) moves of sections where \(fewest) are enough")
     return defects
 }

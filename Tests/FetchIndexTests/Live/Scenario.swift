@@ -80,29 +80,6 @@ struct Scenario: CustomStringConvertible {
     }
 }
 
-/// The fewest moves within sections that stayed, by the plain rule: what is not in a longest increasing
-/// subsequence of old places moves.
-func fewestMoves(_ old: [[ObjectID]], _ oldNames: [String], _ new: ResultsSnapshot) -> Int {
-    var moves = 0
-    for (section, name) in new.sectionNames.enumerated() {
-        guard let oldSection = oldNames.firstIndex(of: name) else { continue }
-        let places = Dictionary(uniqueKeysWithValues: old[oldSection].enumerated().map { ($1, $0) })
-        let sequence = new.objectIDs[section].compactMap { places[$0] }
-        moves += sequence.count - longestIncreasing(sequence)
-    }
-    return moves
-}
-
-func longestIncreasing(_ sequence: [Int]) -> Int {
-    var longest = [Int](repeating: 1, count: sequence.count)
-    for index in sequence.indices {
-        for before in 0..<index where sequence[before] < sequence[index] {
-            longest[index] = max(longest[index], longest[before] + 1)
-        }
-    }
-    return longest.max() ?? 0
-}
-
 /// What a list without moves makes of a change: rows and whole sections leave by their old places, then sections and rows
 /// come by their new ones. Nil when there is a move.
 func replayedByAList(_ change: ResultsChange, on old: [[ObjectID]]) -> [[ObjectID]]? {

@@ -262,6 +262,9 @@ private struct Scene {
             #expect(before?.isShown == now?.isShown, "\(context): a change without an event")
             #expect(before?.note == now?.note, "\(context): a change without an event")
         }
-        #expect(moves == fewestMoves(old, oldNames, new), "\(context): moves are not the fewest")
+        let fewest = fewestMovesWithinSections(
+            from: zip(oldNames, old).map { (name: $0, rows: $1) },
+            to: zip(new.sectionNames, new.objectIDs).map { (name: $0, rows: $1) })
+        #expect(moves == fewest, "\(context): moves are not the fewest")
     }
 }

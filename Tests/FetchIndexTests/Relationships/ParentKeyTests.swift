@@ -66,15 +66,6 @@ final class ForumPost: ManagedObject {
         }
     }
 
-    /// The length of the longest ascending part of a list of different numbers: that many rows need not move.
-    private func mostStaying(_ numbers: [Int]) -> Int {
-        var best = [Int](repeating: 1, count: numbers.count)
-        for (index, number) in numbers.enumerated() {
-            for other in 0..<index where numbers[other] < number { best[index] = max(best[index], best[other] + 1) }
-        }
-        return best.max() ?? 0
-    }
-
     private func check(_ watched: Watched, _ place: String) throws {
         let (old, oldRows) = (watched.snapshot, watched.rows)
         let (new, newRows) = (watched.controller.snapshot, watched.seen())
@@ -102,10 +93,8 @@ final class ForumPost: ManagedObject {
         var movedWithin = 0
         for (name, ids) in zip(new.sectionNames, new.objectIDs) {
             let staying = ids.filter { sections[$0] == name }
-            let places = Dictionary(uniqueKeysWithValues: list.joined().enumerated().map { ($1, $0) })
-            let leastMoves = staying.count - mostStaying(staying.compactMap { places[$0] })
             let within = staying.filter(moved.contains).count
-            #expect(within == leastMoves, "\(place): moves within \(name)")
+            #expect(within == fewestMoves(from: Array(list.joined()), to: staying), "\(place): moves within \(name)")
             movedWithin += within
             for id in staying where !moved.contains(id) && oldRows[id] != newRows[id] { expected.insert(id) }
         }
