@@ -87,7 +87,8 @@ import Testing
         defer { unlink(errors) }
         for limit in (isUnderSanitizer ? [] : [40]) + [400, 2000, 6000] {
             let follower = try Child(
-                "/bin/bash", ["-c", "ulimit -f \(limit); exec \"$0\" \"$1\" --once", Followed.executable, followed.store],
+                "/bin/bash",
+                ["-c", "ulimit -f \(limit); exec \"$0\" \"$1\" --once", Followed.executable, followed.store],
                 errors: errors)
             #expect(follower.wait() == 1)
             let text = try String(contentsOfFile: errors, encoding: .utf8)

@@ -36,7 +36,8 @@ import Testing
         #expect(try tool.run(arguments + ["--types", ":integer"]).status == 2)
     }
 
-    @Test(arguments: ["csv", "tsv"]) func aHeaderMayHaveControlCharactersOnlyInNamesThatTypesGive(format: String) throws {
+    @Test(arguments: ["csv", "tsv"]) func aHeaderMayHaveControlCharactersOnlyInNamesThatTypesGive(format: String) throws
+    {
         let name = "a\u{1}b"
         let file = try tool.file("a.\(format)", format == "csv" ? "k,\(name)\n1,2\n" : "k\t\(name)\n1\t2\n")
         let arguments = ["import", tool.store, file, "--entity", "E", "--key", "k"]

@@ -39,7 +39,8 @@ import Testing
         #expect(bad.error.contains("line 3, column 1 (@@id): \"http://a.example/1\" is not the number"), "\(bad.error)")
     }
 
-    @Test(arguments: ["jsonl", "csv"]) func exportRenamesItsOwnColumnsBesideAttributesOfTheSameName(format: String) throws
+    @Test(arguments: ["jsonl", "csv"]) func exportRenamesItsOwnColumnsBesideAttributesOfTheSameName(format: String)
+        throws
     {
         let entities = [
             Entity(

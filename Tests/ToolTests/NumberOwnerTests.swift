@@ -35,7 +35,8 @@ import Testing
             "\(result.error)")
         #expect(try books.sequels(tool.store) == ["x X y", "y Y"])
         // Its own export is read back.
-        #expect(try books.put(tool.store, books.export(tool.store)).output.contains("0 inserted, 0 updated, 2 unchanged"))
+        #expect(
+            try books.put(tool.store, books.export(tool.store)).output.contains("0 inserted, 0 updated, 2 unchanged"))
     }
 
     @Test func relatedObjectsOfAnotherStoreAreRefused() throws {
@@ -115,7 +116,8 @@ import Testing
             let result = try books.put(tool.store, file, "--key", "isbn")
             #expect(result.status == 0, "\(result.error)")
             #expect(try books.sequels(tool.store) == ["a A b", "b B", "c C d", "d D e", "e E", "x X y", "y Y"])
-            #expect(try books.put(tool.store, file, "--key", "isbn").output.contains("0 inserted, 0 updated, 5 unchanged"))
+            #expect(
+                try books.put(tool.store, file, "--key", "isbn").output.contains("0 inserted, 0 updated, 5 unchanged"))
         }
         // Without a key, the numbers of the second would be given twice.
         let new = tool.store + " new"

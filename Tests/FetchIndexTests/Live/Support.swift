@@ -49,10 +49,7 @@ final class LiveStore {
 
     func reopened() throws -> PersistentContainer { try PersistentContainer(at: URL(fileURLWithPath: folder.path)) }
 
-    deinit {
-        let defects = Result { try container.check { _, _ in } }
-        guard case .success([]) = defects else { preconditionFailure("The store is damaged: \(defects)") }
-    }
+    deinit { recordDefects { try container.check { _, _ in } } }
 }
 
 /// Writes down what a delegate hears, a line an event: sections by name, objects by what `name` gives.

@@ -100,7 +100,9 @@ import Testing
         try context.mergeChanges()
         context.undo()
         try context.save()
-        #expect(try context.count(for: FetchRequest<Account>()) == 0, "an object that another context deleted stays deleted")
+        #expect(
+            try context.count(for: FetchRequest<Account>()) == 0, "an object that another context deleted stays deleted"
+        )
     }
 
     @Test func undoDoesNotRestoreAnObjectDeletedElsewhere() throws {
