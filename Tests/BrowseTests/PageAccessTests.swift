@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Who gets an answer of the live page's server, and what starts and ends it.
+/// Which requests the live page's server answers, and how it starts and ends.
 @Suite struct PageAccessTests {
     private let page: BrowsedPage
 
@@ -12,7 +12,7 @@ import Testing
         try page.start()
     }
 
-    @Test func onlyRequestsForItsAddressWithTheTokenGetAnything() throws {
+    @Test func onlyRequestsToItsAddressWithTheTokenAreAnswered() throws {
         let token = page.root
         #expect(try page.client.get(token).status == 200)
         #expect(try page.client.get(token, host: "localhost:\(page.port)").status == 200)
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func requestsThatAreNoHTTPGetNothing() throws {
+    @Test func malformedRequestsAreNotAnswered() throws {
         let host = "Host: 127.0.0.1:\(page.port)\r\n"
         let first = "GET \(page.root) HTTP/1.1\r\n"
         for request in [
@@ -60,7 +60,7 @@ import Testing
         #expect(page.server?.isRunning == true)
     }
 
-    @Test func whatIsTooLongIsNotRead() throws {
+    @Test func tooLongRequestsAreNotRead() throws {
         let host = "Host: 127.0.0.1:\(page.port)\r\n"
         for request in [
             "GET /" + String(repeating: "a", count: 300_000), String(repeating: "x", count: 5_000_000),
@@ -105,12 +105,12 @@ import Testing
         #expect(head.contains("Referrer-Policy: no-referrer"))
     }
 
-    @Test func anInterruptEndsItWithoutError() throws {
+    @Test func anInterruptEndsTheServerWithoutError() throws {
         page.server?.interrupt()
         #expect(page.server?.wait() == 0)
     }
 
-    @Test func aPortThatIsInUseIsToldAtOnce() throws {
+    @Test func aPortInUseIsReportedAtOnce() throws {
         let start = Date()
         let (status, sentence) = try page.status(of: ["browse", page.store, "--port", "\(page.port)"])
         #expect(status == 1)
@@ -118,12 +118,12 @@ import Testing
             sentence
                 == "fetchindex-browse: port \(page.port) of 127.0.0.1 cannot be used: Address already in use; "
                 + "--port takes another, or 0 for a free one\n")
-        // Not only after a limit of time.
+        // The error must not wait for a time limit.
         #expect(Date().timeIntervalSince(start) < 4)
     }
 
     @Test(arguments: [["browse"], ["browse", "store", "--port", "70000"], ["browse", "store", "--port", "x"]])
-    func wrongUsageIsExitCodeTwo(arguments: [String]) throws {
+    func wrongUsageExitsWithCodeTwo(arguments: [String]) throws {
         #expect(try page.status(of: arguments).code == 2)
     }
 

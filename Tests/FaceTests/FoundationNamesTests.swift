@@ -12,7 +12,7 @@ final class Book: ManagedObject {
     @Attribute("price") var price: Int
 }
 
-/// A program that imports Foundation beside FetchIndex, and nothing else, writes all names without their module's.
+/// A program that imports only FetchIndex and Foundation needs no module prefix for any name.
 @Suite struct FoundationNamesTests {
     @Test func everyNameIsUnambiguous() {
         let types: [Any.Type] = [
@@ -36,7 +36,7 @@ final class Book: ManagedObject {
         #expect(Set(types.map(ObjectIdentifier.init)).count == types.count)
     }
 
-    @Test func aProgramsOwnNamesStand() throws {
+    @Test func aProgramsOwnNamesHavePrecedence() throws {
         let container = try PersistentContainer(temporaryWith: Model(Book.self))
         let context = container.newContext()
         let book = Book(context: context)

@@ -4,8 +4,8 @@ import Testing
 
 @testable import FetchIndex
 
-/// A fetch with a limit drops keys beyond those that it wants, and finishes none of them. Its objects are the first of a fetch
-/// without limit. Keys are dropped from 4,096 of a thread on, so the tests have more.
+/// A fetch with a limit drops the keys beyond the limit early, and computes none of them to the end. It finds the first
+/// objects of a fetch without a limit. A thread begins to drop keys when it has 4,096, so the tests have more.
 @Suite struct FirstRowsTests {
     private let folder = TemporaryFolder()
     private let container: PersistentContainer
@@ -53,7 +53,7 @@ import Testing
     ]
 
     @Test(arguments: orders)
-    func theFirstObjectsAreThoseOfAll(sortKeys: [SortKey<ManagedObject>]) throws {
+    func aLimitGivesTheFirstObjectsOfAllInAnyOrder(sortKeys: [SortKey<ManagedObject>]) throws {
         for format in ["", "price > 3", "shelf.label != 'shelf 1'", "title CONTAINS[cd] 'AP'"] {
             let context = container.newContext()
             for isEdited in [false, true] {
@@ -91,9 +91,9 @@ import Testing
         }
     }
 
-    /// So many objects that several threads scan them, of two entities whose records have other slots, some without a value of an
-    /// attribute that was added later.
-    @Test func threadsEntitiesAndAddedAttributesGiveTheFirstObjects() throws {
+    /// There are enough objects for several threads, of two entities whose records have different slots. Some lack a
+    /// value of an attribute that was added later.
+    @Test func aLimitGivesTheFirstObjectsOfSeveralThreadsAndEntities() throws {
         let folder = TemporaryFolder()
         let attributes = [AttributeDescription("title", .string), AttributeDescription("price", .integer)]
         func open(adding added: [AttributeDescription]) throws -> PersistentContainer {
@@ -127,7 +127,7 @@ import Testing
                     let some = try context.fetch(request).map(\.objectID)
                     #expect(all.count > 9000 && some == Array(all.prefix(50)), "\(sortKeys), \(format)")
                     let definition = OrderDefinition(entity: "Book", predicate: request.predicate, sortKeys: sortKeys)
-                    // An entity has some 15,000 objects, of which threads divide those behind the first 8,192.
+                    // An entity has some 15,000 objects. Threads divide the objects after the first 8,192.
                     for most in TestSettings.isLong ? [1, 50, 8192, 8200, 20_000, 50_000] : [50, 8200, 50_000] {
                         var options = PersistentContainer.OrderOptions()
                         (options.mostRows, options.countsAllRows) = (most, false)
@@ -161,7 +161,7 @@ import Testing
                 [SortKey("stock")], [SortKey("stock", .descending), SortKey("price")],
             ],
             ["stock > 49", "stock == 50 AND label CONTAINS 'w'", "weight == 1.5", "weight + stock > 50"])
-        // Old objects have the default values, and of the new ones those that were given.
+        // Old objects have the default value, and new objects have the values that they were given.
         let context = added.newContext()
         for (format, count) in [
             ("stock == 50", 30_040), ("stock > 50", 4 * 490), ("label == 'new'", 34_000), ("label CONTAINS 'x'", 0),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FetchIndex
 
-/// Text orders and index titles against PyICU, which asks the same ICU by another way.
+/// Text orders and index titles, compared with PyICU.
 @Suite struct OracleTests {
     /// A Python that has PyICU, as FETCHINDEX_TEST_ORACLE names it.
     static let python = TestSettings.oracle
@@ -37,7 +37,7 @@ import Testing
         "\u{301}x", "\u{0}x", "IJssel", "ij", "Łódź", "İstanbul", "ıldız", "chata", "æble", "Œuvre", "٣", "א", "中文",
     ]
 
-    /// Texts of a few characters from the scripts, marks, digits and signs above.
+    /// Random texts of a few characters from the scripts, marks, digits and signs above.
     private func randomText(_ generator: inout SeededGenerator) -> String {
         let ranges: [ClosedRange<UInt32>] = [
             0x61...0x7A, 0x41...0x5A, 0x20...0x7E, 0xC0...0x17F, 0x300...0x30C, 0x3041...0x3096, 0x30A1...0x30FC,
@@ -46,7 +46,7 @@ import Testing
             0x1F600...0x1F64F, 0xAC00...0xAC80,
         ]
         var text = ""
-        // Mostly of one script.
+        // Most texts are of one script.
         let favourite = ranges.randomElement(using: &generator) ?? 0x61...0x7A
         for _ in 0..<Int.random(in: 1...6, using: &generator) {
             let range =

@@ -5,7 +5,7 @@ import FetchIndexLMDB
 import FetchIndexTestSupport
 import Testing
 
-/// The meaning of a request in plain Swift: filter, group, sort. The oracle of the tests.
+/// The oracle of requests in plain Swift: filter, group, sort.
 struct PlainFetch {
     let definition: OrderDefinition
     let entity: Entity
@@ -79,7 +79,7 @@ struct PlainFetch {
         }
     }
 
-    /// Nil for null, which is a section of its own.
+    /// The value of a row's section; nil is null, which has a section of its own.
     private func sectionName(_ value: Value, _ key: SectionKey) -> String? {
         switch (key, value) {
         case (_, .null): return nil
@@ -88,7 +88,7 @@ struct PlainFetch {
             return Value.double((Double(number) / width).rounded(.down) * width).description
         case (.date(_, let unit, let zone, _), .date(let date)): return name(of: unit, in: zone, date)
         case (.indexTitle, .string(let text)):
-            // The tests' titles are few.
+            // The titles are few, so a table of index titles is enough.
             if text.hasPrefix("か") || text.hasPrefix("が") { return "か" }
             let letter = text.first.map { "\($0)".uppercased() } ?? ""
             return ["É": "E", "E": "E", "A": "A", "F": "F"][letter] ?? "#"
@@ -178,7 +178,7 @@ extension PlainSectionOrder {
     }
 
     /// Random requests on random rows, uncached and cached, between random changes.
-    @Test(arguments: 1...60 as ClosedRange<UInt64>) func aFetchIsFilterSortAndGroup(seed: UInt64) throws {
+    @Test(arguments: 1...60 as ClosedRange<UInt64>) func fetchesAgreeWithFilterSortAndGroup(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let container = try container()
         let writer = try BatchWriter(container, entity: "Book")
@@ -211,7 +211,7 @@ extension PlainSectionOrder {
         #expect(try container.check { _, _ in } == [])
     }
 
-    @Test func aCacheMadeForOneRequestIsNeverUsedForAnother() throws {
+    @Test func aCacheOfOneRequestIsNotUsedForAnother() throws {
         let container = try container()
         let writer = try BatchWriter(container, entity: "Book")
         var generator = SeededGenerator(seed: 1)
@@ -249,7 +249,7 @@ extension PlainSectionOrder {
             try container.withOrder(changed, .init(cacheName: "one name")) { $0.outcome } == .rebuilt(.modelChanged))
     }
 
-    @Test func aDamagedCacheIsRebuiltWhileItIsRead() throws {
+    @Test func aReadThatMeetsDamageRebuildsTheCache() throws {
         let container = try container()
         let writer = try BatchWriter(container, entity: "Book")
         var generator = SeededGenerator(seed: 2)

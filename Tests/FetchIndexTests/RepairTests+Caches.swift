@@ -6,9 +6,9 @@ import Testing
 @testable import FetchIndexOrderCaches
 @testable import FetchIndexRecords
 
-/// Damaged caches: their rows are computed anew from the records, or the cache is deleted.
+/// A damaged cache is rebuilt from the records, or deleted if its request cannot be read.
 extension RepairTests {
-    @Test func damagedCachesAreComputedAnew() throws {
+    @Test func damagedCachesAreRebuilt() throws {
         var generator = SeededGenerator(seed: 5)
         for trial in 0..<20 {
             let node = try #require(try entries(\.nodes).keys.sorted { $0[4] < $1[4] }.randomElement(using: &generator))
@@ -21,14 +21,14 @@ extension RepairTests {
         var ahead = header
         ahead.commit = 1000
         try change(\.caches, Array("by publisher".utf8)) { _ in ahead.encoded }
-        try repair("of a commit that is to come")
+        try repair("a commit number that is too high")
         try change(\.caches, [0xC0, 0xFF]) { _ in ahead.encoded }
-        #expect(try repair("a name that is none").repairs == ["1 cache had a name that is not UTF-8: deleted"])
+        #expect(try repair("a name that is not UTF-8").repairs == ["1 cache had a name that is not UTF-8: deleted"])
         try change(\.nodes, [0, 0, 0, 0, 0, 9, 0, 0]) { _ in [1, 2, 3, 4, 5] }
-        #expect(try repair("nodes of no cache").repairs == ["nodes of number 9 belonged to no cache: deleted"])
+        #expect(try repair("nodes without a cache").repairs == ["nodes of number 9 belonged to no cache: deleted"])
     }
 
-    @Test func aCacheWhoseRequestCannotBeReadIsTakenOut() throws {
+    @Test func aCacheWithAnUnreadableRequestIsDeleted() throws {
         try change(\.caches, Array("by price".utf8), flipped)
         let repair = try repair()
         #expect(repair.repairs.contains { $0.contains("\"by price\"") && $0.contains("has been deleted") })

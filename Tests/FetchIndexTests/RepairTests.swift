@@ -9,7 +9,7 @@ import FetchIndexValues
 @testable import FetchIndexOrderCaches
 @testable import FetchIndexRecords
 
-/// Stores damaged on purpose, each in one way, and mended.
+/// Repairs of stores that are damaged, each in one way.
 @Suite struct RepairTests {
     private static let model = Model(entities: [
         Entity(
@@ -30,7 +30,7 @@ import FetchIndexValues
     let copy = TemporaryFolder()
     let container: PersistentContainer
 
-    /// A store with commits in the log, deleted objects, and two caches, one of them behind.
+    /// A copy of a store with commits in the log, deleted objects, and two caches, one of them behind.
     init() throws {
         let original = try PersistentContainer(path: folder.path, model: Self.model)
         for commit in 0..<6 {
@@ -72,7 +72,7 @@ import FetchIndexValues
         }
     }
 
-    /// Changes one value of a table; nil takes its entry out.
+    /// Changes one value of a table; nil removes the entry.
     func change(
         _ table: KeyPath<StoreTables, Table>, _ key: [UInt8], _ body: ([UInt8]) -> [UInt8]?
     ) throws {
@@ -93,7 +93,8 @@ import FetchIndexValues
         return bytes
     }
 
-    /// Repairs the damage: something was found and done, nothing is left, records are as they were, caches right.
+    /// Repairs the store, and expects that damage was found and repaired, that no defect is left, that records are
+    /// unchanged, and that caches are right.
     @discardableResult
     func repair(_ comment: Comment? = nil, location: SourceLocation = #_sourceLocation) throws -> StoreRepair {
         let records = try entries(\.records)
@@ -122,13 +123,13 @@ import FetchIndexValues
         return rows
     }
 
-    @Test func aWholeStoreIsLeftAlone() throws {
+    @Test func aRepairOfASoundStoreWritesNothing() throws {
         let before = try container.store.lastTransaction()
         #expect(try PersistentContainer.repair(at: URL(fileURLWithPath: copy.path)) { _, _ in }.defects == [])
         #expect(try container.store.lastTransaction() == before)
     }
 
-    @Test func uniqueKeysAreMadeAnew() throws {
+    @Test func damagedUniqueKeysAreWrittenAnewFromRecords() throws {
         let keys = try entries(\.unique).keys.sorted { $0.lexicographicallyPrecedes($1) }
         try change(\.unique, keys[3]) { _ in nil }
         try repair("one is missing")
@@ -148,7 +149,7 @@ import FetchIndexValues
         #expect(try entries(\.unique).count == 500)
     }
 
-    @Test func countersAreCountedAnewAndNumbersNeverGivenTwice() throws {
+    @Test func damagedCountersAreCountedAnewAndNoNumberIsUsedTwice() throws {
         let key = StoreLayout.entityKey(0)
         for (state, next) in [((600, 499), 601), ((1, 500), 601), ((7, 0), 601), ((9000, 1), 9000)] {
             try change(\.meta, key) { _ in
@@ -166,15 +167,15 @@ import FetchIndexValues
         #expect(try container.store.snapshot().entityState(0).nextObject == 601)
     }
 
-    /// The last objects are gone: only the log knows that their numbers were given out.
-    @Test func numbersOfDeletedObjectsAreTakenFromTheLog() throws {
+    /// The last objects are deleted, so only the log has their numbers.
+    @Test func theNextObjectNumberIsTakenFromTheLog() throws {
         try write { writer in for number in 561...600 { try writer.delete(Self.book(number)) } }
         try change(\.meta, StoreLayout.entityKey(0)) { _ in nil }
         _ = try PersistentContainer.repair(at: URL(fileURLWithPath: copy.path)) { _, _ in }
         #expect(try container.store.snapshot().entityState(0) == EntityState(nextObject: 601, count: 460))
     }
 
-    @Test func aDamagedLogIsCutBehindTheDamage() throws {
+    @Test func aDamagedLogIsTrimmedUpToTheDamage() throws {
         let parts = try entries(\.log).keys.filter { $0[7] == 3 }.sorted { $0.lexicographicallyPrecedes($1) }
         #expect(parts.count > 1)
         try change(\.log, parts[1], flipped)
@@ -190,7 +191,7 @@ import FetchIndexValues
         #expect(try container.store.snapshot().state.logStart == 6)
     }
 
-    @Test func whatIsNoPartOfTheLogIsTakenOut() throws {
+    @Test func strangeEntriesOfTheLogAreRemoved() throws {
         try change(\.log, [1, 2, 3]) { _ in [0] }
         try repair("a key of its own kind")
         try change(\.log, [0, 0, 0, 0, 0, 0, 0, 99, 0, 0, 0, 0]) { _ in [1, 2, 3, 4, 5] }
@@ -203,7 +204,7 @@ import FetchIndexValues
         #expect(try container.store.snapshot().state.logStart == 0)
     }
 
-    @Test func aDamagedStateIsMadeAnewAfterAllThatWasEverCommitted() throws {
+    @Test func aDamagedStateIsReplacedByALaterCommit() throws {
         for (isMissing, commit) in [(false, UInt64(7)), (true, 8)] {
             try damageState(isMissing: isMissing)
             #expect(throws: StoreError.self) { try container.store.snapshot() }
@@ -235,7 +236,7 @@ import FetchIndexValues
         try transaction.commit()
     }
 
-    @Test func whatIsNoStoreOfThisFormatIsNotTouched() throws {
+    @Test func missingStoresAndNewerFormatsAreNotRepaired() throws {
         let missing = TemporaryFolder()
         #expect(throws: StoreError.missing(path: missing.path)) {
             try PersistentContainer.repair(at: URL(fileURLWithPath: missing.path)) { _, _ in }
@@ -255,10 +256,10 @@ import FetchIndexValues
         #expect(try container.store.lastTransaction() == before)
     }
 
-    @Test func damagedRecordsAreListedAndLeftWhileAllElseIsMended() throws {
+    @Test func damagedRecordsAreListedAndAllElseIsRepaired() throws {
         try change(\.records, [1, 1, 0, 0, 0, 0, 0, 0], flipped)
         try change(\.caches, Array("by price".utf8), flipped)
-        // The key of the damaged record is left out, because it couldn't be made again.
+        // The first keys do not belong to the damaged record, whose key could not be written anew.
         let unique = try entries(\.unique).keys.sorted { $0.lexicographicallyPrecedes($1) }.prefix(3)
         for lost in unique { try change(\.unique, lost) { _ in nil } }
         let (records, repair) = try (

@@ -41,18 +41,18 @@ import Testing
         #expect(throws: RequestError.self) { try SectionKey(parsing: text) }
     }
 
-    @Test func theDefaultZoneAndCalendarMayBeWritten() throws {
+    @Test func theDefaultZoneAndCalendarMayBeSpelledOut() throws {
         #expect(try SectionKey(parsing: "day(a,UTC,iso8601)").description == "day(a)")
         #expect(try SectionKey(parsing: "week(a, Asia/Tokyo, gregorian)").description == "week(a,Asia/Tokyo)")
     }
 
-    @Test func anUnknownCalendarIsNamedWithThoseThatThereAre() {
+    @Test func theErrorForAnUnknownCalendarListsTheKnownOnes() {
         let error = #expect(throws: RequestError.self) { try SectionKey(parsing: "day(a,UTC,lunar)") }
         #expect(
             "\(String(describing: error))".contains("\"lunar\" is not a calendar; write one of iso8601, gregorian, "))
     }
 
-    @Test func aCachesIdentityHasTheVersionsOfWhatItsSectionsDependOn() throws {
+    @Test func aFingerprintHasTheVersionsThatItsSectionsDependOn() throws {
         let model = Model(entities: [
             Entity("E", [AttributeDescription("d", .date), AttributeDescription("t", .string)])
         ])
@@ -71,9 +71,9 @@ import Testing
         #expect(index.contains("collator "))
     }
 
-    /// Averages of decimals were doubles once.
+    /// In older versions, averages of decimals were doubles.
     @Test(arguments: [("books.@avg.price", true), ("books.@sum.price", false), ("books.@avg.pages", false)])
-    func anOrderRemembersTheRulesOfDecimalsWhereTheyMatter(path: String, matters: Bool) throws {
+    func aFingerprintHasTheRulesOfDecimalsOnlyForTheirAverages(path: String, matters: Bool) throws {
         let model = Model(entities: [
             Entity("Author", [], relationships: [RelationshipDescription("books", toMany: "Book", inverse: "author")]),
             Entity(
@@ -86,7 +86,7 @@ import Testing
         #expect(try definition.compile(in: container.model()).identity.collation == (matters ? "decimals 2" : ""))
     }
 
-    @Test func aDefinitionIsMadeAgainFromACachesIdentity() throws {
+    @Test func aDefinitionIsReadBackFromItsFingerprint() throws {
         let model = Model(entities: [
             Entity("Book", [AttributeDescription("title", .string), AttributeDescription("price", .integer)])
         ])
@@ -103,7 +103,7 @@ import Testing
         #expect(try OrderDefinition(plain.compile(in: model).identity, in: model) == plain)
     }
 
-    @Test func aRequestThatDoesNotFitItsEntityIsAnError() {
+    @Test func aRequestThatItsEntityCannotServeIsAnError() {
         let model = Model(entities: [
             Entity("Book", [AttributeDescription("title", .string), AttributeDescription("price", .integer)])
         ])

@@ -7,14 +7,14 @@ import Testing
 @testable import FetchIndexOrderCaches
 
 @Suite struct FewestMovesTests {
-    @Test(arguments: 1...300) func movesAreTheFewestAndExplainTheOrder(seed: UInt64) throws {
+    @Test(arguments: 1...300) func movesAreTheFewestAndGiveTheNewOrder(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let oldCount = Int.random(in: 0...14, using: &generator)
         let old = Array(0..<oldCount)
         let left = old.filter { _ in Int.random(in: 0..<6, using: &generator) == 0 }
         let staying = old.filter { !left.contains($0) }
         let moving = staying.filter { _ in Int.random(in: 0..<3, using: &generator) == 0 }
-        // Unchanged items keep their order; changed and new ones go anywhere.
+        // Unchanged items keep their order; changed and new ones go to random places.
         var new = staying.filter { !moving.contains($0) }
         let came = (0..<Int.random(in: 0...3, using: &generator)).map { 100 + $0 }
         for item in moving + came { new.insert(item, at: Int.random(in: 0...new.count, using: &generator)) }
@@ -35,7 +35,7 @@ import Testing
 
 /// The events between two states, drawn as columns in the failure message.
 @Suite struct OrderDiffTests {
-    /// Replays random edits on an order in memory and holds the change against sort and group, old and new.
+    /// Applies random edits to an order in memory, and compares the change with sort and group, before and after.
     @Test(arguments: TestOrder.all, [1, 2, 3] as [UInt64]) func changesReplayToTheNewOrder(
         order: TestOrder, seed: UInt64
     ) throws {
@@ -59,7 +59,7 @@ import Testing
                     of: change, from: try TestState(rows, current, order), to: try TestState(newRows, next, order),
                     order)
                     == [], context)
-            // The way back is a change too.
+            // The reverse change replays too.
             let back = try OrderDiff.change(
                 from: next, to: current,
                 OrderEdits(edits.map { RowChange(object: $0.object, old: $0.new, new: $0.old) }))
@@ -95,7 +95,7 @@ import Testing
     }
 }
 
-/// A state of an order: its rows by number, and what the order and the oracle make of them.
+/// A state of an order: its rows by number, and the sections of the order and of the oracle.
 struct TestState {
     let rows: [UInt64: TestRow]
     let objects: [[RecordKey]]
@@ -108,8 +108,8 @@ struct TestState {
     }
 }
 
-/// What is wrong with a change, one sentence each: it must lead from the old rows to the new ones, tell everything
-/// once, nothing for nothing, and move as little as can be.
+/// The defects of a change, one sentence each: it must lead from the old rows to the new ones, report every change
+/// once, report nothing that did not change, and move as few rows as possible.
 func defects(
     of change: OrderChange, from old: TestState, to new: TestState, _ order: TestOrder
 ) -> [String] {

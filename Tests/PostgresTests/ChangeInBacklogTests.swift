@@ -14,8 +14,8 @@ import Testing
         try followed.check()
     }
 
-    /// Rows from before the change arrive after it was noticed, in later groups of transactions.
-    @Test(arguments: [false, true]) func aBacklogHoldsOlderRows(isKilled: Bool) throws {
+    /// The follower notices the change before the stream delivers the older rows, in later groups of transactions.
+    @Test(arguments: [false, true]) func olderRowsOfABacklogAreFollowedAfterAChange(isKilled: Bool) throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, v integer)",
             "INSERT INTO public.t SELECT i, i FROM generate_series(1, 30) i")
@@ -42,14 +42,14 @@ import Testing
         #expect(try followed.follow() == [])
     }
 
-    /// While one table is copied, another one changes, with rows before and after the change.
+    /// While one table is copied, another table and its rows change.
     @Test(arguments: [
         "UPDATE public.b SET v = 4 WHERE id = 3; ALTER TABLE public.b ALTER v TYPE bigint USING v * 10",
         "DELETE FROM public.b WHERE id = 3; INSERT INTO public.b VALUES (3, 5); ALTER TABLE public.b ADD c integer DEFAULT 7",
         "UPDATE public.b SET v = 4 WHERE id = 3; ALTER TABLE public.b RENAME v TO w",
         "INSERT INTO public.b VALUES (70, 7); ALTER TABLE public.b ALTER v TYPE integer USING v * 10",
     ])
-    func tablesChangeWhileOthersAreCopied(change: String) throws {
+    func aTableMayChangeWhileAnotherIsCopied(change: String) throws {
         for seen in ["a", "b"] {
             let (followed, connection) = try Followed.database(
                 "CREATE TABLE public.a(id integer PRIMARY KEY); CREATE TABLE public.b(id integer PRIMARY KEY, v integer)",
@@ -79,8 +79,8 @@ import Testing
         }
     }
 
-    /// Two changes during a copy, after which all columns have their old names.
-    @Test(arguments: [false, true]) func columnsMayChangePlacesAndBack(usesChangeTable: Bool) throws {
+    /// Two changes during a copy restore the names of the columns.
+    @Test(arguments: [false, true]) func columnsMayExchangeTheirNamesAndBack(usesChangeTable: Bool) throws {
         var (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, a text, b text)",
             "INSERT INTO public.t SELECT i, 'a' || i, 'b' || i FROM generate_series(1, 60) i")
@@ -106,8 +106,8 @@ import Testing
         #expect(try followed.rows("t", key: "id")["60"]?["a"] == "a60")
     }
 
-    /// While a table had another replica identity, changed rows were sent without their old keys.
-    @Test func keysThatWereNotSentAreNoticed() throws {
+    /// The replica identity changes and changes back. Rows that changed meanwhile were sent without their old keys.
+    @Test func rowsSentWithoutTheirOldKeysAreNoticed() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, other integer NOT NULL UNIQUE)",
             "INSERT INTO public.t SELECT i, i FROM generate_series(1, 9) i")
@@ -121,7 +121,7 @@ import Testing
         #expect(try followed.follow() == ["+0 ~1 -0"])
     }
 
-    @Test func zerosOfTwoSignsAreOneKey() throws {
+    @Test func negativeAndPositiveZeroAreOneKey() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id double precision PRIMARY KEY, v text)",
             "INSERT INTO public.t VALUES (0, 'a'), (2, 'b')")
@@ -135,13 +135,13 @@ import Testing
         try followed.check()
     }
 
-    /// A slot that is older than the table's present columns.
-    @Test func anOlderSlotHoldsOlderRows() throws {
+    /// The slot is older than the last change of the table.
+    @Test func olderRowsOfAnOlderSlotAreFollowed() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, a text, b text); CREATE PUBLICATION mine FOR TABLE public.t",
             "INSERT INTO public.t SELECT i, 'a', 'b' FROM generate_series(1, 9) i")
         let slot = "slot_" + UUID().uuidString.prefix(8).lowercased()
-        // Making a slot waits for all running transactions, including those of other tests.
+        // The creation of a slot waits for all running transactions, also those of other tests.
         try connection.execute("SET lock_timeout = 0")
         try connection.execute("SELECT pg_create_logical_replication_slot('\(slot)', 'pgoutput')")
         try connection.execute("UPDATE public.t SET a = 'A' WHERE id = 1")
@@ -159,8 +159,8 @@ import Testing
         for name in [slot, slot + "_two"] { try connection.execute("SELECT pg_drop_replication_slot('\(name)')") }
     }
 
-    /// Values in arrays and composite types have the present labels.
-    @Test(arguments: [false, true]) func typesWithinTypesMayChange(usesChangeTable: Bool) throws {
+    /// The source sends values in arrays and composite values with the current labels of their types.
+    @Test(arguments: [false, true]) func typesInsideArraysAndCompositesMayChange(usesChangeTable: Bool) throws {
         var (followed, connection) = try Followed.database(
             "CREATE TYPE public.mood AS ENUM ('red', 'blue'); CREATE TYPE public.inner_pair AS (a integer, m public.mood); CREATE TYPE public.outer_pair AS (p public.inner_pair)",
             "CREATE TABLE public.t(id integer PRIMARY KEY, moods public.mood[], o public.outer_pair)",
@@ -184,8 +184,8 @@ import Testing
         #expect(try followed.follow().allSatisfy { !$0.hasPrefix("copied") })
     }
 
-    /// A commit that waits for a standby is sent before it is visible: a copy waits for it.
-    @Test func whatCannotBeSeenYetIsNotCopiedOver() throws {
+    /// Transactions that wait for a standby are in the stream before they are visible. A copy waits for them.
+    @Test func aCopyDoesNotOverwriteInvisibleTransactions() throws {
         let server = try TestServer()
         defer { server.stop() }
         let followed = Followed(address: server.address())
@@ -207,8 +207,8 @@ import Testing
         #expect(try followed.rows("t", key: "id").count == 10)
     }
 
-    /// A table that wasn't followed takes the place of a followed one after its rows were sent.
-    @Test func anotherTablesRowsAreFollowedFromThenOn() throws {
+    /// An unfollowed table takes the name of a followed one after its rows were streamed.
+    @Test func aTableThatTakesAFollowedNameIsFollowed() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, v integer); CREATE PUBLICATION mine FOR ALL TABLES")
         try followed.follow(["t"]) { $0.publication = "mine" }

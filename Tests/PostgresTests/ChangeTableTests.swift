@@ -37,14 +37,14 @@ import Testing
         try followed.check()
     }
 
-    @Test func changesArriveByTheirKeys() throws {
+    @Test func changesAreFollowedByKey() throws {
         let (followed, connection) = try table()
         #expect(try followed.follow(["t"]) == ["copied public.t: 30", "consistent"])
         try connection.execute(
             "UPDATE public.t SET a = 'x' WHERE id < 3; DELETE FROM public.t WHERE id = 4; INSERT INTO public.t VALUES (100, NULL)"
         )
         try connection.execute("UPDATE public.t SET id = 200 WHERE id = 5")
-        // A row that is inserted and deleted, and a transaction that is rolled back.
+        // These changes cancel each other.
         try connection.execute("INSERT INTO public.t VALUES (300); DELETE FROM public.t WHERE id = 300")
         try connection.execute("BEGIN; UPDATE public.t SET a = 'never'; ROLLBACK")
         #expect(try followed.follow() == ["+2 ~2 -2"])
@@ -108,12 +108,12 @@ import Testing
         }
     }
 
-    @Test func theStoreEqualsTheTablesWhileTheyChange() throws {
+    @Test func storesEqualTheTablesAtEachPoint() throws {
         let seed = 22 &+ TestSettings.seed
         var (followed, connection) = try database()
         for command in Traffic.tables { try connection.execute(command) }
         try setUp(followed, Self.books)
-        // Some of the stores follow by the log at the same time.
+        // Other stores follow by the log at the same time.
         var others: [Followed] = []
         for number in 0..<(TestSettings.isLong ? 15 : 3) {
             var other = Followed(address: followed.address)
@@ -155,7 +155,7 @@ import Testing
         try followed.check()
     }
 
-    @Test func conditionsReadTheRowAlone() throws {
+    @Test func aConditionMayReadTheRowOnly() throws {
         let (followed, _) = try table()
         let error = #expect(throws: SourceError.self) {
             try followed.follow(["t"]) { $0.tables[0].condition = "id IN (SELECT id FROM public.t WHERE a = 'a1')" }
@@ -171,8 +171,8 @@ import Testing
         #expect(try followed.rows("t", key: "id").count == 15)
     }
 
-    /// A condition needs no particular replica identity, whatever columns it reads.
-    @Test func aConditionIsAShare() throws {
+    /// No special rights on the table are needed, whatever the condition reads.
+    @Test func aConditionFollowsAShareOfTheRows() throws {
         let (followed, connection) = try table()
         try connection.execute("ALTER TABLE public.t ADD key integer, ADD c integer")
         try followed.follow(["t"]) { $0.tables[0].condition = "key IS NULL AND a <> 'a7'" }
@@ -184,7 +184,7 @@ import Testing
         try followed.check()
     }
 
-    @Test func columnsMayChange() throws {
+    @Test func columnsMayBeAddedRenamedAndDropped() throws {
         let (followed, connection) = try table()
         try followed.follow(["t"])
         for (command, columns) in [
@@ -202,8 +202,8 @@ import Testing
         }
     }
 
-    @Test func whatCannotBeTrustedIsASentence() throws {
-        // The test has its own server, because transactions of other databases would retain changes.
+    @Test func anUnreliableChangeTableIsReportedAsLost() throws {
+        // The test has a server of its own, since transactions of other databases would keep changes.
         let server = try TestServer()
         defer { server.stop() }
         let (followed, connection) = try table(in: server)
@@ -216,7 +216,7 @@ import Testing
         try followed.follow(["t"])
         // The change table is trimmed further than the store has read.
         try connection.execute("UPDATE public.t SET a = 'trimmed' WHERE id = 1")
-        // Changes are retained while any transaction of the server is older.
+        // Changes are kept while the server has any older transaction.
         while try connection.value("SELECT fetchindex.trim('0')") == "0" { usleep(50_000) }
         try require("was trimmed to less than this store needs")
         // The change table is trimmed as far as the store has read.
@@ -230,20 +230,20 @@ import Testing
         try connection.execute("SELECT fetchindex.trim('0'); COMMIT")
         #expect(try followed.follow() == ["+0 ~1 -0"])
         try requireEqual(followed)
-        // The numbers are those of another server, from which a dump came.
+        // The numbers are of another server, as after a restored dump.
         try connection.execute("UPDATE fetchindex.log SET trimmed = '99999999'")
-        // Each further copy would be lost again.
+        // A new copy would be lost again.
         let again = #expect(throws: SourceError.self) { try followed.follow { $0.recopiesWhenLost = true } }
         #expect(again?.kind == .lost)
         try setUp(followed, ["t"])
         try followed.follow { $0.recopies = true }
         #expect(try followed.follow() == [])
-        // A trigger was off for a while.
+        // The triggers were disabled for a while.
         try connection.execute("ALTER TABLE public.t DISABLE TRIGGER fetchindex_note")
         try connection.execute("DELETE FROM public.t WHERE id = 2")
         try connection.execute("ALTER TABLE public.t ENABLE ALWAYS TRIGGER fetchindex_note")
         try require("triggers of the change table, or the database, were replaced")
-        // Another table has the name now.
+        // Another table has the name.
         try connection.execute("DROP TABLE public.t; CREATE TABLE public.t(id integer PRIMARY KEY, a text)")
         let missing = #expect(throws: SourceError.self) { try followed.follow() }
         #expect(missing?.description.contains("is another table now") ?? false)
@@ -253,7 +253,7 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
-    @Test func sourcesWithoutTriggersSayWhatIsMissing() throws {
+    @Test func theErrorForASourceWithoutTriggersSaysWhatIsMissing() throws {
         let (followed, connection) = try database(
             "CREATE TABLE public.t(id integer PRIMARY KEY)", "CREATE TABLE public.u(id integer)")
         func refusal(_ tables: [String]) -> String {
@@ -268,7 +268,7 @@ import Testing
         try followed.follow(["t"])
         try connection.execute("INSERT INTO public.t VALUES (1)")
         #expect(try followed.follow() == ["+1 ~0 -0"])
-        // The role has no right to replicate, and neither a slot nor a publication is made.
+        // A role without the right to replicate follows without a slot and a publication.
         let role = "role_" + UUID().uuidString.prefix(8).lowercased()
         try connection.execute(
             "CREATE ROLE \(role) LOGIN; GRANT SELECT ON public.t TO \(role)")

@@ -7,7 +7,7 @@ import Testing
 
 /// The server crashes, connections and slots are lost, and runs are interrupted.
 extension FollowFaultTests {
-    @Test func theServerMayCrashAndConnectionsMayBeCut() throws {
+    @Test func aFollowerSurvivesCrashesOfTheServerAndCutConnections() throws {
         let seed = 20 &+ TestSettings.seed
         let server = try TestServer(["fsync=on"])
         defer { server.stop() }
@@ -37,7 +37,7 @@ extension FollowFaultTests {
         try followed.requireSingleTransactions()
     }
 
-    /// Each run is interrupted after some ranges, and rows change in between.
+    /// Each run is interrupted after some ranges, and rows change between the runs.
     @Test func anInterruptedCopyGoesOn() throws {
         var random = SeededGenerator(seed: 21)
         let followed = try Followed.ofBooks(on: TestServer.shared())
@@ -85,8 +85,8 @@ extension FollowFaultTests {
         #expect(!follower.isRunning)
     }
 
-    /// A lost command connection, while rows are read again, drops nothing.
-    @Test func aLostCommandConnectionDropsNothing() throws {
+    /// The command connection is lost while rows are read again.
+    @Test func aLostCommandConnectionLosesNoRow() throws {
         let followed = try Followed.ofBooks(on: TestServer.shared())
         let connection = try Connection(followed.address)
         try connection.execute("INSERT INTO public.books VALUES (900, 'Large', 'P', 1, repeat('0123456789', 1000))")
@@ -115,8 +115,8 @@ extension FollowFaultTests {
         try followed.requireEqual()
     }
 
-    /// A slot that is gone is a sentence; then rows are copied over those that are there, and the difference is exact.
-    @Test func aLostSlotIsNoticed() throws {
+    /// A lost slot is reported in one sentence. A recopy then gives the exact difference to the stored rows.
+    @Test func aLostSlotIsReportedAndRecopied() throws {
         let followed = try Followed.ofBooks(on: TestServer.shared())
         let connection = try Connection(followed.address)
         try followed.follow(["books=Book", "notes"])
@@ -138,10 +138,10 @@ extension FollowFaultTests {
         let order = OrderDefinition(entity: "Book", sortKeys: [SortKey("publisher"), SortKey("price", .descending)])
         try container.withOrder(order, .init(cacheName: "by price")) { order in
             guard case .caughtUp(let change) = order.outcome else { throw Unexpected() }
-            // Ten are gone, one is new, one has another title.
+            // Ten rows are deleted, one is new, and one has another title.
             #expect(change.rows.count == 12)
         }
-        // Somebody else has read the slot.
+        // Another reader has advanced the slot.
         try connection.execute("INSERT INTO public.books(id) VALUES (1001)")
         try connection.execute("SELECT pg_replication_slot_advance('\(slot)', pg_current_wal_lsn())")
         let passed = #expect(throws: SourceError.self) { try followed.follow() }

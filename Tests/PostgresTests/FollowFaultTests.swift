@@ -6,12 +6,13 @@ import Synchronization
 import FetchIndexTestSupport
 import Testing
 
-/// Stores that follow while the source changes and processes are killed: they equal the tables meanwhile and in the end.
+/// Stores that follow while the source changes and processes are killed. They equal the tables at the end and at each
+/// point between.
 @Suite(.enabled(if: TestServer.isInstalled), .serialized) struct FollowFaultTests {
-    /// How many states are compared.
+    /// The number of compared states.
     private var points: Int { TestSettings.isLong ? 100 : 6 }
 
-    @Test func theStoreEqualsTheTablesWhileTheyChange() throws {
+    @Test func theStoreEqualsTheTablesAtEachPoint() throws {
         let seed = 18 &+ TestSettings.seed
         let followed = try Followed.ofBooks(on: TestServer.shared())
         let traffic = Traffic(followed.address, writers: 3, seed: seed)
@@ -32,7 +33,7 @@ import Testing
         #expect(traffic.transactions > 20, "seed \(seed)")
     }
 
-    @Test(arguments: [false, true]) func killedFollowersGoOn(usesChangeTable: Bool) throws {
+    @Test(arguments: [false, true]) func aKilledFollowerGoesOnWhereItWas(usesChangeTable: Bool) throws {
         let seed = 19 &+ TestSettings.seed
         var random = SeededGenerator(seed: seed)
         var followed = try Followed.ofBooks(on: TestServer.shared())
@@ -45,7 +46,7 @@ import Testing
         defer { traffic.letEnd() }
         let tables = ["--table", "public.books=Book", "--table", "notes"] + (usesChangeTable ? ["--change-table"] : [])
         for round in 0..<(TestSettings.isLong ? 200 : 12) {
-            // In each third round, the store's file may not grow far.
+            // In each third round, the size of files is limited.
             let limit = round % 3 == 2 ? "\(Int.random(in: 40...1000, using: &random))" : "unlimited"
             let follower = try Child(
                 "/bin/bash",
@@ -68,7 +69,7 @@ import Testing
         if !usesChangeTable { try followed.requireSingleTransactions() }
     }
 
-    /// A full disk ends the follower with one sentence, and the next one goes on. A sanitizer's own file must fit.
+    /// A follower that meets a full disk ends with one sentence, and the next one goes on. A sanitizer's own file must fit.
     @Test(arguments: [false, true]) func aFullDiskLosesNothing(usesChangeTable: Bool) throws {
         var followed = try Followed.ofBooks(on: TestServer.shared())
         followed.usesChangeTable = usesChangeTable
@@ -78,7 +79,7 @@ import Testing
         }
         try followed.follow(["books=Book", "notes"])
         try followed.fetchOrders()
-        // More than the buffer of a transaction holds, so that it waits in a file.
+        // The transaction is larger than its buffer, so that it waits in a file.
         try connection.execute(
             "INSERT INTO public.books SELECT i, 'T' || i, 'P', i, repeat(md5(i::text), 40) FROM generate_series(1000, 9000) i"
         )
@@ -103,8 +104,8 @@ import Testing
         if !usesChangeTable { try followed.requireSingleTransactions() }
     }
 
-    /// With any limit of open files, the follower either follows or ends with a message; an interrupt ends it.
-    @Test(.disabled(if: isUnderSanitizer)) func anyLimitOfFilesIsEnoughOrToldAtTheStart() throws {
+    /// With any limit of files, the follower follows or says at its start what it needs. A signal ends it in any case.
+    @Test(.disabled(if: isUnderSanitizer)) func aFollowerWithTooFewFilesSaysSoAtItsStart() throws {
         let followed = try Followed.ofBooks(on: TestServer.shared())
         try followed.follow(["books=Book", "notes"])
         let errors = followed.folder.path + ".errors", output = followed.folder.path + ".lines"

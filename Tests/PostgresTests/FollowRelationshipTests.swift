@@ -16,7 +16,7 @@ import FetchIndexValues
             """,
             "INSERT INTO public.authors SELECT i, 'A' || i, nullif(i + 1, 31) FROM generate_series(30, 1, -1) i",
             "INSERT INTO public.books SELECT 'b' || i, 1 + i % 30, nullif(i % 31, 0) FROM generate_series(1, 90) i")
-        // The options name the referring table first.
+        // The referring table is followed first.
         try followed.follow(["books=Book", "authors=Author"])
         func requireEqual() throws {
             var stored: [String: [String?]] = [:]
@@ -67,8 +67,8 @@ import FetchIndexValues
         try requireEqual()
     }
 
-    /// A source that is a replica itself doesn't enforce foreign keys.
-    @Test func rowsWaitForThoseThatTheyReferTo() throws {
+    /// A session that replicates does not enforce foreign keys, so rows may come before those that they refer to.
+    @Test func rowsWaitForTheRowsThatTheyReferTo() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.authors(id integer PRIMARY KEY, name text)",
             "CREATE TABLE public.books(isbn text PRIMARY KEY, author_id integer REFERENCES public.authors)",
@@ -91,25 +91,25 @@ import FetchIndexValues
         }
         try followed.follow(["books=Book", "authors=Author"])
         #expect(try authors() == ["a": "A1"])
-        // A copied row waits, also after a restart.
+        // Rows of the copy wait, also after a restart.
         try follow("INSERT INTO public.authors VALUES (2, 'A2')")
         #expect(try authors() == ["a": "A1", "b": "A2"])
-        // A streamed row waits.
+        // Rows of the stream wait too.
         try follow("INSERT INTO public.books VALUES ('e', 4), ('f', 4)")
         try follow("INSERT INTO public.authors VALUES (4, 'A4')")
         #expect(try authors() == ["a": "A1", "b": "A2", "e": "A4", "f": "A4"])
-        // A row takes the awaited key by an update.
+        // Another row's key becomes the one that is waited for.
         try follow("INSERT INTO public.authors VALUES (30, 'A3')")
         try follow("UPDATE public.authors SET id = 3 WHERE id = 30")
         #expect(try authors()["c"] == "A3")
-        // A row is deleted and inserted again, in one transaction and in two.
+        // The referenced row is deleted and inserted again, in one transaction and in two.
         try follow("DELETE FROM public.authors WHERE id = 4; INSERT INTO public.authors VALUES (4, 'A5')")
         #expect(try authors()["e"] == "A5")
         try follow("DELETE FROM public.authors WHERE id = 4")
         #expect(try authors()["e"] == nil)
         try follow("INSERT INTO public.authors VALUES (4, 'A6')")
         #expect(try authors() == ["a": "A1", "b": "A2", "c": "A3", "e": "A6", "f": "A6"])
-        // Another row takes the key.
+        // Another row takes over the key.
         try follow("UPDATE public.authors SET id = 100 WHERE id = 1; INSERT INTO public.authors VALUES (1, 'A7')")
         #expect(try authors()["a"] == "A7")
         try followed.check()

@@ -6,9 +6,9 @@ import FetchIndexTestSupport
 import Testing
 import FetchIndexValues
 
-/// Stores that follow tables of a real server by its log.
+/// The content of a store that follows tables of a real server.
 @Suite(.enabled(if: TestServer.isInstalled)) struct FollowTests {
-    @Test func valuesOfAllTypesArrive() throws {
+    @Test func valuesOfAllTypesAreFollowed() throws {
         let (followed, connection) = try Followed.database(
             """
             CREATE TYPE public.mood AS ENUM ('sad', 'happy'); CREATE DOMAIN public.price AS numeric(8,2);
@@ -38,7 +38,7 @@ import FetchIndexValues
         try followed.follow(["public.things=Thing"])
         try expect("1")
         #expect(try followed.rows("Thing", key: "id")["2"] == ["id": "2"])
-        // The stream sends equal values.
+        // The stream gives the same values.
         try connection.execute("UPDATE public.things SET id = 3 WHERE id = 1")
         #expect(try followed.follow() == ["+0 ~1 -0"])
         try expect("3")
@@ -50,7 +50,7 @@ import FetchIndexValues
         try followed.check()
     }
 
-    @Test func aTransactionOfTheSourceIsOneOfTheStore() throws {
+    @Test func aTransactionOfTheSourceIsOneCommit() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.books(id text PRIMARY KEY, title text, publisher text)",
             "INSERT INTO public.books SELECT 'b' || i, 'Title ' || i, 'P' || i % 3 FROM generate_series(1, 50) i")
@@ -75,8 +75,8 @@ import FetchIndexValues
         try followed.check()
     }
 
-    /// A large value that an update doesn't change isn't sent: the store keeps it.
-    @Test func valuesThatWereNotSentStay() throws {
+    /// The source does not send large values that an update leaves unchanged.
+    @Test func valuesThatAreNotSentStay() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.pages(id integer PRIMARY KEY, title text, body text)",
             "ALTER TABLE public.pages ALTER body SET STORAGE EXTERNAL",
@@ -90,7 +90,7 @@ import FetchIndexValues
         try followed.follow()
         let columns = ["id": "id", "title": "title", "body": "body"]
         #expect(try followed.rows("pages", key: "id") == followed.sourceRows("public.pages", key: "id", columns))
-        // If the store has lost the row, it is read from the source.
+        // That holds even if the store has lost the row.
         let container = try PersistentContainer(at: URL(fileURLWithPath: followed.store))
         let writer = try BatchWriter(container, entity: "pages", key: "id")
         if let object = try writer.object(key: 6) { try writer.delete(object) }
@@ -101,7 +101,7 @@ import FetchIndexValues
         try followed.check()
     }
 
-    @Test func aLargeTransactionIsOneTransaction() throws {
+    @Test func aLargeTransactionIsOneCommit() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.rows(id integer PRIMARY KEY, body text)")
         try followed.follow(["rows"])
@@ -111,7 +111,7 @@ import FetchIndexValues
         try followed.check()
     }
 
-    @Test func onlyRowsAndColumnsThatAreWantedAreFollowed() throws {
+    @Test func onlyChosenRowsAndColumnsAreFollowed() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.packages(name text PRIMARY KEY, section text, size integer, tags text[])",
             "INSERT INTO public.packages SELECT 'p' || i, CASE i % 2 WHEN 0 THEN 'games' ELSE 'web' END, i, '{a,b}' FROM generate_series(1, 20) i"
@@ -122,14 +122,14 @@ import FetchIndexValues
                 $0.tables[0].columns = ["name", "section"]
             }
         }
-        // With such a publication, the source's own updates would fail.
+        // Without a full replica identity, the source's own updates would fail.
         let refusal = #expect(throws: SourceError.self) { try follow() }
         #expect(refusal?.description.contains("ALTER TABLE \"public\".\"packages\" REPLICA IDENTITY FULL") ?? false)
         try connection.execute("UPDATE public.packages SET size = 3 WHERE name = 'p1'")
         try connection.execute("ALTER TABLE public.packages REPLICA IDENTITY FULL")
         try follow()
         #expect(try followed.rows("packages", key: "name").count == 10)
-        // One row leaves the condition, and one enters it.
+        // One row leaves the condition, and one enters.
         try connection.execute("UPDATE public.packages SET section = 'web' WHERE name = 'p2'")
         try connection.execute("UPDATE public.packages SET section = 'games' WHERE name = 'p3'")
         #expect(try followed.follow() == ["+0 ~0 -1", "+1 ~0 -0"])
@@ -139,7 +139,7 @@ import FetchIndexValues
         try followed.check()
     }
 
-    @Test func arraysAreStoredAsTextWhereThatIsWanted() throws {
+    @Test func arraysAreStoredAsTextOnRequest() throws {
         let (followed, _) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, tags text[])", "INSERT INTO public.t VALUES (1, '{a,b}')")
         let refusal = #expect(throws: SourceError.self) { try followed.follow(["t"]) }
@@ -165,7 +165,7 @@ import FetchIndexValues
             #expect(try followed.rows("t", key: "id") == followed.sourceRows("public.t", key: "id", columns))
         }
         try requireEqual(["id", "name", "b", "c"])
-        // Unchanged rows have the default, too.
+        // Rows have the default value of a new column without an update.
         try connection.execute("ALTER TABLE public.t ADD d integer NOT NULL DEFAULT 7")
         try connection.execute("INSERT INTO public.t(id, name) VALUES (31, 'x')")
         let events = try followed.follow()
@@ -175,7 +175,7 @@ import FetchIndexValues
         try connection.execute("DELETE FROM public.t WHERE id = 5")
         try followed.follow()
         try requireEqual(["id", "name", "b", "d"])
-        // A type that is stored in the same way changes nothing; another one is refused before anything is lost.
+        // A type of the same kind is followed; another kind stops the follower before anything is lost.
         try connection.execute("ALTER TABLE public.t ALTER b TYPE bigint")
         try connection.execute("UPDATE public.t SET b = 5000000000 WHERE id = 6")
         try followed.follow()

@@ -6,7 +6,7 @@ import FetchIndexTestSupport
 import Testing
 import FetchIndexValues
 
-/// A store that follows tables, and is compared with them.
+/// A store that follows tables, and its comparison with them.
 struct Followed {
     let folder = TemporaryFolder()
     let address: String
@@ -14,7 +14,7 @@ struct Followed {
 
     init(address: String) { self.address = address }
 
-    /// A store for a new database, in which some commands were executed, and a connection to it.
+    /// A follower of a database of its own, after some commands, and a connection to the database.
     static func database(_ commands: String...) throws -> (Followed, Connection) {
         let followed = Followed(address: try TestServer.shared().makeDatabase())
         let connection = try Connection(followed.address)
@@ -26,7 +26,7 @@ struct Followed {
 
     struct NeverCurrent: Error {}
 
-    /// Follows until the store has all that the source has now. Returns the events.
+    /// Follows until the store has everything that the source has now.
     @discardableResult
     func follow(_ tables: [String] = [], _ change: (inout FollowOptions) throws -> Void = { _ in }) throws -> [String] {
         var options = FollowOptions()
@@ -55,7 +55,7 @@ struct Followed {
         return events
     }
 
-    /// The rows of an entity by key: their values as texts, by name.
+    /// The rows of an entity by the text of their key, with their values as texts.
     func rows(_ entity: String, key: String) throws -> [String: [String: String]] {
         let container = try PersistentContainer(at: URL(fileURLWithPath: store))
         let definition = OrderDefinition(entity: entity, sortKeys: [SortKey(key)])
@@ -74,7 +74,7 @@ struct Followed {
         return rows
     }
 
-    /// The rows of a table, like `rows`. `columns` are SQL expressions for the texts, by name.
+    /// The rows of a table in the same form. The statement makes texts as the store writes them.
     func sourceRows(
         _ table: String, key: String, _ columns: [String: String], in connection: Connection? = nil
     ) throws -> [String: [String: String]] {
@@ -90,14 +90,14 @@ struct Followed {
         return rows
     }
 
-    /// Checks that the store and its caches have no defects.
+    /// Expects that the store and its caches have no defect.
     func check() throws {
         let container = try PersistentContainer(at: URL(fileURLWithPath: store))
         let defects = try container.check { _, _ in }
         #expect(defects.isEmpty, "\(defects)")
     }
 
-    /// Fetches an order with a cache name, so that the cache exists. Returns the number of rows.
+    /// Fetches an order, so that its cache exists.
     func fetch(_ definition: OrderDefinition, cache: String) throws -> Int {
         let container = try PersistentContainer(at: URL(fileURLWithPath: store))
         return try container.withOrder(definition, .init(cacheName: cache)) { $0.rowCount }

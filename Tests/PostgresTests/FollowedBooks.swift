@@ -40,7 +40,7 @@ extension Followed {
         _ = try fetch(OrderDefinition(entity: "notes", sortKeys: [SortKey("stamp")]), cache: "notes")
     }
 
-    /// The rows of both entities equal those of the tables, and nothing is wrong with the store.
+    /// Expects that both entities equal their tables, and that the store has no defect.
     func requireEqual() throws {
         let connection = try Connection(address)
         #expect(
@@ -52,7 +52,7 @@ extension Followed {
         try check()
     }
 
-    /// Each transaction of the source is in the store's history once, in the order of its positions.
+    /// Expects each transaction of the source once in the store's history, in the order of positions.
     func requireSingleTransactions() throws {
         let container = try PersistentContainer(at: URL(fileURLWithPath: store))
         let positions = try container.newContext().fetchHistory(after: container.store.snapshot().state.logStart)

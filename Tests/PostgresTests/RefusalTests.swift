@@ -4,7 +4,7 @@ import FetchIndexPostgresSource
 import FetchIndexTestSupport
 import Testing
 
-/// A source that can't be followed is refused with one sentence, and nothing is made.
+/// Sources that cannot be followed are refused with one sentence, and nothing is created.
 @Suite(.enabled(if: TestServer.isInstalled)) struct RefusalTests {
     private func refusal(
         _ address: String, _ tables: [String] = ["t"], _ change: (inout FollowOptions) throws -> Void = { _ in }
@@ -36,7 +36,7 @@ import Testing
         for text in ["", ".", "a.", ".b", "a.b="] { #expect(throws: SourceError.self) { try TableChoice(text) } }
     }
 
-    @Test func serversThatCannotBeFollowedSayWhy() throws {
+    @Test func refusalsOfServersNameTheReason() throws {
         let server = try TestServer(["wal_level=replica", "max_replication_slots=1"])
         defer { server.stop() }
         try server.run("CREATE TABLE public.t(id integer PRIMARY KEY)")
@@ -57,7 +57,7 @@ import Testing
         #expect(try refusal(full.address()) { $0.slot = "a-b" }.contains("and this is another one: a-b"))
         try full.run("ALTER ROLE reader REPLICATION")
         #expect(try refusal(full.address(user: "reader")).contains("permission denied"))
-        // The password is missing.
+        // The password is wrong.
         try full.run("ALTER ROLE reader PASSWORD 'right'")
         let rules = full.folder + "/cluster/pg_hba.conf"
         try
@@ -68,7 +68,7 @@ import Testing
         #expect(try refusal(full.address(user: "reader")).contains("password"))
     }
 
-    @Test func tablesThatCannotBeFollowedSayWhy() throws {
+    @Test func refusalsOfTablesNameTheReason() throws {
         let (address, connection) = try database(
             "CREATE TABLE public.bare(v integer)", "CREATE TABLE public.pair(a integer, b integer, PRIMARY KEY (a, b))",
             "CREATE UNLOGGED TABLE public.fast(id integer PRIMARY KEY)", "CREATE VIEW public.seen AS SELECT 1 AS id",
@@ -93,14 +93,14 @@ import Testing
         #expect(try refusal(address, ["bare=A", "pair=A"]).contains("primary key"))
         // Nothing is left in the source.
         #expect(try connection.value("SELECT count(*) FROM pg_publication") == "0")
-        // Computed columns are left out.
+        // Columns that the source computes are left out.
         let followed = Followed(address: address)
         try connection.execute("INSERT INTO public.made VALUES (4)")
         try followed.follow(["made"])
         #expect(try followed.rows("made", key: "id") == ["4": ["id": "4"]])
     }
 
-    @Test func valuesThatCannotBeStoredSayWhereTheyAre() throws {
+    @Test func valuesThatCannotBeStoredAreReportedWithTheirPlace() throws {
         let (address, connection) = try database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, n numeric, d date)",
             "INSERT INTO public.t VALUES (1, 1.5, '2024-01-01'), (2, 'NaN', NULL)")
@@ -111,7 +111,7 @@ import Testing
                 == "public.t.n of the row with the key 2 is NaN, not a decimal of at most 38 digits; the column can be stored as "
                 + "text: --end, drop the entity with `fetchindex model drop-entity`, and follow it with --text n")
         try connection.execute("UPDATE public.t SET n = 2 WHERE id = 2")
-        // After the row is mended, the store goes on.
+        // After the correction, the same store goes on.
         try followed.follow()
         try connection.execute("UPDATE public.t SET d = 'infinity' WHERE id = 1")
         let streamed = #expect(throws: SourceError.self) { try followed.follow() }
@@ -145,7 +145,7 @@ import Testing
         #expect(try connection.value("SELECT count(*) FROM pg_publication") == "0")
         options.tables = [try TableChoice("t")]
         options.address = address
-        // Objects that don't come from the source aren't overwritten.
+        // Objects that do not come from the source are not overwritten.
         let container = try PersistentContainer(at: URL(fileURLWithPath: followed.store))
         let writer = try BatchWriter(container, entity: "t", key: "id")
         try writer.insert([1])
@@ -155,7 +155,7 @@ import Testing
             refused?.description.contains("has objects of t already (1), which do not come from the source") ?? false)
     }
 
-    @Test func namesOfTablesAreReadAsTheyAreWrittenOrAsSQLQuotesThem() throws {
+    @Test func tableNamesAreReadPlainOrQuotedAsInSQL() throws {
         for (text, schema, name, entity) in [
             ("books", "public", "books", "books"), ("Odd.T", "Odd", "T", "T"), ("a.b.c=E", "a", "b.c", "E"),
             ("\"Odd Schema\".\"T\"", "Odd Schema", "T", "T"), ("\"a.b\".c=E", "a.b", "c", "E"),

@@ -4,7 +4,7 @@ import FetchIndexPostgresSource
 import FetchIndexTestSupport
 import Testing
 
-/// Addresses under which another source answers now.
+/// Sources that were replaced by another one under the same address.
 @Suite(.enabled(if: TestServer.isInstalled)) struct ReplacedSourceTests {
     private static let table = "CREATE TABLE public.t(id integer PRIMARY KEY, a text, b text)"
 
@@ -18,13 +18,13 @@ import Testing
         try followed.check()
     }
 
-    /// Rows that the other server lacks are deleted; equal rows stay.
-    @Test(arguments: [false, true]) func anotherServerIsCopiedOnlyWhenAsked(usesChangeTable: Bool) throws {
+    /// Rows that the other server lacks are deleted; rows of both servers stay.
+    @Test(arguments: [false, true]) func anotherServerIsCopiedOnlyOnRequest(usesChangeTable: Bool) throws {
         let servers = try (0..<2).map { _ in try TestServer() }
         defer { for server in servers { server.stop() } }
         var followed = Followed(address: servers[0].address())
         followed.usesChangeTable = usesChangeTable
-        // A dropped column uses up a number, which a dump doesn't carry over.
+        // A dropped column keeps its number, but a restored dump does not have it.
         try servers[0].run("\(Self.table); ALTER TABLE public.t DROP a; ALTER TABLE public.t ADD a text")
         try servers[1].run(Self.table)
         for (number, server) in servers.enumerated() {
@@ -44,7 +44,7 @@ import Testing
                 ?? false)
         #expect(try followed.rows("t", key: "id").count == 21)
         let events = try followed.follow { $0.recopies = true }
-        // The rows are equal, so that nothing is written.
+        // The source's rows are the same, so nothing is written.
         #expect(events.contains("copied public.t: 0"), "\(events)")
         try requireEqual(followed)
         try servers[1].run("UPDATE public.t SET b = 'c' WHERE id = 15")
@@ -52,7 +52,7 @@ import Testing
         try requireEqual(followed)
     }
 
-    /// A standby that was behind has other transactions at positions that the store has followed.
+    /// A promoted standby that was behind has other transactions at the positions that the store has followed.
     @Test func aStandbyThatLacksTransactionsIsNoticed() throws {
         let server = try TestServer()
         defer { server.stop() }
@@ -80,7 +80,7 @@ import Testing
         try requireEqual(followed)
     }
 
-    @Test func aTableThatWasMadeAnewIsKnownByTheNamesOfItsColumns() throws {
+    @Test func aRecreatedTableIsMatchedByTheNamesOfItsColumns() throws {
         let followed = Followed(address: try TestServer.shared().makeDatabase())
         let connection = try Connection(followed.address)
         try connection.execute(Self.table)
@@ -98,8 +98,8 @@ import Testing
         }
     }
 
-    /// A copy of the database takes its place: its change table lacks what happened since.
-    @Test func aDatabaseThatWasSetBackIsNoticed() throws {
+    /// An older copy of the database replaces it: the change table lacks the changes since the copy.
+    @Test func aRestoredDatabaseIsNoticed() throws {
         let server = try TestServer.shared()
         var followed = Followed(address: try server.makeDatabase())
         followed.usesChangeTable = true
@@ -115,7 +115,7 @@ import Testing
         #expect(error?.kind == .lost && error?.description.contains("or the database, were replaced") ?? false)
         try followed.follow { $0.recopies = true }
         #expect(try followed.rows("t", key: "id").isEmpty)
-        // The change table was dropped and made again.
+        // The change table was dropped and created again.
         try Connection(followed.address).execute("DROP SCHEMA fetchindex CASCADE")
         try setUp(followed.address)
         try Connection(followed.address).execute("INSERT INTO public.t VALUES (2, 'a', 'b')")

@@ -78,7 +78,7 @@ import FetchIndexValues
         #expect(try read(Bytes("Y").long(5)) == .other)
     }
 
-    @Test func whatEndsTooSoonOrLiesIsRefused() throws {
+    @Test func truncatedOrInconsistentMessagesAreRefused() throws {
         let whole = [
             Bytes("B").wide(1).wide(2).long(3), Bytes("C").byte(0).wide(1).wide(2).wide(3),
             Bytes("R").long(1).text("public").text("b").letter("d").short(1).byte(1).text("id").long(20).long(0),
@@ -94,7 +94,7 @@ import FetchIndexValues
             #expect(throws: StreamMessage.Malformed.self) { try read(message.bytes + [0]) }
         }
         let lies = [
-            // Counts and lengths that exceed the message.
+            // The counts and lengths are larger than the message.
             Bytes("T").long(.max).byte(0).long(5), Bytes("I").long(5).letter("N").short(.max).field("a"),
             Bytes("I").long(5).letter("N").short(1).letter("t").long(.max), Bytes("I").long(5).letter("X").short(0),
             Bytes("R").long(1).text("public").text("b").letter("d").short(.max), Bytes("?"),
@@ -103,7 +103,7 @@ import FetchIndexValues
         for message in lies { #expect(throws: StreamMessage.Malformed.self) { try read(message) } }
     }
 
-    @Test func copiedRowsAreReadAsTheServerWritesThem() {
+    @Test func copiedRowsAreReadInTheServersFormat() {
         func fields(_ text: String) -> [String?] {
             var row = CopiedRow()
             Array(text.utf8).withUnsafeBytes { row.read($0) }
@@ -141,7 +141,7 @@ import FetchIndexValues
         #expect(value("1969-12-31 23:59:59", .date) == date("-1"))
         #expect(value("0001-12-31 BC", .date) == date("-62135683200"))
         #expect(value("294276-12-31 00:00:00+00", .date) != nil)
-        // Dates so far away have no microseconds: they are cut off, as in files.
+        // A `Date` so far away has no microseconds, so they are cut off, as in files.
         let last = value("9999-12-31 23:59:59.999999", .date)
         #expect(
             last == Value("9999-12-31T23:59:59.999999Z", as: .date) && last?.description == "9999-12-31T23:59:59.999Z")

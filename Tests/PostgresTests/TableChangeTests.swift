@@ -4,7 +4,7 @@ import FetchIndexPostgresSource
 import FetchIndexTestSupport
 import Testing
 
-/// Changes of tables that no row of the stream tells.
+/// Changes of tables that their rows do not show.
 @Suite(.enabled(if: TestServer.isInstalled)) struct TableChangeTests {
     private struct Change: CustomTestStringConvertible {
         let table: String
@@ -43,7 +43,7 @@ import Testing
         Change("v text", "'b'", "ADD c public.five", same("id", "v", "c")),
         Change("v integer", "4", "ALTER v TYPE bigint USING v * 10", same("id", "v")),
         Change("v text", "'b'", "RENAME id TO code", ["code": "code", "v": "v"]),
-        // The change gives all rows other keys.
+        // Rows that lost their keys by the change are deleted.
         Change("v text", "'b'", "ALTER id TYPE bigint USING id + 10", same("id", "v")),
         Change(
             "p public.pair", "ROW(1, 2)", "ADD z integer; ALTER TYPE public.pair ADD ATTRIBUTE c integer",
@@ -51,7 +51,7 @@ import Testing
         Change("v text", "'b'", "RENAME v TO w; ALTER TABLE public.t ADD x integer", same("id", "w", "x")),
     ]
 
-    @Test(arguments: changes.indices) func rowsFollow(index: Int) throws {
+    @Test(arguments: changes.indices) func rowsAreFollowedThroughChangesOfTheirTable(index: Int) throws {
         let change = Self.changes[index]
         let followed = Followed(address: try TestServer.shared().makeDatabase())
         let connection = try Connection(followed.address)
@@ -61,7 +61,7 @@ import Testing
         try connection.execute(
             "INSERT INTO public.t VALUES (1, \(change.rows)), (2, \(change.rows)), (3, \(change.rows))")
         try followed.follow(["t"])
-        // Rows before and after the change arrive together, so that the stream is behind the catalogue; then another one.
+        // The rows change at once, so that the stream is behind the catalogue, and again once it has caught up.
         let key = change.columns["code"] == nil ? "id" : "code"
         try connection.execute("DELETE FROM public.t WHERE id = 3")
         try connection.execute("ALTER TABLE public.t \(change.change)")
@@ -76,7 +76,7 @@ import Testing
         try followed.check()
     }
 
-    /// The stream describes a change before the table's next row, which never comes here.
+    /// The stream reports a change of a table with its next row, but no row follows here.
     @Test(arguments: changes.indices) func changesWithoutRowsAreFollowed(index: Int) throws {
         let change = Self.changes[index]
         let followed = Followed(address: try TestServer.shared().makeDatabase())
@@ -96,7 +96,7 @@ import Testing
         try followed.check()
     }
 
-    @Test func whatChangesNoRowCopiesNone() throws {
+    @Test func changesThatAffectNoRowCopyNothing() throws {
         let (followed, connection) = try followedTable()
         try connection.execute("ALTER TABLE public.t ADD v varchar(10)")
         try followed.follow(["t"])
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func aChangedPublicationIsNoticed() throws {
+    @Test func aChangedPublicationIsReportedAsLost() throws {
         let (followed, connection) = try followedTable()
         try connection.execute("CREATE PUBLICATION mine FOR TABLE public.t")
         try followed.follow(["t"]) { $0.publication = "mine" }
@@ -133,7 +133,7 @@ import Testing
                 try followed.rows("t", key: "id")
                     == followed.sourceRows("public.t", key: "id", Self.same("id", "a")))
         }
-        // Another table in the publication changes nothing.
+        // Other tables of the publication do not matter.
         try connection.execute(
             "CREATE TABLE public.u(id integer PRIMARY KEY); ALTER PUBLICATION mine ADD TABLE public.u")
         try followed.follow()
@@ -147,7 +147,7 @@ import Testing
         return (followed, connection)
     }
 
-    @Test func aChangeInTheMiddleOfATransactionIsFollowed() throws {
+    @Test func aChangeOfATableInsideATransactionIsFollowed() throws {
         let (followed, connection) = try followedTable()
         try followed.follow(["t"])
         try connection.execute("UPDATE public.t SET a = 'x' WHERE id = 2")
@@ -163,7 +163,7 @@ import Testing
         "DROP TABLE public.t",
         "ALTER TABLE public.t RENAME TO old; CREATE TABLE public.t(id integer PRIMARY KEY, a text)",
     ])
-    func anotherTableIsNoticed(change: String) throws {
+    func aReplacedTableIsReportedAsLost(change: String) throws {
         let (followed, connection) = try followedTable()
         try followed.follow(["t"])
         try connection.execute(change)
@@ -175,8 +175,8 @@ import Testing
         #expect(try followed.rows("t", key: "id") == ["50": ["id": "50", "a": "new"]])
     }
 
-    /// Values of one column would be taken for those of another one.
-    @Test func columnsOfOtherTypesMayNotChangeNames() throws {
+    /// Values of one column would be converted to the type of the other.
+    @Test func columnsOfDifferentTypesMayNotExchangeNames() throws {
         let (followed, connection) = try followedTable()
         try connection.execute("ALTER TABLE public.t ADD n integer")
         try followed.follow(["t"])
@@ -190,8 +190,8 @@ import Testing
             ) ?? false, "\(error?.description ?? "")")
     }
 
-    /// A further copy adopts columns that were added and dropped meanwhile.
-    @Test func aRecopyTakesTheColumnsThatThereAreNow() throws {
+    /// Columns were added and dropped while the slot was lost.
+    @Test func aRecopyTakesTheCurrentColumns() throws {
         let (followed, connection) = try followedTable()
         try followed.follow(["t"])
         try connection.execute(
@@ -201,8 +201,8 @@ import Testing
             try followed.rows("t", key: "id") == followed.sourceRows("public.t", key: "id", ["id": "id", "b": "b"]))
     }
 
-    /// Keys that are exchanged between the slot's beginning and the copy, in rows whose values aren't sent.
-    @Test func exchangedKeysKeepTheirValues() throws {
+    /// Rows exchange their keys between the slot and the copy, and large values are not sent.
+    @Test func rowsThatExchangeKeysKeepTheirValues() throws {
         let (followed, connection) = try followedTable()
         try connection.execute(
             "ALTER TABLE public.t ALTER a SET STORAGE EXTERNAL; UPDATE public.t SET a = repeat('v' || id, 3000)")
@@ -226,7 +226,7 @@ import Testing
             try followed.rows("t", key: "id") == followed.sourceRows("public.t", key: "id", ["id": "id", "a": "a"]))
     }
 
-    @Test func publicationsOfOthersAreCheckedAndStay() throws {
+    @Test func aGivenPublicationIsCheckedAndKept() throws {
         let (followed, connection) = try followedTable()
         try connection.execute(
             """
@@ -249,7 +249,7 @@ import Testing
         #expect(try connection.value("SELECT count(*) FROM pg_publication") == "5")
     }
 
-    @Test func rowsThatMayNotBeSeenAreARefusal() throws {
+    @Test func tablesWithRowSecurityAreRefused() throws {
         let (followed, connection) = try followedTable()
         let role = "role_" + UUID().uuidString.prefix(8).lowercased()
         try connection.execute(
@@ -262,7 +262,7 @@ import Testing
         #expect(error?.description.contains("row-level security") ?? false, "\(error?.description ?? "")")
     }
 
-    @Test func partitionsAndConditionsAreRefusals() throws {
+    @Test func partitionsAndUnusableConditionsAreRefused() throws {
         let (followed, connection) = try followedTable()
         try connection.execute(
             """
@@ -280,7 +280,7 @@ import Testing
             #expect(error?.kind == .usage && error?.description.contains("is not a condition") ?? false)
         }
         #expect(try connection.value("SELECT count(*) FROM public.t") == "9")
-        // The next attempt may have other options.
+        // The next attempt uses other options.
         try followed.follow(["t"]) {
             $0.tables[0].condition = "id < 4"
             $0.tables[0].columns = ["a"]

@@ -12,7 +12,7 @@ final class TestServer {
         return !versions.isEmpty
     }()
 
-    /// The server's folder, which its user can enter.
+    /// The server's folder, inside folders that its user can enter.
     let folder = ServerFolders.new()
     private(set) var port: UInt16
     private let settings: [String]
@@ -73,7 +73,7 @@ final class TestServer {
         process = nil
     }
 
-    /// Restarts under the address of another server, which was stopped.
+    /// Takes over the address of a stopped server.
     func takePlace(of other: TestServer) throws {
         stop()
         port = other.port
@@ -82,14 +82,14 @@ final class TestServer {
 
     private var files: String { folder + "/cluster" }
 
-    /// Keeps a copy of the present files: those of a standby that falls behind from now on.
+    /// Copies the server's files, as a standby has them that falls behind from now on.
     func keepFiles() throws {
         stop()
         guard try Child("/bin/cp", ["-a", files, files + "-kept"]).wait() == 0 else { throw NotReady() }
         try start()
     }
 
-    /// Lets a standby take over: one that has all transactions, or one that has those of the kept files.
+    /// Replaces the server by a standby that has all transactions, or only those of the copied files.
     func takeOver(withKeptFiles: Bool) throws {
         stop()
         if withKeptFiles {
@@ -101,7 +101,7 @@ final class TestServer {
         try run("SELECT pg_promote()")
     }
 
-    /// Runs commands whose commits wait for a missing standby: they are in the log, and invisible. Other connections commit
+    /// Runs commands whose commits wait for a missing standby: they are in the log, but not visible. The role commits
     /// without waiting.
     func leaveWaiting(_ commands: [String]) throws {
         let owner = try connection()
@@ -138,11 +138,11 @@ final class TestServer {
         }
     }
 
-    /// Ends all processes, like a crash of the machine; the next start recovers.
+    /// Kills all processes of the server, as a crash of the machine would; the next start recovers.
     func crash() {
         let main = (try? String(contentsOfFile: folder + "/cluster/postmaster.pid", encoding: .utf8))?
             .split(separator: "\n").first.flatMap { pid_t($0) }
-        // The other processes notice within a moment that the main one is gone.
+        // Child processes soon notice that the main process has ended.
         if let main { kill(main, SIGKILL) }
         _ = process?.wait()
         process = nil
@@ -158,7 +158,7 @@ final class TestServer {
     @discardableResult
     func run(_ command: String) throws -> [[String?]] { try connection().execute(command) }
 
-    /// Makes a new database, and returns its address.
+    /// Creates a database for one test, and returns its address.
     func makeDatabase() throws -> String {
         let name = "test_" + UUID().uuidString.filter { $0 != "-" }.lowercased()
         try run("CREATE DATABASE \(name)")
@@ -169,7 +169,7 @@ final class TestServer {
 extension TestServer {
     nonisolated(unsafe) private static let made = Result { try TestServer() }
 
-    /// The server of all tests that don't stop it. It ends with the process.
+    /// The server of all tests that leave it running. It ends with the process.
     static func shared() throws -> TestServer {
         _ = endsWithProcess
         return try made.get()

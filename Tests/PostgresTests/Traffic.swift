@@ -3,8 +3,8 @@ import FetchIndexPostgresSource
 import Synchronization
 import FetchIndexTestSupport
 
-/// Writers that change two tables of a source at random, in transactions of all kinds, until they are stopped. They can be held
-/// between transactions, so that the source's state can be compared with a store.
+/// Writers that change two tables of a source at random, in transactions of all kinds, until they are told to stop.
+/// They can be held between transactions, so that the source has a state to compare with.
 final class Traffic: @unchecked Sendable {
     static let tables = [
         "CREATE TABLE public.books(id integer PRIMARY KEY, title text, publisher text, price numeric, body text)",
@@ -22,7 +22,7 @@ final class Traffic: @unchecked Sendable {
     private let failure = Mutex<(any Error)?>(nil)
     private let committed = Atomic(0)
 
-    /// The codes of errors that concurrent transactions may meet.
+    /// Errors of conflicting transactions, and of a server that stops.
     private static let expected = ["40P01", "40001", "23505"]
 
     init(_ address: String, writers: Int, seed: UInt64) {
@@ -38,7 +38,7 @@ final class Traffic: @unchecked Sendable {
 
     var transactions: Int { committed.load(ordering: .relaxed) }
 
-    /// Runs a body while no transaction is open.
+    /// Runs the body while no transaction is open.
     func held<Result>(_ body: () throws -> Result) throws -> Result {
         gate.lock()
         isHeld = true
@@ -72,7 +72,7 @@ final class Traffic: @unchecked Sendable {
 
     struct Stuck: Error {}
 
-    /// Tells the writers to end, also those of a test that failed: they would slow down all later tests.
+    /// Tells the writers to end, also after a failed test: otherwise they would slow down all later tests.
     func letEnd() { ended.store(true, ordering: .relaxed) }
 
     /// Waits until the writers have ended. Throws the first error that one of them met.
@@ -92,11 +92,11 @@ final class Traffic: @unchecked Sendable {
             do {
                 let open = try connection ?? Connection(address)
                 connection = open
-                // The commands are executed one by one, so that transactions overlap.
+                // The commands are sent one by one, so that transactions overlap.
                 for command in commands { try open.execute(command) }
                 committed.add(1, ordering: .relaxed)
             } catch let error as SourceError {
-                // The server was killed, or another transaction was in the way.
+                // The server was killed, or the transaction conflicted with another.
                 guard error.kind == .connection || Self.expected.contains(error.code ?? "") else { throw error }
                 if error.kind == .connection {
                     connection = nil

@@ -31,12 +31,12 @@ import Testing
             // The leader waits for the helper.
             if thread == 0 { hasHelped.wait() } else { hasHelped.signal() }
         }
-        // It may take both before the leader takes one.
+        // The helper may take both parts before the leader takes one.
         #expect(!parts[1].isEmpty)
         #expect(parts.joined().sorted() == [0, 1])
     }
 
-    @Test func theErrorOfTheLeastPartIsThrownWhenAllThatBeganHaveEnded() {
+    @Test func theFirstPartsErrorIsThrownAfterAllStartedPartsEnded() {
         let running = Locked(0)
         for _ in 0..<50 {
             #expect(throws: Fault(part: 3)) {
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    /// Several shares of one leader, one after the other.
+    /// One leader shares work several times.
     @Test func aHelperStaysUntilTheLeaderEnds() throws {
         let sum = Locked(0)
         try Crew.withHelper { crew in
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func withoutALeaderThereIsNothingToHelp() {
+    @Test func helpWithoutALeaderReturnsAtOnce() {
         let crew = Crew()
         crew.help()
         crew.lead {}

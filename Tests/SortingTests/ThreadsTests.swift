@@ -7,7 +7,7 @@ import Testing
 @Suite struct ThreadsTests {
     private struct Fault: Error, Equatable { let number: Int }
 
-    @Test func allNumbersAreCalledOnceAndTheErrorOfTheLeastIsThrown() throws {
+    @Test func eachNumberIsCalledOnceAndTheFirstErrorIsThrown() throws {
         for count in 1...5 {
             let called = Mutex<[Int]>([])
             try Threads.run(count) { number in called.withLock { $0.append(number) } }
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    /// The first thread is often done before others have begun; then it does their work, and late ones find none.
+    /// The first thread is often done before others have begun. Then it does their work too.
     @Test func lateThreadsFindNoWork() throws {
         var called: [Int] = []
         let work = SharedWork(3) { called.append($1) }
@@ -47,7 +47,7 @@ import Testing
         #expect(taken == Array(0..<1000))
     }
 
-    /// Items delivered before an error are consumed.
+    /// Values that were delivered before the error are consumed.
     @Test(arguments: [1, 2]) func anErrorOfTheProducerEndsThePipe(threads: Int) {
         var taken: [Int] = []
         #expect(throws: Fault(number: 7)) {
@@ -78,7 +78,7 @@ import Testing
 
     // MARK: Parts in order
 
-    /// Parts take different times, so that they are finished in another order.
+    /// Parts take different times, so that they end in another order.
     private func make(_ part: Int) -> Int {
         if part % 7 == 0 { usleep(200) }
         return part * part
@@ -96,7 +96,7 @@ import Testing
         #expect(results == (0..<count).map { $0 * $0 })
     }
 
-    @Test(arguments: [1, 2, 5]) func fewPartsAreMadeBehindTheLastOneConsumed(threads: Int) throws {
+    @Test(arguments: [1, 2, 5]) func onlyFewPartsAreMadeAhead(threads: Int) throws {
         let made = Mutex<Set<Int>>([])
         var results: [Int] = []
         try Threads.inOrder(threads, parts: 1_000_000, ahead: 3) { thread, part, _ in
@@ -112,10 +112,10 @@ import Testing
         #expect(made.withLock { $0.count } <= 50 + 3 * threads)
     }
 
-    @Test(arguments: [2, 5]) func partsUnderWayEndWhenTheyAreNotWantedAnyMore(threads: Int) throws {
+    @Test(arguments: [2, 5]) func unwantedPartsCanEndEarly(threads: Int) throws {
         var results: [Int] = []
         try Threads.inOrder(threads, parts: 100) { thread, part, isWanted in
-            // Else they would never end.
+            // Otherwise these parts would never end.
             while thread > 0 && part > 0 && isWanted() { usleep(50) }
             return part
         } consume: { part in
@@ -125,7 +125,7 @@ import Testing
         #expect(results == [0])
     }
 
-    /// An error behind the last wanted part isn't thrown.
+    /// An error after the last wanted part is ignored.
     @Test(arguments: [1, 2, 5], [39, 40, 41]) func anErrorOfAPartIsThrownInItsTurn(threads: Int, end: Int) {
         var results: [Int] = []
         func run() throws {

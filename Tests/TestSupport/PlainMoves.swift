@@ -1,7 +1,7 @@
 /// The oracle of moves: the fewest items that must move so that one list becomes the other.
 ///
-/// The items of a longest increasing subsequence of old places can stay, and all others move. Items that only one list has are
-/// ignored. O(n²).
+/// The items of a longest increasing subsequence of old places can stay, and all others move. Items that only one list
+/// has are ignored. O(n²).
 package func fewestMoves<Item: Hashable>(from old: [Item], to new: [Item]) -> Int {
     let places = Dictionary(uniqueKeysWithValues: old.enumerated().map { ($1, $0) })
     let sequence = new.compactMap { places[$0] }
@@ -14,7 +14,8 @@ package func fewestMoves<Item: Hashable>(from old: [Item], to new: [Item]) -> In
     return sequence.count - (longest.max() ?? 0)
 }
 
-/// The fewest moves of rows within sections that are in both states, by name. Rows that change their section are not counted.
+/// The fewest moves of rows within sections that are in both states, by name. Rows that change their section are not
+/// counted.
 package func fewestMovesWithinSections<Row: Hashable>(
     from old: [(name: String, rows: [Row])], to new: [(name: String, rows: [Row])]
 ) -> Int {

@@ -14,7 +14,7 @@ package func recordDefects<Defect>(_ check: () throws -> [Defect]) {
     }
 }
 
-/// A store in a folder of its own, which checks itself when the test is done with it.
+/// A store in a folder of its own. Its teardown checks the store, and records defects as an issue.
 package final class TestStore {
     package let folder = TemporaryFolder()
     package let store: Store

@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// What a file says of values and links: null and empty clear, absent keeps.
+/// Null and empty fields of a file clear values and links; absent fields keep them.
 @Suite struct AbsentFieldTests {
     private let tool: Tool
 
@@ -58,7 +58,7 @@ import Testing
             ("b.csv", "isbn,title,price,author,tags\na,A,1,,"),
             ("b.csv", "isbn,title,price,author,tags\na,A,1,\"\",\"\""),
             ("b.tsv", "isbn\ttitle\tprice\tauthor\ttags\na\tA\t1\t\t"),
-        ], [[], ["--replace"]]) func nullAndEmptyLinksAreCleared(file: (name: String, text: String), options: [String])
+        ], [[], ["--replace"]]) func nullAndEmptyFieldsClearLinks(file: (name: String, text: String), options: [String])
         throws
     {
         try makeLibrary()
@@ -74,7 +74,7 @@ import Testing
     @Test(arguments: [
         ("b.jsonl", #"{"isbn":"a","title":"A"}"#), ("b.csv", "isbn,title\na,A"), ("b.jsonl", #"{"isbn":"a"}"#),
         ("b.csv", "isbn\na"),
-    ]) func absentFieldsAreKept(file: (name: String, text: String)) throws {
+    ]) func absentFieldsKeepValuesAndLinks(file: (name: String, text: String)) throws {
         try makeLibrary()
         let result = try put(file.name, file.text + "\n")
         #expect(result.output.contains("0 inserted, 0 updated, 1 unchanged"), "\(result.output)\(result.error)")
@@ -92,8 +92,8 @@ import Testing
         #expect(try book() == "a,A,1,5,2,2")
     }
 
-    /// As `apply` does it: what one line lacks is kept, whatever other lines have.
-    @Test func aMissingMemberIsKeptAndNullIsSet() throws {
+    /// As in `apply`, a member that one line lacks is kept, though other lines have it.
+    @Test func aMissingMemberKeepsAndNullClearsAValue() throws {
         try makeLibrary()
         let lines = [
             #"{"isbn":"b","title":"B","price":2}"#, #"{"isbn":"a","price":null}"#, #"{"isbn":"b","stock":7}"#,
@@ -129,7 +129,7 @@ import Testing
         #expect(try book() == "a,A,9,5,1,1 2")
     }
 
-    @Test func aMemberThatIsFirstSeenLateIsAColumn() throws {
+    @Test func aMemberThatFirstAppearsLateIsAnAttribute() throws {
         let early = (0..<1500).map { "{\"k\":\($0)}\n" }.joined()
         let file = try tool.file(
             "late.jsonl", early + "{\"k\":1500,\"late\":true,\"n\":1.5}\n{\"k\":3,\"late\":false}\n")
@@ -146,7 +146,7 @@ import Testing
             let result = try tool.run(["import", store, file, "--entity", "E", "--key", "k"] + options)
             #expect(result.output.contains("1,501 inserted"), "\(result.output)\(result.error)")
             #expect(try late(store) == "k,late\n3,false\n1500,true\n")
-            // An entity that has it, and no line of the first thousand.
+            // The entity has the attribute now, though no line of the first thousand has the member.
             #expect(try tool.run("import", store, file, "--entity", "E", "--key", "k").status == 0)
         }
         let added = tool.store + " added"
@@ -158,7 +158,7 @@ import Testing
         #expect(try late(added) == "k,late\n3,false\n1500,true\n")
     }
 
-    @Test func listsAreStoredAsTextWhereThatIsWanted() throws {
+    @Test func listsAreStoredAsTextOnRequest() throws {
         let line = #"{"k":1,"list":[1, "a b",[ ],{"x": null, "y":[true,1.50]}],"object":{ },"plain":"[1]"}"#
         let file = try tool.file("lists.jsonl", line + "\n")
         let arguments = ["import", tool.store, file, "--entity", "E", "--key", "k"]
@@ -180,8 +180,8 @@ import Testing
             try tool.run("import", tool.store, deepFile, "--entity", "E", "--key", "k", "--lists-as-text").status == 0)
     }
 
-    /// A type that is told for a member which no line has makes an attribute without values.
-    @Test func aTypeMakesAnAttributeThatNoLineHas() throws {
+    /// `--types` names a member that no line has.
+    @Test func aTypeOfAMissingMemberMakesAnAttributeWithoutValues() throws {
         let file = try tool.file("a.jsonl", "{\"k\":1}\n")
         #expect(
             try tool.run("import", tool.store, file, "--entity", "E", "--types", "k:integer,note:string").status == 0)

@@ -18,7 +18,7 @@ import Testing
         try tool.run(["fetch", tool.store] + request + arguments)
     }
 
-    @Test func tablesHaveAColumnForEach() throws {
+    @Test func tablesHaveAColumnForEachAggregate() throws {
         let result = try fetch("--aggregate", "sum(price),average(weight)", "--sections-only")
         #expect(result.status == 0, "\(result.error)")
         let lines = result.output.split(separator: "\n").map { $0.split(separator: " ").joined(separator: " ") }
@@ -29,7 +29,7 @@ import Testing
         #expect(plain.output.contains("max(price): 1,500\ncount(weight): 3\n"))
     }
 
-    @Test func documentsHaveThemForAllRowsAndForEachSection() throws {
+    @Test func documentsHaveAggregatesOfAllRowsAndOfEachSection() throws {
         let json = try fetch("--aggregate", "sum(price),min(weight),sum(price)", "--limit", "0", "--output", "json")
         let all = json["aggregates"] as? [String: Double]
         #expect(all == ["sum(price)": 3100, "min(weight)": 0.25])
@@ -39,7 +39,7 @@ import Testing
         #expect(without["aggregates"] == nil)
     }
 
-    @Test func aCacheIsOfOneListOfAggregates() throws {
+    @Test func aCacheHasOneListOfAggregates() throws {
         let request = self.request + ["--aggregate", "sum(price),max(price)"]
         func fetched(_ arguments: [String]) throws -> [String?] {
             let json = try tool.run(
@@ -50,7 +50,7 @@ import Testing
         #expect(try fetched(request) == ["rebuilt", "first"])
         #expect(try fetched(request) == ["hit", nil])
         #expect(try fetched(self.request + ["--aggregate", "max(price),sum(price)"]) == ["hit", nil])
-        // Without request options, the cache's own.
+        // Without request options, the cache's own request is fetched.
         let own = try tool.run("fetch", tool.store, "--cache", "c", "--entity", "Book", "--limit", "0")
         #expect(own.output.contains("sum(price)"))
         #expect(try tool.run("cache", "verify", tool.store, "c").status == 0)
@@ -59,7 +59,7 @@ import Testing
         #expect(try fetched(request) == ["rebuilt", "aggregatesChanged"])
         let shown = try tool.run("cache", "show", tool.store, "c").output
         #expect(shown.contains("sum(price),max(price)"))
-        // A delta: the cache catches up, and its sums with it.
+        // A cache that catches up updates its sums.
         let file = try tool.file("delta.csv", "code,house,price,weight\n1,A,1600,1.5\n")
         #expect(try tool.run("import", tool.store, file, "--entity", "Book", "--key", "code").status == 0)
         let json = try tool.run(["fetch", tool.store, "--cache", "c", "--limit", "0", "--output", "json"] + request)
@@ -76,15 +76,15 @@ import Testing
         ),
         ("sum(colour)", "Book has no attribute \"colour\""),
     ])
-    func whatDoesNotFitIsAnError(aggregate: String, message: String) throws {
+    func aggregatesOfUnfitAttributesAreErrors(aggregate: String, message: String) throws {
         let result = try fetch("--aggregate", aggregate)
         #expect(result.status != 0)
         #expect(result.error.contains(message), "\(result.error)")
         #expect(result.output.isEmpty)
     }
 
-    /// A flipped byte anywhere: the right document, or none. What aggregates alone read is met before anything is printed.
-    @Test func damageLeavesNoHalfDocument() throws {
+    /// With any flipped byte, the document is right or missing: aggregates are read before anything is printed.
+    @Test func aDamagedStorePrintsAWholeDocumentOrNone() throws {
         let rows = (0..<4000).map { "\($0 + 10),h\($0 % 40),\($0 * 7919 % 4000),\($0).25\n" }.joined()
         let file = try tool.file("more.csv", "code,house,price,weight\n" + rows)
         #expect(try tool.run("import", tool.store, file, "--entity", "Book", "--key", "code").status == 0)

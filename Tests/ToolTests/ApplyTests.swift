@@ -2,7 +2,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// `apply` of one file again and again.
+/// `apply` of change files, also of the same file several times.
 @Suite struct ApplyTests {
     private let tool: Tool
 
@@ -64,7 +64,7 @@ import Testing
         #expect(try rows() == after)
     }
 
-    @Test func withoutAUniqueAttributeThereIsNoUpsert() throws {
+    @Test func anUpsertNeedsAUniqueAttribute() throws {
         let file = try tool.file("plain.csv", "name\nx\n")
         #expect(try tool.run("import", tool.store, file, "--entity", "Plain").status == 0)
         let changes = try tool.file("plain.jsonl", "{\"op\":\"upsert\",\"key\":1,\"values\":{\"name\":\"y\"}}\n")
@@ -99,8 +99,8 @@ import Testing
             "an update may give an object another key")
     }
 
-    /// A mistake in either is still found.
-    @Test func keysAndValuesMayQuoteNumbersInTheirOwnWays() throws {
+    /// A number may be quoted in the key and not in the values. Lines without both must still be right.
+    @Test func keyAndValuesMayQuoteANumberDifferently() throws {
         let file = try tool.file("n.csv", "code,v\n5,1\n")
         #expect(try tool.run("import", tool.store, file, "--entity", "N", "--key", "code").status == 0)
         let line = #"{"op":"upsert","key":"5","values":{"code":5,"v":3}}"#
@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test(arguments: [[], ["--cache", "c", "--sort", "code"]])
-    func ofSeveralUpdatesOfAnObjectTheLastOneDecides(options: [String]) throws {
+    func theLastOfSeveralUpdatesDecides(options: [String]) throws {
         let lines = [
             #"{"op":"update","key":"a","values":{"size":5}}"#, #"{"op":"upsert","key":"b","values":{"name":"X"}}"#,
             #"{"op":"update","key":"a","values":{"name":"Y"}}"#, #"{"op":"update","key":"a","values":{"size":6}}"#,
@@ -129,7 +129,7 @@ import Testing
         let again = try tool.run(arguments)
         #expect(again.output.contains("0 inserted, 0 updated, 6 unchanged"), "\(again.output)\(again.error)")
         #expect(try rows() == after && commit() == before)
-        // Beside a change, what comes to the same is unchanged.
+        // Beside another change, updates that cancel each other still count as unchanged.
         let more = #"{"op":"delete","key":"b"}"#
         let longer = try tool.file("longer.jsonl", (lines + [more]).map { $0 + "\n" }.joined())
         let result = try tool.run(["apply", tool.store, longer, "--entity", "Item"])
@@ -151,7 +151,7 @@ import Testing
         #expect(try tool.run("apply", tool.store, plain, "--entity", "Plain").output.contains("1 inserted"))
     }
 
-    @Test func listsAreStoredAsTextWhereThatIsWanted() throws {
+    @Test func listsAreStoredAsTextOnRequest() throws {
         let line = #"{"op":"update","key":"a","values":{"name":[1, {"x": null}]}}"#
         #expect(try apply([line]).error.contains("there is a list or an object"))
         #expect(try apply([line], "--lists-as-text").output.contains("1 updated"))

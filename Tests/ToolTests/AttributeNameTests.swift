@@ -2,7 +2,8 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Names of attributes in headers, members, `--types` and output: with commas, control characters, line ends, and names that output uses itself.
+/// Names of attributes in headers, members, `--types` and output: with commas, control characters, line ends, and names
+/// that output uses itself.
 @Suite struct AttributeNameTests {
     let tool: Tool
 

@@ -2,7 +2,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// What programs read along: each batch says how it came to be, and none says that nothing changed where something did.
+/// The outcome in the output of `apply` and `changes`: each batch has one, and an empty batch means that nothing changed.
 @Suite struct BatchOutcomeTests {
     let tool: Tool
     let request = ["--entity", "Row", "--section", "kind", "--sort", "size", "--cache", "c"]
@@ -33,7 +33,7 @@ import Testing
         return (outcome?["kind"] as? String ?? "") + (reason.map { " " + $0 } ?? "")
     }
 
-    /// More changes than catching up is worth for a fetch: the batch is exact all the same.
+    /// A fetch would rebuild the cache after this number of changes, but a reader gets the exact batch.
     @Test(arguments: ["apply", "changes"]) func aBatchOfThirtyThousandRowsIsExact(command: String) throws {
         try importRows(31_000)
         #expect(try tool.run(["fetch", tool.store, "--sections-only"] + request).status == 0)
@@ -52,7 +52,7 @@ import Testing
         #expect(verified.status == 0, "\(verified.output)")
     }
 
-    @Test func aRebuiltCacheSaysSoWithoutLists() throws {
+    @Test func aRebuiltCacheIsReportedWithoutRowsAndSections() throws {
         try importRows(400)
         #expect(try tool.run(["fetch", tool.store, "--sections-only"] + request).status == 0)
         try damageNodes()
@@ -65,8 +65,8 @@ import Testing
         #expect(batch?["sections"] == nil)
     }
 
-    /// Lines of rows alone cannot say it, and say so once.
-    @Test(arguments: ["csv", "jsonl"]) func aRebuiltCacheHasNoLinesOfRows(format: String) throws {
+    /// Lines of rows cannot express a rebuild, so it is an error, once.
+    @Test(arguments: ["csv", "jsonl"]) func aRebuildIsAnErrorInFormatsOfRows(format: String) throws {
         try importRows(400)
         #expect(try tool.run(["fetch", tool.store, "--sections-only"] + request).status == 0)
         try damageNodes()
@@ -83,8 +83,8 @@ import Testing
         #expect(next.output.split(separator: "\n").count == (format == "csv" ? 2 : 1), "\(next.output)")
     }
 
-    /// What nobody has read of a cache is not known any more when the model's change makes it unusable.
-    @Test(arguments: [false, true]) func applyTellsThatAChangedModelHasHiddenChanges(readsType: Bool) throws {
+    /// Unread changes of a cache are lost when a change of the model makes it unusable.
+    @Test(arguments: [false, true]) func applyReportsARebuildAfterAChangeOfTheModel(readsType: Bool) throws {
         try importRows(400)
         #expect(try tool.run(["fetch", tool.store, "--sections-only"] + request).status == 0)
         let first = try changes([3], kind: "new")
@@ -102,15 +102,15 @@ import Testing
         #expect(outcome(next.json as? [String: Any]) == "hit")
     }
 
-    /// A cache that is missing has no reader who could have missed something.
+    /// A missing cache has no reader that could have missed a change.
     @Test func applyBuildsAMissingCacheSilently() throws {
         try importRows(400)
         let result = try tool.run(["apply", tool.store, try changes([3], kind: "new"), "--output", "json"] + request)
         #expect(batches(result).map(outcome) == ["caughtUp"])
     }
 
-    /// The repaired cache is current, but its reader has not had what changed before.
-    @Test func aRepairedCacheTellsItsReaderOfTheRebuild() throws {
+    /// The repaired cache is current, but its reader has not got the changes from before.
+    @Test func theReaderOfARepairedCacheGetsTheRebuild() throws {
         try importRows(400)
         #expect(try tool.run(["fetch", tool.store, "--sections-only"] + request).status == 0)
         #expect(try tool.run(["apply", tool.store, try changes([3], kind: "new"), "--entity", "Row"]).status == 0)
@@ -124,8 +124,8 @@ import Testing
         #expect(try next() == "hit")
     }
 
-    /// A maintained cache is fresh while its reader has not had what changed.
-    @Test func whatAReaderHasNotHadIsShownWithItsCache() throws {
+    /// A maintained cache is fresh though its reader has not got the last changes.
+    @Test func cacheListsShowUnreadChanges() throws {
         try importRows(400)
         #expect(try tool.run(["fetch", tool.store, "--sections-only"] + request).status == 0)
         #expect(try tool.run("cache", "maintain", tool.store, "c").status == 0)
@@ -149,7 +149,7 @@ import Testing
         #expect(try unread() == nil)
     }
 
-    /// One document, whatever is met: the damage comes up before anything is printed.
+    /// The damage is noticed before anything is printed.
     @Test func aFetchFromADamagedCachePrintsOneDocument() throws {
         try importRows(40_000)
         let fetch = ["fetch", tool.store, "--output", "json"] + request
@@ -167,8 +167,8 @@ import Testing
     private func damageNodes() throws {
         let file = URL(fileURLWithPath: tool.store + "/data.mdb")
         var data = try Data(contentsOf: file)
-        // In a row key: the end of the section's text "k5", and the beginning of the size. Keys that share them with others of
-        // their node do not hold them.
+        // The bytes in a row key are the end of the section's text "k5" and the beginning of the size. Keys that share
+        // them with others of their node do not have these bytes.
         let key = Data([0x35, 0x00, 0x01, 0x04, 0x80])
         var found = 0
         var start = data.startIndex
@@ -181,7 +181,7 @@ import Testing
         try data.write(to: file)
     }
 
-    @Test func sectionsArePrintedByRanges() throws {
+    @Test func sectionOffsetAndLimitSelectSections() throws {
         let rows = "id,kind\n" + (0..<60).map { "\($0),s\($0 + 10)\n" }.joined() + "60,\n61,\"\"\n"
         let file = try tool.file("rows.csv", rows)
         #expect(try tool.run("import", tool.store, file, "--entity", "Row", "--key", "id").status == 0)
@@ -202,7 +202,7 @@ import Testing
         #expect(try tool.run(["fetch", tool.store, "--section-offset", "-1"] + request).status == 2)
     }
 
-    /// Batches distinguish the sections of null and of "", like lists of sections.
+    /// Batches distinguish the sections of null and of "", as lists of sections do.
     @Test func theSectionOfNullIsNullInBatches() throws {
         let file = try tool.file("rows.csv", "id,kind\n1,a\n")
         #expect(try tool.run("import", tool.store, file, "--entity", "Row", "--key", "id").status == 0)

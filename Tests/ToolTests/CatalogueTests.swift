@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The bundled Japanese catalogues, the whole way.
+/// The bundled Japanese catalogues, imported and fetched.
 @Suite struct CatalogueTests {
     let tool: Tool
 
@@ -9,6 +9,7 @@ import Testing
 
     private func catalogue(_ name: String) -> String {
         let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
         return tests.appendingPathComponent("FetchIndexTests/Catalogues/\(name)").path
     }
 
@@ -18,7 +19,7 @@ import Testing
         return sections.map { "\($0["name"] as? String ?? "?") \($0["count"] as? Int ?? -1)" }
     }
 
-    @Test func booksByPublisherAndPrice() throws {
+    @Test func booksAreFetchedByPublisherAndPrice() throws {
         #expect(try tool.run("import", tool.store, catalogue("books.csv"), "--entity", "Book").status == 0)
         let books = ["--entity", "Book", "--sort", "price"]
         let fetched = try tool.run(
@@ -39,7 +40,7 @@ import Testing
         #expect(kana.map { $0["price"] as? Int } == [734, 777])
     }
 
-    @Test func magazinesByMonthInTokyo() throws {
+    @Test func magazinesAreFetchedByMonthInTokyo() throws {
         #expect(
             try tool.run("import", tool.store, catalogue("magazines.csv"), "--entity", "Magazine", "--key", "name")
                 .status == 0)

@@ -28,12 +28,12 @@ import Testing
         try tool.run("changes", tool.store, "--cache", "c", "--output", format)
     }
 
-    /// Row 1 goes, 2 is updated, 3 moves to another section, 4 is new.
+    /// Row 1 is deleted, 2 is updated, 3 moves to another section, and 4 is new.
     private func change() throws {
         try importRows("2,A,7,new\n3,C,9,x\n4,B,1,\n", "--replace")
     }
 
-    @Test func tablesOfRows() throws {
+    @Test func csvAndTSVHaveALineForEachChangedRow() throws {
         try change()
         let csv = try changes("csv")
         #expect(csv.status == 0, "\(csv.error)")
@@ -48,11 +48,11 @@ import Testing
                 #"update,2,2,Book,0,1,1,0,"{""code"":2,""house"":""A"",""note"":null,""price"":7}","#
                     + #""{""code"":2,""house"":""A"",""note"":""new"",""price"":7}",A,A"#,
             ])
-        // Told once: now nothing has changed.
+        // The batch was reported, so nothing has changed now.
         #expect(try changes("tsv").output.split(separator: "\n").count == 1)
     }
 
-    @Test func linesOfJSON() throws {
+    @Test func jsonlHasAnObjectForEachChangedRow() throws {
         #expect(try changes("jsonl").output.isEmpty)
         try change()
         let lines = try changes("jsonl").output.split(separator: "\n").map {
@@ -69,7 +69,7 @@ import Testing
         #expect(lines.map { $0?["toSectionName"] as? String } == [nil, "B", "C", "A"])
     }
 
-    /// The names are the names of the sections that the rows were in and are in, whatever the sections do.
+    /// A row has the names of its old and new section, also if the sections change.
     @Test(arguments: 0..<4 as Range<UInt64>) func rowsNameTheirSections(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed &+ 40)
         func rows() -> [Int: String] {

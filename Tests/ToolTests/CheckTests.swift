@@ -14,7 +14,7 @@ import Testing
         rows = try tool.file("rows.tsv", text)
     }
 
-    @Test func damagedPagesAreListedAndNotRead() throws {
+    @Test func damagedPagesAreListedAndTruncatedFilesRefused() throws {
         _ = try tool.run("import", tool.store, rows, "--entity", "Row", "--key", "id")
         let path = tool.store + "/data.mdb"
         let whole = try Data(contentsOf: URL(fileURLWithPath: path))
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func aStoreIsWholeWhileAnotherProcessWritesIt() throws {
+    @Test func theCheckFindsNothingWhileAnotherProcessWrites() throws {
         _ = try tool.run(
             "import", tool.store, try tool.file("first.tsv", "id\tsection\tsize\na\tb\t1\n"), "--entity", "Row")
         let writer = tool.process(["import", tool.store, rows, "--entity", "Row"])

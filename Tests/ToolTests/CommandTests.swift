@@ -47,7 +47,7 @@ import Testing
             (uncached["outcome"] as? [String: Any])?["kind"] as? String == "computed" && uncached["count"] as? Int == 1)
     }
 
-    @Test func aMalformedPredicateIsShownWithItsPlace() throws {
+    @Test func aSyntaxErrorIsShownWithItsPlace() throws {
         let result = try tool.run("fetch", tool.store, "--entity", "Book", "--where", "title == '影' AND price ~~ 5")
         #expect(result.status == 2)
         #expect(
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func tablesAreForPeople() throws {
+    @Test func tablesAreFormattedForReaders() throws {
         _ = try fetch()
         let table = try tool.run(["fetch", tool.store] + request).output
         #expect(table.hasPrefix("hit, in "))
@@ -104,7 +104,7 @@ import Testing
         #expect(try tool.run("info", tool.store).output.contains("Book: 5 objects"))
     }
 
-    @Test func applyPrintsEachTransactionsChange() throws {
+    @Test func applyPrintsTheChangeOfEachTransaction() throws {
         _ = try fetch()
         let changes = try tool.file(
             "changes.jsonl",
@@ -144,7 +144,7 @@ import Testing
             ])
     }
 
-    @Test func aBadChangeStopsWithItsLineAndDropsItsTransaction() throws {
+    @Test func aBadChangeIsReportedWithItsLineAndDropsItsTransaction() throws {
         let changes = try tool.file(
             "changes.jsonl",
             """
@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    @Test func changesTellsWhatHappenedSinceTheCacheWasCurrent() throws {
+    @Test func changesReportsTheChangesSinceTheLastReader() throws {
         _ = try fetch()
         let file = try tool.file("more.csv", "id,publisher,title,price\n3,岩波書店,影との戦い,2\n9,早川書房,新,9000\n")
         _ = try tool.run("import", tool.store, file, "--entity", "Book", "--key", "id")
@@ -200,7 +200,7 @@ import Testing
         #expect(try tool.run("changes", tool.store, "--cache", "nope").status == 2)
     }
 
-    /// Rows are named also when their objects are gone, or other commits came between.
+    /// Rows are named even if their objects were deleted or other commits came in between.
     @Test func changesNameTheirRows() throws {
         _ = try fetch()
         for (number, line) in [
@@ -243,14 +243,14 @@ import Testing
         (["fetch", "/nonexistent", "--entity", "Book"], 1, "there is no store at /nonexistent"),
         (["fetch", "/tmp", "--entity", "Book"], 1, "not a FetchIndex store"),
         (["cache", "show", "STORE", "nope"], 2, "there is no cache \"nope\""),
-    ]) func mistakesAreToldInOneSentence(arguments: [String], status: Int, text: String) throws {
+    ]) func mistakesAreReportedInOneSentence(arguments: [String], status: Int, text: String) throws {
         let result = try tool.run(arguments.map { $0 == "STORE" ? tool.store : $0 })
         #expect(result.status == Int32(status), "\(result.error)")
         #expect(result.error.contains(text), "\(result.error)")
         #expect(result.output.isEmpty, "\(result.error)")
     }
 
-    @Test func helpIsNoError() throws {
+    @Test func helpExitsWithZero() throws {
         let help = try tool.run("--help")
         #expect(help.status == 0)
         #expect(help.output.contains("import"))
@@ -270,7 +270,7 @@ import Testing
         #expect(try tool.run("apply", tool.store, changes, "--entity", "Book", "--cache", "nope").status == 2)
     }
 
-    @Test func outputThatCannotBeWrittenIsAnErrorAndEscapesStayOut() throws {
+    @Test func lostOutputIsAnErrorAndEscapesAreNotPrinted() throws {
         _ = try tool.run(
             "import", tool.store, try tool.file("e.csv", "id,title\nx,\u{1B}[31mred\n"), "--entity", "Book", "--key",
             "id")

@@ -2,7 +2,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Back-ups and compactions, beside other processes and killed.
+/// Backups and compactions, beside other processes and killed.
 @Suite struct CopyTests {
     static let rows = 20_000
 
@@ -31,7 +31,7 @@ import Testing
         (try tool.run("info", store, "--output", "json")["entities"] as? [[String: Any]])?.first?["count"] as? Int
     }
 
-    /// Two rows in each transaction.
+    /// Change lines with two rows in each transaction.
     private func pairs(_ count: Int) throws -> String {
         var changes = ""
         for number in 0..<count {
@@ -53,7 +53,7 @@ import Testing
         #expect(try tool.run("check", backup).status == 0)
     }
 
-    @Test(.disabled(if: isUnderSanitizer)) func aBackupThatFailsLeavesNothing() throws {
+    @Test(.disabled(if: isUnderSanitizer)) func aFailedBackupLeavesNoFiles() throws {
         let backup = tool.folder.path + "/b"
         let limited = tool.process([])
         limited.executableURL = URL(fileURLWithPath: "/bin/bash")
@@ -69,8 +69,8 @@ import Testing
         #expect(try tool.run("backup", tool.store, "/proc/nowhere").status == 1)
     }
 
-    /// Where no page is damaged, a value may be: then the copy is not called a backup.
-    @Test func aBackupThatItsCheckCallsDamagedIsKeptApart() throws {
+    /// A value is damaged, though no page is.
+    @Test func aBackupWithDamagedValuesIsKeptApart() throws {
         let data = try Data(contentsOf: URL(fileURLWithPath: tool.store + "/data.mdb"))
         let pristine = tool.store
         var generator = SeededGenerator(seed: KillTests.seed + 9)
@@ -100,7 +100,7 @@ import Testing
         #expect(apart > 2)
     }
 
-    @Test func backupsBesideAWriterHoldWholeCommits() throws {
+    @Test func backupsBesideAWriterHaveWholeCommits() throws {
         let writer = tool.process(["apply", tool.store, try pairs(800), "--entity", "Row"])
         writer.standardOutput = FileHandle.nullDevice
         try writer.run()
@@ -118,13 +118,13 @@ import Testing
         #expect(counts.allSatisfy { $0 % 2 == 0 }, "\(counts)")
     }
 
-    @Test func aStoreThatIsOpenIsNotCompactedAndItsReaderIsNamed() throws {
+    @Test func anOpenStoreIsNotCompactedAndItsReaderIsNamed() throws {
         _ = try tool.run("cache", "rebuild", tool.store)
         let watcher = tool.process(["watch", tool.store, "--cache", "c"])
         let pipe = Pipe()
         watcher.standardOutput = pipe
         try watcher.run()
-        _ = pipe.fileHandleForReading.availableData  // It has the store open.
+        _ = pipe.fileHandleForReading.availableData  // The watcher has the store open.
         kill(watcher.processIdentifier, SIGSTOP)
         _ = try tool.run("apply", tool.store, try pairs(3), "--entity", "Row")
         let readers = try tool.run("info", tool.store, "--output", "json")["readers"] as? [[String: Any]]
@@ -153,7 +153,7 @@ import Testing
         #expect(try outcome(tool.store) == "hit")
     }
 
-    @Test func killedBackupsAndCompactionsLeaveWholeStores() throws {
+    @Test func killedBackupsAndCompactionsLeaveSoundStores() throws {
         var generator = SeededGenerator(seed: KillTests.seed + 7)
         let backup = tool.folder.path + "/b"
         for kill in 0..<KillTests.kills * 2 {

@@ -3,10 +3,11 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Copies of a store with one kind of damage each, and what the tool's commands make of them: right, an error, or a cache
-/// that is rebuilt. A damaged value is never served as right; what damaged pages of LMDB's make wrong, `check` finds.
+/// Copies of a store with one kind of damage each. The result of each command is right, an error, or a cache
+/// that is rebuilt. A damaged value is never served as right. If a damaged page of LMDB makes a result wrong, `check`
+/// finds it.
 ///
-/// FETCHINDEX_TEST_DAMAGES is how many copies there are of each kind.
+/// FETCHINDEX_TEST_DAMAGES is the number of copies of each kind.
 @Suite(.serialized) struct DamageExperimentTests {
     private static let copies = TestSettings.damages
     private static let pageLength = 4096
@@ -17,7 +18,7 @@ import Testing
         case record, node, log, unique, header, meta  // a byte of a value
         case bit, pageHeader, metaPage, zeroed, swapped, random, cut
 
-        /// The table of which a value is damaged; nil for pages.
+        /// The table whose value is damaged; nil for pages.
         var table: String? {
             switch self {
             case .record: "records"
@@ -65,7 +66,7 @@ import Testing
         }
     }
 
-    /// Commands, the first ones only reading; each gets a copy of its own.
+    /// The commands, each of which gets a copy of its own. The first ones only read.
     private func commands(_ store: String) -> [(name: String, arguments: [String])] {
         [
             ("check", ["check", store]),
@@ -114,7 +115,7 @@ import Testing
             error: try String(contentsOfFile: errorPath, encoding: .utf8))
     }
 
-    /// What is compared of an output: all but times and outcomes.
+    /// The compared part of an output: all but times and outcomes.
     private func contents(_ name: String, _ output: Data) -> NSObject? {
         guard ["scan", "where", "hit", "behind", "changes"].contains(name) else { return output as NSData }
         guard var json = (try? JSONSerialization.jsonObject(with: output)) as? [String: Any] else { return nil }
@@ -138,7 +139,7 @@ import Testing
         return contents == self.contents(name, whole.output) ? .right : .wrong
     }
 
-    /// Where values lie in the file, by table.
+    /// The places of values in the file, by table.
     private func values() throws -> [String: [Range<Int>]] {
         guard let file = try DataFile(inFolder: pristine), let metas = try MetaPage.both(of: file) else { return [:] }
         let length = try file.length()

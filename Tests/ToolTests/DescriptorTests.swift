@@ -48,7 +48,7 @@ import Testing
         ]
     }
 
-    /// Each command with each combination of closed descriptors: the store stays whole, and output that is lost is exit
+    /// Each command runs with each combination of closed descriptors. The store stays sound, and lost output is exit
     /// code 1.
     @Test func closedStandardDescriptorsHarmNoStore() throws {
         let rows = try tool.file(
@@ -75,8 +75,8 @@ import Testing
         }
     }
 
-    /// Whatever reads along must be able to trust the exit code.
-    @Test func outputThatIsLostIsAnErrorOfEachCommand() throws {
+    /// A program that reads the output relies on the exit code.
+    @Test func eachCommandReportsLostOutput() throws {
         let rows = try tool.file("rows.csv", "id,kind\n1,a\n2,b\n")
         let changes = try tool.file(
             "changes.jsonl",

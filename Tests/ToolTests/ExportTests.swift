@@ -5,7 +5,7 @@ import Testing
 
 import FetchIndex
 
-/// What is exported is imported again as it was.
+/// Exported files are imported again without a difference.
 @Suite struct ExportTests {
     static let types =
         "id:integer,text:string,whole:integer,number:double,exact:decimal,truth:boolean,moment:date,bytes:data,uuid:uuid,"
@@ -92,7 +92,8 @@ import FetchIndex
         return rows
     }
 
-    @Test(arguments: ["jsonl", "csv", "tsv"]) func valuesOfAllTypesComeBackAsTheyWere(format: String) throws {
+    @Test(arguments: ["jsonl", "csv", "tsv"]) func valuesOfAllTypesAreImportedAsTheyWereExported(format: String) throws
+    {
         try fill(400, seed: 11, isPlain: format == "tsv")
         let file = tool.folder.path + "/rows." + format, copy = tool.folder.path + "/copy"
         let export = try tool.run("export", tool.store, file, "--entity", "Row")
@@ -113,8 +114,8 @@ import FetchIndex
         #expect(try tool.run("export", copy, "--entity", "Row", "--format", format).status == 0)
     }
 
-    /// Nothing but a kill leaves one.
-    @Test func aSignalTakesTheUnfinishedFileAway() throws {
+    /// Only a kill leaves an unfinished file.
+    @Test func aSignalRemovesTheUnfinishedFile() throws {
         let rows = try tool.file("rows.csv", "id,note\n" + (0..<60_000).map { "\($0),note \($0)\n" }.joined())
         _ = try tool.run("import", tool.store, rows, "--entity", "Row", "--key", "id")
         let file = tool.folder.path + "/out.csv"
@@ -132,7 +133,7 @@ import FetchIndex
         #expect(unfinished > 0)
     }
 
-    @Test func recordsAreChosenAndSortedAndGoToTheOutput() throws {
+    @Test func exportFiltersAndSortsToStandardOutput() throws {
         let file = try tool.file("b.csv", "id,title\n1,c\n2,\n3,\"\"\n4,a\n5,\"x, \"\"y\"\"\"\n")
         _ = try tool.run("import", tool.store, file, "--entity", "Book", "--key", "id")
         let csv = try tool.run("export", tool.store, "--entity", "Book", "--format", "csv")
@@ -147,7 +148,7 @@ import FetchIndex
         #expect(tsv.error.contains("1 empty texts are read back as null"))
     }
 
-    @Test func whatAFormatCannotHoldIsToldAndLeavesTheOldFile() throws {
+    @Test func aFailedExportKeepsTheOldFile() throws {
         let file = try tool.file("b.jsonl", "{\"id\":1,\"title\":\"tab\\there\"}\n")
         _ = try tool.run("import", tool.store, file, "--entity", "Book", "--key", "id")
         let target = try tool.file("out.tsv", "old")
@@ -173,7 +174,7 @@ import FetchIndex
         #expect(full.terminationStatus == 1)
     }
 
-    @Test func nothingButARegularFileOutsideOfStoresIsReplaced() throws {
+    @Test func onlyRegularFilesOutsideStoresAreReplaced() throws {
         let file = try tool.file("b.csv", "id\n1\n")
         _ = try tool.run("import", tool.store, file, "--entity", "Book", "--key", "id")
         let pipe = tool.folder.path + "/pipe.csv", link = tool.folder.path + "/link.csv"

@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: ["csv", "tsv", "jsonl"])
-    func wholeOrdersAreReadBackAsTheyWere(format: String) throws {
+    func fetchedRowsAreImportedAsTheyWere(format: String) throws {
         let fetched = try fetch("--output", format)
         #expect(fetched.status == 0, "\(fetched.error)")
         let other = try Tool()
@@ -36,13 +36,13 @@ import Testing
         #expect(again.output.split(separator: "\n").count == 3002)
     }
 
-    /// Without a cache and sections only the rows that are printed are sorted; all of them are counted.
+    /// Without a cache and sections, only the printed rows are sorted, but all are counted.
     @Test(
         arguments: zip(
             ["note", "price:desc,code", "house:desc,code:desc", "code"],
             ["code CONTAINS '1'", "price > 5", "price > 5", "price > 9999"]))
-    func theFirstRowsAreThoseOfAll(sort: String, predicate: String) throws {
-        // So many that rows behind the wanted ones are dropped more than once.
+    func limitAndOffsetPrintTheRowsOfTheWholeOrder(sort: String, predicate: String) throws {
+        // There are enough rows for several rounds of dropping rows beyond the limit.
         let copies = (0..<8).map { copy in
             (0..<3000).map { "\(copy)-\($0),house \($0 % 7),\($0 * 7919 % 3001),n \($0 % 100)" }.joined(separator: "\n")
         }
@@ -73,7 +73,7 @@ import Testing
         #expect((plan["plan"] as? [String: Any])?["rowsMatched"] as? Int == all.count, "\(plan.output)")
     }
 
-    @Test func columnsAreThoseThatAreAskedFor() throws {
+    @Test func onlyRequestedColumnsArePrinted() throws {
         let rows = try fetch("--output", "csv", "--columns", "price,code", "--offset", "2", "--limit", "3").output
         let all = try fetch("--output", "csv").output.split(separator: "\n").dropFirst().map {
             $0.split(separator: ",", omittingEmptySubsequences: false)
@@ -90,7 +90,7 @@ import Testing
         #expect(unknown.error.contains("Book has no attribute \"colour\""))
     }
 
-    @Test func aSectionAlone() throws {
+    @Test func inSectionPrintsOneSection() throws {
         let one = try fetch("--output", "jsonl", "--in-section", "house 1").output.split(separator: "\n")
         #expect(one.count == 1000)
         #expect(one.allSatisfy { $0.contains("\"house\":\"house 1\"") })
@@ -99,7 +99,7 @@ import Testing
         #expect(
             try fetch("--output", "jsonl", "--in-section", "house 1", "--offset", "999").output
                 .split(separator: "\n").count == 1)
-        // The section of null.
+        // An empty name is the section of null here.
         #expect(try fetch("--output", "csv", "--in-section", "", "--columns", "code").output == "code\n3000\n")
         let json = try fetch("--output", "json", "--in-section", "house 2", "--limit", "2")
         #expect((json["rows"] as? [[String: Any]])?.count == 2)
@@ -112,7 +112,7 @@ import Testing
         #expect(missing.error.contains("there is no section \"house 9\""))
     }
 
-    @Test func sectionsWhoseNamesLookAlikeAreToldApart() throws {
+    @Test func inSectionDistinguishesEquivalentNames() throws {
         let file = try tool.file(
             "alike.jsonl",
             #"{"k":1,"t":null}"# + "\n" + #"{"k":2,"t":""}"# + "\n" + #"{"k":3,"t":"caf\u00e9"}"# + "\n"
@@ -132,11 +132,11 @@ import Testing
         ["--columns", "code,code"], ["--output", "csv", "--section-limit", "1"],
         ["--in-section", "house 1", "--section-offset", "1"], ["--explain", "--columns", "code"],
     ])
-    func optionsThatDoNotFitAreRefused(options: [String]) throws {
+    func contradictingOptionsAreRefused(options: [String]) throws {
         #expect(try tool.run(["fetch", tool.store] + request + options).status == 2)
     }
 
-    @Test func whatAFormatCannotHoldIsOneSentence() throws {
+    @Test func aValueThatAFormatCannotExpressIsReportedInOneSentence() throws {
         let file = try tool.file("more.jsonl", #"{"code":4000,"note":"a\tb"}"# + "\n")
         #expect(try tool.run("import", tool.store, file, "--entity", "Book", "--key", "code").status == 0)
         let result = try tool.run("fetch", tool.store, "--entity", "Book", "--output", "tsv")
@@ -145,7 +145,7 @@ import Testing
         #expect(try tool.run("fetch", tool.store, "--entity", "Book", "--output", "csv", "--explain").status == 2)
     }
 
-    @Test func sectionsAloneAreRowsToo() throws {
+    @Test func sectionsOnlyPrintsSectionsAsRows() throws {
         let sections = ["--sections-only", "--aggregate", "max(price)", "--section-order", "name"]
         let csv = try tool.run(["fetch", tool.store] + request + sections + ["--output", "csv"])
         #expect(csv.status == 0, "\(csv.error)")
@@ -165,8 +165,8 @@ import Testing
             try tool.run(["fetch", tool.store] + request + ["--output", "csv", "--section-limit", "1"]).status == 2)
     }
 
-    /// By value: 9 before 10; booleans by false and true, as they are printed.
-    @Test func sectionsOfNumbersStandByValue() throws {
+    /// 9 comes before 10, and false before true.
+    @Test func sectionsOfNumbersAreOrderedByValue() throws {
         let rows = (0..<60).map { "\($0),\($0 % 2 == 0),\($0 * 3 - 40),\(Double($0 % 12) / 4)\n" }
         let file = try tool.file("numbers.csv", "id,even,size,price\n" + rows.joined() + "60,,,\n")
         #expect(try tool.run("import", tool.store, file, "--entity", "Row", "--key", "id").status == 0)
@@ -193,7 +193,7 @@ import Testing
         let table = try tool.run("fetch", tool.store, "--cache", "even").output
         #expect(table.contains("false") && table.contains("true"))
         #expect(!table.contains("\n0 "))
-        // They catch up, and verify.
+        // The caches catch up, and verify.
         let more = try tool.file("more.csv", "id,even,size,price\n61,true,1000,2.25\n62,false,-1000,9\n")
         #expect(try tool.run("import", tool.store, more, "--entity", "Row", "--key", "id").status == 0)
         #expect(

@@ -10,11 +10,11 @@ import Testing
         "\u{7}", "\u{85}", "\r\n", "𠮷",
     ]
 
-    /// Bytes are cut where characters are.
-    @Test func bytesAreCutAsCharactersAre() {
+    /// Texts are cut as bytes, at the same places as characters.
+    @Test func cuttingBytesAgreesWithCuttingCharacters() {
         var generator = SeededGenerator(seed: 3)
         for round in 0..<4_000 {
-            // Half of the texts have no characters that join.
+            // Half of the texts have no joining characters.
             let most = round.isMultiple(of: 2) ? 13 : Self.pieces.count
             let text = (0..<Int.random(in: 0..<30, using: &generator)).map { _ in
                 Self.pieces[Int.random(in: 0..<most, using: &generator)]
@@ -27,15 +27,15 @@ import Testing
         }
     }
 
-    @Test func bytesThatAreNoTextAreShown() {
+    @Test func invalidUTF8IsShownAsValidText() {
         for bytes: [UInt8] in [[0xC3], [0xE3, 0x81], [0xFF, 0x41], [0xC3, 0x28]] {
             let fitted = bytes.withUnsafeBytes { FittedText($0, width: 10) }
             #expect(String(validating: fitted.bytes, as: UTF8.self) != nil, "\(bytes)")
         }
     }
 
-    /// All scalars that are hidden are found by their bytes.
-    @Test func bytesTellOfEachHiddenCharacter() {
+    /// The search for bytes finds each hidden scalar.
+    @Test func eachHiddenCharacterIsFoundByItsBytes() {
         for value in (0...0x10FFFF as ClosedRange<UInt32>).compactMap(Unicode.Scalar.init) {
             let text = "a\(value)"
             guard value.isControl || value.isHidden(after: "a") else { continue }

@@ -2,13 +2,13 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Catalogue and change files as nobody should write them, the whole way: one sentence, nothing lost, nothing torn.
+/// Malformed catalogues and change files, imported and applied: each gives one sentence, and loses or tears nothing.
 @Suite struct HostileInputTests {
     let tool: Tool
 
     init() throws { tool = try Tool() }
 
-    /// A command that fails with one sentence on one line.
+    /// Runs a command that must fail, and returns its one sentence.
     private func failure(_ arguments: String...) throws -> String {
         let result = try tool.run(arguments)
         #expect(result.status == 1 || result.status == 2, "\(arguments): \(result.status) \(result.error)")
@@ -17,7 +17,7 @@ import Testing
         return String(result.error.dropFirst("fetchindex: ".count).dropLast())
     }
 
-    @Test func badRowsAreCountedAndNamedAndGoodOnesStay() throws {
+    @Test func badRowsAreCountedAndNamedAndOthersImported() throws {
         let lines = [
             "{\"k\":\"a\",\"n\":1}", "[1]", "{\"k\":\"b\",\"n\":2,\"n\":3}", "{\"k\":\"c\",\"n\":\"x\"}",
             "{\"k\":\"d\",\"n\":1.0}",
@@ -50,7 +50,7 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    @Test func aFileThatBreaksOffLeavesWhatCameBefore() throws {
+    @Test func aTruncatedFileKeepsTheRowsBeforeItsEnd() throws {
         let file = try tool.file("a.csv", "k,n\na,1\nb,2\n\"c,3\nd,4\n")
         #expect(
             try failure("import", tool.store, file, "--entity", "E", "--types", "n:integer").hasSuffix(
@@ -68,7 +68,7 @@ import Testing
         #expect(try failure("import", tool.store, wider, "--entity", "F").contains("has more than 32768 fields"))
     }
 
-    @Test func whatIsNoCatalogueIsToldInOneSentence() throws {
+    @Test func unreadableCataloguesAreReportedInOneSentence() throws {
         let folder = tool.folder.path
         var cases = [
             (folder, "is a folder, not a file"), (folder + "/missing.csv", "No such file"),
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func badChangesLeaveTheTransactionsBeforeThem() throws {
+    @Test func aBadChangeKeepsTheTransactionsBeforeIt() throws {
         let catalogue = try tool.file("a.csv", "k,n\na,1\nb,2\n")
         #expect(try tool.run("import", tool.store, catalogue, "--entity", "E", "--key", "k").status == 0)
         for (number, (line, reason)) in [
@@ -133,7 +133,7 @@ import Testing
         #expect(rows == "{\"d\":\"-inf\",\"k\":1}\n{\"d\":1.5,\"k\":2}\n")
     }
 
-    @Test func rowsBehindAQuotationMarkOutOfPlaceAreNotLostSilently() throws {
+    @Test func aMisplacedQuotationMarkIsReported() throws {
         let file = try tool.file("a.csv", "k,v\n99,a\n100,\"oops\n101,\"v101\"\n102,b\n")
         let expected = "line 4: a quotation mark inside a quoted field must be doubled; the field begins on line 3"
         #expect(
@@ -142,7 +142,7 @@ import Testing
         #expect(try tool.rows("--entity", "E").map { $0["k"] as? Int } == [99])
     }
 
-    @Test func aNumberBeyondAllObjectsNamesNone() throws {
+    @Test func anInvalidObjectNumberNamesNoObject() throws {
         _ = try tool.run("import", tool.store, try tool.file("a.csv", "n\n1\n2\n"), "--entity", "E")
         for key in ["281474976710657", "18446744073709551617", "-1", "0", "1.5", "\"x\""] {
             let change = try tool.file("c.jsonl", "{\"op\":\"delete\",\"key\":\(key)}\n")
@@ -151,7 +151,7 @@ import Testing
         #expect(try tool.rows("--entity", "E").count == 2)
     }
 
-    @Test func explosivePatternsAreGivenUp() throws {
+    @Test func explosivePatternsAreAnError() throws {
         let text = String(repeating: "a", count: 3_000_000) + "!"
         _ = try tool.run(
             "import", tool.store, try tool.file("a.csv", "t\n\(text)\n"), "--entity", "E", "--types", "t:string")
@@ -160,7 +160,7 @@ import Testing
             ("t MATCHES '(a+)+b'", "takes too much time or memory on a text"),
             ("t MATCHES '(a|aa)+$'", "takes too much time or memory"),
             ("t LIKE '*\(long)e*'", "LIKE takes too much time on a text of 3000001 bytes"),
-            // The rarer one of these is a, which is searched for.
+            // The search looks for a, which counts as rarer than e.
             ("t CONTAINS '\(long)e'", "CONTAINS takes too much time on a text of 3000001 bytes"),
         ] {
             let start = ContinuousClock.now

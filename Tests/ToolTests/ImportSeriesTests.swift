@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Random files imported into one store, each twice, beside a plain dictionary.
+/// Random files imported into one store, each twice, and compared with a dictionary.
 @Suite struct ImportSeriesTests {
     static let seed: UInt64 = 51
     static let trials = TestSettings.isLong ? 200 : 4
@@ -27,7 +27,7 @@ import Testing
             ]),
     ])
 
-    @Test(arguments: 0..<trials) func aSeriesOfImportsIsADictionaryOfItsRows(trial: Int) throws {
+    @Test(arguments: 0..<trials) func aSeriesOfImportsEqualsADictionary(trial: Int) throws {
         let tool = try Tool()
         var series = ImportSeries(seed: Self.seed + UInt64(trial))
         _ = try PersistentContainer(path: tool.store, model: Self.model)
@@ -50,8 +50,8 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    /// Types that are inferred keep each key as it is written, in whatever files it comes.
-    @Test(arguments: 0..<trials) func keysOfAFirstImportAreTheTextsOfTheFile(trial: Int) throws {
+    /// Inferred types keep each key as it is written, in any format.
+    @Test(arguments: 0..<trials) func keysOfAFirstImportKeepTheirTexts(trial: Int) throws {
         let tool = try Tool()
         var random = SeededGenerator(seed: Self.seed + 1000 + UInt64(trial))
         let pools = [
@@ -87,7 +87,7 @@ import Testing
     }
 }
 
-/// What an object is to the dictionary: its key is the attribute `k`, and related objects are named by their keys.
+/// An object in the dictionary. Its key is the attribute `k`, and related objects are named by their keys.
 private struct Item: Equatable {
     var n: Int?
     var s: String?
@@ -101,7 +101,7 @@ private struct Item: Equatable {
     }
 }
 
-/// What a store has, by its exports.
+/// The objects of a store, read from its exports.
 private struct StoredItems {
     var items: [String: Item] = [:]
     var numbers: [String: Int] = [:]
@@ -138,7 +138,7 @@ private struct StoredItems {
             numbers[key] = row["@id"] as? Int
             store = row["@store"] as? String ?? ""
         }
-        // A relationship of an entity to itself is exported by the side whose name comes first.
+        // A relationship of an entity to itself is exported from the side whose name sorts first.
         for row in rows {
             guard let key = row["k"] as? String, let friends = row["friendOf"] as? String else { continue }
             for friend in friends.split(separator: " ") {
@@ -148,21 +148,21 @@ private struct StoredItems {
     }
 }
 
-/// Makes files, and does with a dictionary what they say.
+/// Makes files, and applies them to a dictionary.
 private struct ImportSeries {
     struct File {
         var format = "csv"
         var text = ""
         var options: [String] = []
-        /// Whether several rows are of one object: then each may count.
+        /// Whether several rows have one object, so that counts may differ.
         var hasDoubles = false
     }
 
-    /// A field: nil is absent, which only lines of JSON can have; null is an empty value.
+    /// A field with a value or null. An absent field, which only JSON can have, has no `Field`.
     private enum Field: Equatable {
         case null
         case text(String)
-        /// Written without quotation marks in JSON.
+        /// A number is written without quotation marks in JSON.
         case number(String)
     }
 
@@ -184,7 +184,7 @@ private struct ImportSeries {
     mutating func makeFile(_ stored: StoredItems) -> File {
         var file = File(format: one(of: ["csv", "tsv", "jsonl"]))
         let isKeyed = items.isEmpty || happens(0.7)
-        // Rows of one or two stores; without a key those of this one.
+        // The rows are of one or two stores; without a key they are of this store.
         let stores =
             isKeyed ? (0..<Int.random(in: 1...2, using: &random)).map { _ in UUID().uuidString } : [stored.store]
         let isRelated = happens(0.6)
@@ -194,7 +194,7 @@ private struct ImportSeries {
         columns.shuffle(using: &random)
         var chosen = isKeyed ? Self.keys.filter { _ in happens(0.5) } : items.keys.sorted().filter { _ in happens(0.6) }
         if chosen.isEmpty { chosen = [isKeyed ? Self.keys[0] : items.keys.sorted()[0]] }
-        // Each store of the file has rows of its own keys, with its own numbers, which are those of the other one too.
+        // Each store of the file has its own keys. Both stores have the same numbers.
         var owners: [String: (store: String, number: Int)] = [:]
         for (index, key) in chosen.shuffled(using: &random).enumerated() {
             let number = isKeyed ? 1 + index / stores.count : stored.numbers[key] ?? 0
@@ -231,7 +231,7 @@ private struct ImportSeries {
         case "x": return .number(one(of: ["0.5", "-2.0", "1e+22", "3.25"]))
         case "s", "owner":
             let text = one(of: Self.texts)
-            // An empty field of TSV is null.
+            // An empty field of TSV means null.
             return format == "tsv" && text.isEmpty ? .null : .text(text)
         case "next": return .text(number(one(of: others)))
         default:
@@ -256,7 +256,7 @@ private struct ImportSeries {
             case "n": item.n = text.flatMap { Int($0) }
             case "s": item.s = text
             case "x": item.x = text.flatMap { Double($0) }
-            // No object is created of an empty text.
+            // An empty text names no related object.
             case "owner": item.owner = text == "" ? nil : text
             case "next": item.next = text.map(named)
             case "friends": item.friends = Set((text ?? "").split(separator: " ").map { named(String($0)) })

@@ -7,7 +7,7 @@ import Testing
 
     init() throws { tool = try Tool() }
 
-    @Test func quotesLineEndsAndTheByteOrderMarkAreRead() throws {
+    @Test func csvWithQuotesLineEndsAndByteOrderMarkIsRead() throws {
         let text =
             "\u{FEFF}title,price,note\r\n\"影, との \"\"戦い\"\"\",777,\"two\r\nlines\"\r\n帰還,820,\r\n\r\n plain ,5,'x'\r\n"
         let file = try tool.file("本.csv", text)
@@ -66,9 +66,9 @@ import Testing
             "line 1, column 2: the first line must name the columns, each with a name of its own in UTF-8; column 1 is called "
                 + "\"a\", too"
         ),
-    ]) func aBadRowStopsWithItsPlaceAndReason(name: String, text: String, expected: String) throws {
+    ]) func aBadRowEndsTheImportWithItsPlaceAndReason(name: String, text: String, expected: String) throws {
         let file = try tool.file(name, text)
-        // Only the first data row decides the types.
+        // The types are given, since the bad row would change inferred ones.
         let result = try tool.run(
             "import", tool.store, file, "--entity", "T", "--key", "a", "--types",
             name == "header.csv" ? "" : text.contains("price") ? "price:integer" : "b:integer")
@@ -77,7 +77,7 @@ import Testing
         #expect(result.error == "fetchindex: \(file), \(expected)\(saved)\n")
     }
 
-    @Test func brokenUTF8IsABadRowAndGoodRowsStay() throws {
+    @Test func invalidUTF8IsABadRow() throws {
         var data = Data("name\tprice\nä\t1\n".utf8)
         data.append(contentsOf: [0xFF, 0xFE, 0x09, 0x32, 0x0A])
         data.append(Data("b\tx\nc\t3\n".utf8))
@@ -96,7 +96,7 @@ import Testing
         #expect(try tool.rows("--entity", "T", "--sort", "price").map { $0["name"] as? String } == ["ä", "c"])
     }
 
-    @Test func wrongUseIsTwoAndWrongDataIsOne() throws {
+    @Test func wrongUsageExitsWithTwoAndBadDataWithOne() throws {
         let file = try tool.file("a.csv", "id,price\na,1\n")
         let empty = try tool.file("empty.csv", "")
         #expect(try tool.run("import", tool.store, file, "--entity", "B", "--key", "nope").status == 2)
@@ -113,7 +113,7 @@ import Testing
 
     /// A million rows would take long here; the memory of an import is bounded by its batch, which is smaller than this
     /// file.
-    @Test func largeFilesComeThroughInBatches() throws {
+    @Test func largeFilesAreImportedInBatches() throws {
         var text = "id\tsection\n"
         for number in 0..<60_000 { text += "id-\(number)\ts\(number % 7)\n" }
         let file = try tool.file("large.tsv", text)
@@ -122,14 +122,14 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    @Test func valuesOfColumnsThatAFileLacksAreKept() throws {
+    @Test func valuesOfMissingColumnsAreKept() throws {
         _ = try tool.run("import", tool.store, try tool.file("a.csv", "k,n,m\na,1,x\n"), "--entity", "E", "--key", "k")
         _ = try tool.run("import", tool.store, try tool.file("b.csv", "k,n\na,2\nb,3\n"), "--entity", "E", "--key", "k")
         let rows = try tool.rows("--entity", "E", "--sort", "k")
         #expect(rows[0]["n"] as? Int == 2 && rows[0]["m"] as? String == "x" && rows[1]["m"] is NSNull)
     }
 
-    @Test func badJSONLinesAreSkippedToo() throws {
+    @Test func badJSONLinesAreSkipped() throws {
         let file = try tool.file("a.jsonl", "{\"n\":1}\nnonsense\n{\"n\":[1]}\n{\"n\":2}\n")
         #expect(
             try tool.run("import", tool.store, file, "--entity", "E").error.contains("line 2: it is not a JSON object"))
@@ -138,14 +138,14 @@ import Testing
         #expect(result["inserted"] as? Int == 2 && result["badRowCount"] as? Int == 2)
     }
 
-    @Test func impossibleDaysAreNoDates() throws {
+    @Test func aDayThatDoesNotExistIsNotADate() throws {
         let file = try tool.file("a.csv", "k,d\na,2016-02-31\n")
         let result = try tool.run("import", tool.store, file, "--entity", "E", "--types", "d:date")
         #expect(result.status == 1)
         #expect(result.error.contains("\"2016-02-31\" is not a date"))
     }
 
-    @Test func typesThatContradictTheStoredOnesAreWrongUse() throws {
+    @Test func typesThatContradictStoredOnesAreWrongUsage() throws {
         let file = try tool.file("a.csv", "k,n\na,1\n")
         #expect(try tool.run("import", tool.store, file, "--entity", "E", "--types", "n:nope").status == 2)
         #expect(!FileManager.default.fileExists(atPath: tool.store), "wrong use leaves nothing behind")
@@ -153,8 +153,8 @@ import Testing
         #expect(try tool.run("import", tool.store, file, "--entity", "E", "--types", "n:double").status == 2)
     }
 
-    /// Rows whose keys are in no order are written in another way: without their keys at first.
-    @Test(arguments: [1, 7919]) func anImportThatStopsSaysHowManyRowsAreSaved(step: Int) throws {
+    /// With shuffled keys, rows are written without their unique keys first.
+    @Test(arguments: [1, 7919]) func aStoppedImportReportsTheNumberOfSavedRows(step: Int) throws {
         let count = 120_000
         let rows = (0..<count).map { "k\(200_000 + $0 * step % count),\($0)\n" }
         let file = try tool.file("a.csv", "k,n\n" + rows.joined() + "x,y\n")
@@ -162,7 +162,7 @@ import Testing
         #expect(result.status == 1)
         #expect(result.error.hasSuffix("\"y\" is not an integer; 120,000 rows before it are saved\n"))
         let info = try tool.run("info", tool.store, "--output", "json")
-        // Rows are saved on the way, in transactions of 50,000.
+        // Rows are saved in transactions of 50,000.
         #expect(info["commit"] as? Int ?? 0 > 2)
         #expect(try tool.run("check", tool.store).status == 0)
         let again = try tool.run(

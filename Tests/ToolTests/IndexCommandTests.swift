@@ -25,7 +25,7 @@ import Testing
         try #require(try tool.run("cache", "list", tool.store, "--output", "json").json as? [[String: Any]])
     }
 
-    @Test func anIndexIsAddedUsedKeptAndDropped() throws {
+    @Test func anIndexIsAddedUsedMaintainedAndDropped() throws {
         #expect(try plan("publisher == 'house 3'")["source"] as? String == "scan")
         let added = try tool.run("model", "index", "add", tool.store, "publisher,price:desc")
         #expect(added.status == 0, "\(added.error)")
@@ -67,14 +67,14 @@ import Testing
         (["add", "price:down"], "is none of desc"), (["drop", "price"], "Book has no index \"price\""),
         (["add", "price", "--entity", "Shop"], "no entity \"Shop\""),
     ])
-    func aWrongIndexIsOneSentence(arguments: [String], message: String) throws {
+    func anInvalidIndexIsReportedInOneSentence(arguments: [String], message: String) throws {
         let result = try tool.run(["model", "index", arguments[0], tool.store] + arguments.dropFirst())
         #expect(result.status != 0)
         #expect(result.error.contains(message), "\(result.error)")
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    @Test func aCacheIsMaintained() throws {
+    @Test func aCacheIsMaintainedByEachCommand() throws {
         let fetch = ["fetch", tool.store, "--entity", "Book", "--sort", "price:desc", "--cache", "by price"]
         #expect(try tool.run(fetch).status == 0)
         let maintained = try tool.run("cache", "maintain", tool.store, "by price")
@@ -89,7 +89,7 @@ import Testing
         #expect(missing.error.contains("there is no cache \"missing\""))
     }
 
-    @Test func anAttributeIsDerived() throws {
+    @Test func aDerivedAttributeIsAddedAndComputed() throws {
         let planned = try tool.run("model", "plan", tool.store, "--derive", "double:integer=price * 2")
         #expect(planned.output.contains("it is computed for each object"), "\(planned.error)")
         let migrated = try tool.run("model", "migrate", tool.store, "--derive", "double:integer=price * 2")
@@ -98,7 +98,7 @@ import Testing
         let fetched = try tool.run(
             "fetch", tool.store, "--entity", "Book", "--where", "double == 20", "--output", "json")
         #expect(fetched["count"] as? Int == 1)
-        // The file lacks the attribute.
+        // The file lacks the derived attribute.
         let file = try tool.file("more.csv", "isbn,title,publisher,price\n1,Title 1,house 1,4321\n")
         #expect(try tool.run("import", tool.store, file, "--entity", "Book", "--key", "isbn").status == 0)
         let found = try tool.run(

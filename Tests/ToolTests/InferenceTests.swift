@@ -74,7 +74,7 @@ import Testing
         #expect(try tool.importedTypes(file, "--key", "k") == "a:double,b:decimal,c:decimal,k:integer\n")
     }
 
-    /// Columns named `@id` and `@store`, as `export` names those of numbers and stores.
+    /// Columns named `@id` and `@store`, as `export` names its columns of numbers and stores.
     @Test(arguments: ["csv", "jsonl"]) func idAndStoreColumnsThatExportDidNotWriteAreAttributes(format: String) throws {
         func file(_ name: String, _ columns: [String], _ rows: [[String]]) throws -> String {
             let lines = rows.map { row in

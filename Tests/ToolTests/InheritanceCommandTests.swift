@@ -25,7 +25,7 @@ import Testing
         #expect(imported.status == 0, "\(imported.error)")
     }
 
-    @Test func aFetchOfABaseEntityHasRowsOfItsSubentities() throws {
+    @Test func aFetchOfABaseEntityIncludesItsSubentities() throws {
         let request = ["fetch", tool.store, "--entity", "Work", "--sort", "title", "--cache", "all"]
         let fetched = try tool.run(request + ["--output", "json"])
         let rows = try #require(fetched["rows"] as? [[String: Any]], "\(fetched.error)")
@@ -51,7 +51,7 @@ import Testing
         let applied = try tool.run(
             "apply", tool.store, again, "--entity", "Tome", "--key", "code", "--cache", "all", "--output", "json")
         let moved = try #require(applied["rows"] as? [[String: Any]], "\(applied.error)")
-        // The batch also has what was not told before.
+        // The batch also has the changes that no batch has reported before.
         #expect(moved.map { $0["kind"] as? String } == ["delete", "move"])
         #expect(moved.map { $0["entity"] as? String } == ["Tome", "Tome"])
         let other = try tool.file("other.jsonl", #"{"op":"delete","key":4}"# + "\n")
@@ -62,7 +62,7 @@ import Testing
         #expect(rows.first?["entity"] as? String == "Tome")
     }
 
-    @Test func theModelIsShownAndChangedWithItsSubentities() throws {
+    @Test func aModelWithSubentitiesIsShownAndChanged() throws {
         let shown = try tool.run("model", "show", tool.store).output
         #expect(shown.contains("Tome, a subentity of Work"))
         let model = try tool.file("same.json", try tool.run("model", "show", tool.store, "--output", "json").output)
@@ -81,7 +81,7 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    @Test func anEmptySubentityIsNotMadeAnew() throws {
+    @Test func anEmptySubentityKeepsItsModel() throws {
         let empty = try tool.file(
             "more.json",
             """
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func aCacheThatLacksANewSubentityIsNotFresh() throws {
+    @Test func aCacheThatLacksANewSubentityIsBehind() throws {
         let store = tool.folder.path + "/alone"
         let rows = try tool.file("alone.csv", "code,title\n1,b\n")
         #expect(try tool.run("import", store, rows, "--entity", "Work", "--key", "code").status == 0)
@@ -113,7 +113,7 @@ import Testing
         #expect((try tool.run(request)["outcome"] as? [String: Any])?["reason"] as? String == "modelChanged")
     }
 
-    @Test func aUniqueValueOfASubentityIsTakenForTheOthersToo() throws {
+    @Test func aUniqueValueIsTakenForAllEntitiesOfAHierarchy() throws {
         let file = try tool.file("taken.csv", "code,title\n3,again\n")
         let result = try tool.run("import", tool.store, file, "--entity", "Work", "--key", "code")
         #expect(result.status != 0)

@@ -80,7 +80,7 @@ import Testing
         #expect(number.error.contains("there is no F with number 1.0"), "\(number.error)")
     }
 
-    /// Of two spellings of a type, the first one in a file decides.
+    /// Some types have two spellings of a value. The first one in a file decides.
     @Test(arguments: [
         ("date", "2024-01-02", "2024-01-03", "2024-01-03T00:00:00Z"),
         ("date", "2024-01-02T00:00:00Z", "2024-01-03T00:00:00Z", "2024-01-03"),

@@ -2,9 +2,9 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Processes killed at random moments: acknowledged changes are stored, others are absent, the store is whole.
+/// Processes killed at random moments: acknowledged changes are stored, others are absent, and the store is sound.
 @Suite struct KillTests {
-    /// Kills of each kind; more with FETCHINDEX_TEST_KILLS.
+    /// The number of kills of each kind: FETCHINDEX_TEST_KILLS.
     static let kills = TestSettings.kills ?? 6
     static let seed = max(1, TestSettings.seed)
 
@@ -12,8 +12,8 @@ import Testing
 
     init() throws { tool = try Tool() }
 
-    /// Starts a command and kills it after a while, which may begin with the first line of its output. False when it was
-    /// done before.
+    /// Starts a command and kills it after a while, which may begin with the first line of its output. Returns false if
+    /// it had ended before.
     private func kill(
         _ arguments: [String], after milliseconds: Int, output: String? = nil, havingWritten: Bool = false
     ) throws -> Bool {
@@ -41,8 +41,8 @@ import Testing
         case sorted, shuffled, sortedThenShuffled
     }
 
-    /// Rows that are not in the order of their keys, all or the later ones, get their unique keys at the end.
-    @Test(arguments: RowOrder.allCases) func aKilledImportKeepsWholeBatchesAndIsRunAgain(order: RowOrder) throws {
+    /// Unique keys of unsorted rows are written at the end.
+    @Test(arguments: RowOrder.allCases) func aKilledImportKeepsWholeBatchesAndCanBeRepeated(order: RowOrder) throws {
         var generator = SeededGenerator(seed: Self.seed)
         var text = "id\tsection\tsize\n"
         let all = 100_000..<260_000
@@ -52,7 +52,7 @@ import Testing
             case .shuffled: all.shuffled(using: &generator)
             case .sortedThenShuffled: all.filter { $0 % 4 == 0 } + all.filter { $0 % 4 > 0 }.shuffled(using: &generator)
             }
-        // Few of these keys fill a page.
+        // Long keys, few of which fill a page.
         let end = order == .sortedThenShuffled ? String(repeating: "x", count: 200) : ""
         for number in numbers { text += "id-\(number)\(end)\ts\(number % 50)\t\(number)\n" }
         let file = try tool.file("rows.tsv", text)
@@ -68,7 +68,7 @@ import Testing
             #expect([0, 50_000, 100_000, 150_000, 160_000].contains(now), "seed \(Self.seed): \(now) rows")
             last = now
         }
-        // An import may have ended before its kill.
+        // An import may have ended before it was killed.
         let stored = try count()
         let finished = try tool.run(arguments + ["--output", "json"])
         #expect(finished["inserted"] as? Int == 160_000 - stored, "seed \(Self.seed)")
@@ -78,7 +78,7 @@ import Testing
         #expect(try tool.run(found).output.contains("unique key"), "seed \(Self.seed)")
     }
 
-    @Test func aKilledBuildLeavesNoCacheAndAKilledApplyWholeTransactions() throws {
+    @Test func aKilledBuildLeavesNoDamageAndAKilledApplyWholeTransactions() throws {
         var generator = SeededGenerator(seed: Self.seed + 1)
         var text = "id,section,size\n"
         for number in 0..<60_000 { text += "id-\(number),s\(number % 50),\(number)\n" }
@@ -93,7 +93,7 @@ import Testing
         }
         _ = try tool.run(["fetch", tool.store, "--sections-only"] + request)
 
-        // Each transaction adds two rows and takes none away: an odd count would be half of one.
+        // Each transaction inserts two rows, so an odd count would be half a transaction.
         var changes = ""
         for number in 0..<3000 {
             changes += "{\"op\":\"insert\",\"key\":\"new-\(number)-a\",\"values\":{\"section\":\"n\"}}\n"

@@ -2,7 +2,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// `cache lock`, `fetch --cache` alone, `--require` and `--timeout`: a cache is not replaced, nor built, by mistake.
+/// `cache lock`, `fetch --cache` alone, `--require` and `--timeout`: no cache is replaced or built by mistake.
 @Suite struct LockedCacheTests {
     let tool: Tool
     private let other = ["--entity", "Row", "--sort", "size:desc", "--cache", "c"]
@@ -49,7 +49,7 @@ import Testing
             #expect(try tool.run(["cache"] + arguments).error.contains("\"c\" is not to be replaced"))
         }
         #expect(kind(try fetch()) == "hit")
-        // It catches up, and is rebuilt for its own request.
+        // The cache catches up, and is rebuilt, for its own request.
         try change()
         #expect(kind(try fetch()) == "caughtUp")
         try succeed("cache", "rebuild", tool.store, "c")
@@ -60,7 +60,7 @@ import Testing
         try succeed("cache", "delete", tool.store, "c")
     }
 
-    @Test func aLockIsShownAndKept() throws {
+    @Test func aLockIsShownAndCopiedByABackup() throws {
         func isLocked() throws -> [Bool?] {
             let list = try succeed("cache", "list", tool.store, "--output", "json").json as? [[String: Any]]
             return (list ?? []).map { $0["locked"] as? Bool }
@@ -79,7 +79,7 @@ import Testing
         try succeed("check", tool.store)
     }
 
-    @Test func aCacheAloneIsFetchedWithItsRequest() throws {
+    @Test func fetchingACacheByNameUsesItsRequest() throws {
         let result = try fetch()
         #expect(result.status == 0, "\(result.error)")
         #expect(kind(result) == "hit")
@@ -90,7 +90,7 @@ import Testing
         #expect(try tool.run("fetch", tool.store).status == 2)
     }
 
-    @Test func anotherOutcomeThanRequiredChangesNothing() throws {
+    @Test func anUnmetRequirementChangesNothing() throws {
         #expect(try fetch("--require", "hit").status == 0)
         try change()
         let behind = try fetch("--require", "hit")
@@ -100,7 +100,7 @@ import Testing
         #expect(try tool.run(["fetch", tool.store, "--require", "hit,caughtUp"] + other).status == 4)
         #expect(try tool.run("fetch", tool.store, "--entity", "Row", "--cache", "new", "--require", "hit").status == 4)
         #expect(try succeed("cache", "list", tool.store, "--output", "json").json.map { ($0 as? [Any])?.count } == 1)
-        // Still behind, and of its own request.
+        // The cache is still behind, and has its own request.
         #expect(kind(try fetch("--require", "caughtUp")) == "caughtUp")
         #expect(try fetch("--require", "caughtUp").status == 4)
         #expect(kind(try fetch("--require", "hit,caughtUp")) == "hit")
@@ -110,7 +110,7 @@ import Testing
         #expect(try tool.run("fetch", tool.store, "--entity", "Row", "--require", "hit").status == 2)
     }
 
-    @Test func aBuildWaitsForAWriterAsLongAsItMay() throws {
+    @Test func aBuildWaitsForAWriterUntilItsTimeout() throws {
         let lock = open(tool.store + "/writer.lock", O_RDWR)
         try #require(lock >= 0 && flock(lock, LOCK_EX) == 0)
         defer { close(lock) }
@@ -124,8 +124,8 @@ import Testing
         try succeed("fetch", tool.store, "--entity", "Row", "--cache", "new", "--timeout", "20")
     }
 
-    /// The request of a cache does not run together with the order of its sections.
-    @Test func theOrderOfSectionsIsAMemberOfItsOwn() throws {
+    /// Section key and section order are separate members.
+    @Test func cacheShowHasTheSectionOrderAsAMember() throws {
         let shown = try succeed("cache", "show", tool.store, "c", "--output", "json")["cache"] as? [String: Any]
         #expect(shown?["section"] as? String == "kind")
         #expect(shown?["sectionOrder"] as? String == "first-row")

@@ -2,7 +2,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Stores that cannot be opened, and paths that are hard to say: one sentence each.
+/// Stores that cannot be opened give one sentence each, and paths may have any characters.
 @Suite struct OpeningTests {
     let tool: Tool
     let catalogue: String
@@ -24,7 +24,7 @@ import Testing
         #expect(result.error == "fetchindex: \(error)\n", "\(arguments): \(result.error)")
     }
 
-    @Test func whatIsNoStoreIsToldInOneSentence() throws {
+    @Test func pathsWithoutAStoreAreReportedInOneSentence() throws {
         let empty = try folder("empty")
         let foreign = try folder("foreign")
         try Data(repeating: 66, count: 9000).write(to: URL(fileURLWithPath: foreign + "/data.mdb"))
@@ -55,7 +55,7 @@ import Testing
     }
 
     /// An environment of another program, with tables or without: no command writes to it.
-    @Test func theEnvironmentOfAnotherProgramStaysAsItIs() throws {
+    @Test func theEnvironmentOfAnotherProgramIsNotChanged() throws {
         for (name, options) in [("tables", ["-s", "theirs"]), ("plain", []), ("same-name", ["-s", "meta"])] {
             let path = try folder("theirs-\(name)")
             let dump = try tool.file(
@@ -70,7 +70,7 @@ import Testing
             ] {
                 let result = try tool.run(arguments)
                 #expect(result.status == 1, "\(name), \(arguments): \(result.output)")
-                // `check` says what is missing, as of a store whose pages are damaged.
+                // `check` lists what is missing, as in a store whose pages are damaged.
                 if arguments[0] != "check" {
                     #expect(result.error.contains("\(path) is not a FetchIndex store: "), "\(arguments)")
                 }
@@ -79,9 +79,9 @@ import Testing
         }
     }
 
-    /// A new store is not made in a folder that holds something else, as another store; one that looks like a part of a store
-    /// stays as it is.
-    @Test func aStoreInTheFolderOfANewOneStays() throws {
+    /// A new store is not created in a folder with other content, like another store. A store that is named like a part
+    /// of a store is left as it is.
+    @Test func aStoreInsideTheFolderOfANewOneIsKept() throws {
         for (name, isRefused) in [("new", true), ("data.mdb.partial", false)] {
             let inner = try folder("stores-\(name)") + "/" + name
             #expect(try tool.run("import", inner, catalogue, "--entity", "E", "--key", "k").status == 0)
@@ -97,9 +97,9 @@ import Testing
         }
     }
 
-    /// A first process that dies between making the lock file anew and writing the newest transaction into it leaves 0
-    /// there, which those who waited would take for true, and write over the newest commits.
-    @Test func aLockFileThatTellsOfAnotherTransactionIsNotBelieved() throws {
+    /// A process that dies between making the lock file anew and writing the newest transaction into it leaves 0
+    /// there. Waiting processes would rely on it, and overwrite the newest commits.
+    @Test func aLockFileWithAWrongTransactionIsRefused() throws {
         let request = ["--entity", "E", "--sort", "n", "--cache", "c"]
         for number in 0..<4 {
             let file = try tool.file("\(number).csv", "k,n\n\(number),1\n")
@@ -110,13 +110,13 @@ import Testing
         let holder = tool.process(["watch", tool.store, "--cache", "c", "--output", "json"])
         holder.standardOutput = FileHandle.nullDevice
         try holder.run()
-        // Nobody else has the lock alone once the holder is listed.
+        // Once the watcher is listed as a reader, no other process has the lock alone.
         var readers = 0
         while readers == 0, holder.isRunning {
             readers = (try tool.run("info", tool.store, "--output", "json")["readers"] as? [Any])?.count ?? 0
         }
         let lock = try #require(FileHandle(forWritingAtPath: tool.store + "/lock.mdb"))
-        try lock.seek(toOffset: 48)  // behind magic, format and a mutex
+        try lock.seek(toOffset: 48)  // after magic, format and a mutex
         try lock.write(contentsOf: Data(repeating: 0, count: 8))
         try lock.close()
         let file = try tool.file("late.csv", "k,n\nlate,1\n")
@@ -125,7 +125,7 @@ import Testing
             #expect(refused.status == 1, "\(refused.output) \(refused.error)")
             #expect(refused.error.contains("lock.mdb"), "\(refused.output) \(refused.error)")
         }
-        // Many at once, each of whom must for a moment be alone: they do not keep each other from it.
+        // Each of many processes must have the lock alone for a moment, and they must not block each other.
         let many = try (0..<8).map { _ in
             let process = tool.process(["info", tool.store])
             process.standardOutput = FileHandle.nullDevice
@@ -143,7 +143,7 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    @Test func pathsMayHoldAnything() throws {
+    @Test func pathsMayHaveAnyCharacters() throws {
         for name in [
             "a b", "蔵書", "it's \"q\"", "new\nline", "%@ %n %s", "é\u{301}", "\u{1B}[31m", "$HOME;`ls`", "*?",
         ] {
@@ -177,7 +177,7 @@ import Testing
         #expect(text.contains("is not UTF-8"), "\(text)")
     }
 
-    /// Tests may run as root, whom no permission stops: then the tool runs as nobody.
+    /// Runs the tool as the user nobody if the tests run as root, for whom permissions do not count.
     private func runAsOther(_ arguments: String...) throws -> Tool.Result? { try runAsOther(arguments) }
 
     private func runAsOther(_ arguments: [String]) throws -> Tool.Result? {
@@ -200,7 +200,7 @@ import Testing
         return Tool.Result(status: process.terminationStatus, output: texts[0], error: texts[1])
     }
 
-    @Test func permissionsAreToldAndReadingGoesOn() throws {
+    @Test func missingPermissionsAreErrorsAndReadOnlyFilesAreRead() throws {
         let store = tool.folder.path + "/store"
         #expect(try tool.run("import", store, catalogue, "--entity", "E").status == 0)
         func setPermissions(_ folder: Int, _ files: Int) throws {
@@ -220,7 +220,7 @@ import Testing
         if let read = try runAsOther("fetch", store, "--entity", "E", "--cache", "c", "--output", "json") {
             #expect(read.status == 0 && read["count"] as? Int == 2, "\(read)")
         }
-        // Where he may write: nobody's folder.
+        // The user nobody may write to this folder.
         let target = try folder("others")
         chmod(target, 0o777)
         for arguments in [["backup", store, target + "/copy"], ["check", store], ["info", store]] {
@@ -232,7 +232,7 @@ import Testing
         }
     }
 
-    @Test func aReadOnlyFileSystemIsReadFrom() throws {
+    @Test func aStoreOnAReadOnlyFileSystemIsRead() throws {
         let store = tool.folder.path + "/store"
         #expect(try tool.run("import", store, catalogue, "--entity", "E").status == 0)
         let mounted = try folder("mounted")

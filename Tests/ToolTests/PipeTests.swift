@@ -30,7 +30,7 @@ import Testing
         "gzip -k $FOLDER/a.csv; $FETCHINDEX import \"$STORE\" $FOLDER/a.csv.gz --entity E --key k",
         "mkfifo $FOLDER/p.csv; cat $FOLDER/a.csv > $FOLDER/p.csv & $FETCHINDEX import \"$STORE\" $FOLDER/p.csv --entity E --key k",
     ])
-    func rowsComeThroughAPipe(command: String) throws {
+    func rowsAreReadFromAPipe(command: String) throws {
         _ = try tool.file("a.csv", rows)
         let result = try shell(command)
         #expect(result.status == 0, "\(result.output)")
@@ -42,7 +42,7 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    @Test func aPipeThatCannotBeKeptImportsNothing() throws {
+    @Test func aPipeThatCannotBeBufferedImportsNothing() throws {
         _ = try tool.file("a.csv", "k,d\n" + (0..<150_000).map { "\($0),some text \($0)\n" }.joined())
         let result = try shell(
             "cat $FOLDER/a.csv | TMPDIR=$FOLDER/missing $FETCHINDEX import \"$STORE\" - --entity E --key k --format csv 2>&1"
@@ -52,7 +52,7 @@ import Testing
         #expect(try count() ?? 0 == 0)
     }
 
-    @Test func aMemberThatComesLateInAPipeIsAColumn() throws {
+    @Test func aMemberThatFirstAppearsLateInAPipeIsAnAttribute() throws {
         let lines = (0..<1500).map { "{\"k\":\"\($0)\"}\n" }.joined() + "{\"k\":\"z\",\"late\":\"x\"}\n"
         _ = try tool.file("a.jsonl", lines)
         let result = try shell(
@@ -61,7 +61,7 @@ import Testing
         #expect(try tool.run("export", tool.store, "--entity", "E", "--print-types").output == "k:string,late:string\n")
     }
 
-    @Test func aFileThatIsCutOffSaysWhatIsSaved() throws {
+    @Test func aTruncatedFileReportsTheNumberOfSavedRows() throws {
         _ = try tool.file("a.csv", rows)
         let result = try shell(
             "gzip -c $FOLDER/a.csv | head -c 4000 > $FOLDER/cut.csv.gz; "
@@ -73,12 +73,12 @@ import Testing
         #expect(
             result.output.contains("cut.csv.gz ends within its gzip data; \(said) rows before it are saved"),
             "\(result.output)")
-        // A second import, with the whole file.
+        // The import is repeated with the whole file.
         #expect(try tool.run("import", tool.store, tool.file("a.csv", rows), "--entity", "E", "--key", "k").status == 0)
         #expect(try count() == 3000)
     }
 
-    @Test func changesComeThroughAPipe() throws {
+    @Test func changesAreReadFromAPipe() throws {
         #expect(try tool.run("import", tool.store, tool.file("a.csv", rows), "--entity", "E", "--key", "k").status == 0)
         let result = try shell(
             #"echo '{"op":"delete","key":3}' | $FETCHINDEX apply "$STORE" - --entity E --key k"#)

@@ -12,7 +12,7 @@ import Testing
             "fetch", tool.store, "--entity", "E", "--section", "n", "--sort", "k", "--cache", "c", "--limit", "1",
         ]
         #expect(try tool.run(fetch).status == 0)
-        // Five jobs, each of which changes a row and opens the order, and two that only open it.
+        // Five jobs insert rows and open the order, and two only open it.
         let rounds = 12
         let script = """
             for job in 1 2 3 4 5 6 7; do
@@ -32,7 +32,7 @@ import Testing
         let shown = try tool.run("cache", "show", tool.store, "c", "--output", "json")
         let history = try #require(shown["history"] as? [String: Any])
         let openings = try #require(history["openings"] as? [[String: Any]])
-        // Nobody waits for the file, so some openings may be missing; but each one is recorded once and whole.
+        // No process waits for the file, so openings may be missing, but none is recorded twice or in part.
         #expect((5...5 * rounds + 1).contains(openings.count), "\(openings.count)")
         #expect(openings.allSatisfy { $0["process"] as? String == "fetchindex" })
         let check = try tool.run("check", tool.store)

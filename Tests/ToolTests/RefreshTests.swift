@@ -36,7 +36,7 @@ import Testing
         reports.map { ($0["outcome"] as? [String: Any])?["kind"] as? String }
     }
 
-    @Test func allCachesOrSomeAreBroughtUpToDate() throws {
+    @Test func refreshUpdatesAllOrNamedCaches() throws {
         #expect(kinds(try refresh()) == ["hit", "hit"])
         try change(3)
         let one = try refresh("b")
@@ -46,7 +46,7 @@ import Testing
         try change(4)
         #expect(kinds(try refresh("b", "a")) == ["caughtUp", "caughtUp"])
         #expect(try fetch("b", "size") == "hit")
-        // Indexes are up to date always.
+        // Indexes are always up to date, so they are not listed.
         #expect(try tool.run("model", "index", "add", tool.store, "size").status == 0)
         let table = try tool.run("refresh", tool.store)
         #expect(table.status == 0)
@@ -54,7 +54,7 @@ import Testing
         #expect(table.output.contains(": 200 rows"))
     }
 
-    /// So many records that several threads read them, once for all caches that are built.
+    /// There are enough records for several threads, which scan them once for all caches.
     @Test(arguments: [1, 3]) func severalCachesAreBuiltFromOneScan(threads: Int) throws {
         let rows = (0..<30_000).map { "\($0 * 7919 % 30_000),k\($0 % 40),\($0 % 1000)\n" }
         let file = try tool.file("many.csv", "id,kind,size\n" + rows.joined())
@@ -84,8 +84,8 @@ import Testing
                 == ["hit", "hit", "hit"])
     }
 
-    /// The number of threads changes nothing of what is stored or found.
-    @Test func theNumberOfThreadsDoesNotShow() throws {
+    /// Stored records and results do not depend on the number of threads.
+    @Test func resultsDoNotDependOnTheNumberOfThreads() throws {
         var generator = SeededGenerator(seed: 15)
         let rows = (0..<30_000).shuffled(using: &generator).map { "path/\($0 / 100)/\($0),\($0 % 70),\"a, \(($0))\"\n" }
         let file = try tool.file("many.csv", "path,kind,name\n" + rows.joined() + rows.prefix(50).joined())
@@ -107,7 +107,7 @@ import Testing
         #expect(outputs.count == 1)
     }
 
-    @Test func anUnknownCacheIsNamedBeforeAnythingIsDone() throws {
+    @Test func anUnknownCacheIsRefusedBeforeAnyRefresh() throws {
         try change(3)
         let result = try tool.run("refresh", tool.store, "b", "c")
         #expect(result.status == 2)
@@ -115,7 +115,7 @@ import Testing
         #expect(try fetch("b", "size") == "caughtUp")
     }
 
-    @Test func aCacheThatCannotBeRefreshedDoesNotStopTheOthers() throws {
+    @Test func aFailedRefreshDoesNotStopTheOthers() throws {
         try change(3)
         #expect(try tool.run("model", "migrate", tool.store, "--entity", "Item", "--drop", "name").status == 0)
         let result = try tool.run("refresh", tool.store)

@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Files whose rows are related to objects: by a unique attribute of these, and by their numbers.
+/// Files whose rows name related objects by a unique attribute or by number.
 @Suite struct RelateTests {
     private let tool: Tool
 
@@ -56,7 +56,7 @@ import Testing
         #expect(try tool.run("cache", "verify", tool.store, "by author").status == 0)
     }
 
-    @Test func aMissingObjectIsAnErrorWithItsLineOrCreated() throws {
+    @Test func aMissingRelatedObjectIsAnErrorOrCreated() throws {
         try importAuthors()
         let text = "title,author\n一,村上春樹\n二,三島由紀夫\n三,三島由紀夫\n"
         let refused = try importBooks(text)
@@ -72,13 +72,13 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    @Test func aNewEntityIsCreatedWithTheRelatedOne() throws {
+    @Test func aMissingRelatedEntityIsCreated() throws {
         #expect(try importBooks().error.contains("--relate names Author, which is no entity of the store"))
         #expect(try importBooks(Self.books, "--create-related").status == 0)
         #expect(try titles("author.name == '大江健三郎'") == ["個人的な体験"])
     }
 
-    @Test func updatesByKeyRelateAnew() throws {
+    @Test func updatesByKeyChangeLinks() throws {
         try importAuthors()
         #expect(try importBooks(Self.books, "--key", "title").status == 0)
         let again = try importBooks(Self.books, "--key", "title")
@@ -87,7 +87,7 @@ import Testing
         #expect(changed.output.contains("2 updated"))
         #expect(try titles("author.name == '大江健三郎'") == ["個人的な体験", "無名"])
         #expect(try titles("author == NIL") == ["海辺のカフカ"])
-        // A file without the column relates nothing, and what it does not have stays.
+        // A file without the column keeps the links.
         let plain = try tool.file("plain.csv", "title,price\n無名,5\n")
         #expect(
             try tool.run("import", tool.store, plain, "--entity", "Book", "--key", "title").output.contains("1 updated")
@@ -117,7 +117,7 @@ import Testing
         let result = try tool.run(["import", tool.store, more, "--add-columns"] + command)
         #expect(result.output.contains("1 updated"), "\(result.output)\(result.error)")
         #expect(try titles("author.name == '甲' AND extra == 'x'") == ["一"])
-        // The destination gets one too, and a relationship may come with an attribute.
+        // The destination gets a column too, and a relationship is added beside an attribute.
         let born = try tool.file("q.csv", "name,born\n甲,1900\n")
         let person = try tool.run("import", tool.store, born, "--entity", "Person", "--key", "name", "--add-columns")
         #expect(person.status == 0, "\(person.error)")
@@ -129,7 +129,7 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    @Test func aRelationshipIsAddedAndNothingElseChanges() throws {
+    @Test func addingARelationshipKeepsTheRestOfTheModel() throws {
         let model = try tool.file(
             "model.json",
             #"{"entities":[{"name":"Work","isAbstract":true,"attributes":[{"name":"title","type":"string"},{"name":"volume","type":"integer"}],"unique":[["title","volume"]]},{"name":"Book","superentity":"Work","attributes":[]},{"name":"Person","attributes":[{"name":"name","type":"string","isUnique":true}]},{"name":"Author","superentity":"Person","attributes":[]}]}"#
@@ -153,14 +153,14 @@ import Testing
         (["--relate", "author=Author.x"], "Author has no attribute \"x\""),
         (["--relate", "publisher=Author.name"], "has no attribute \"publisher\""),
         (["--create-related"], "--create-related needs --relate"),
-    ]) func wrongOptionsAreRefused(options: [String], sentence: String) throws {
+    ]) func invalidRelateOptionsAreRefused(options: [String], sentence: String) throws {
         try importAuthors()
         let file = try tool.file("books.csv", Self.books)
         let result = try tool.run(["import", tool.store, file, "--entity", "Book"] + options)
         #expect(result.status != 0 && result.error.contains(sentence), "\(result.error)")
     }
 
-    @Test(arguments: [[], ["--create-related"]]) func aRowMayNameOneBeforeIt(options: [String]) throws {
+    @Test(arguments: [[], ["--create-related"]]) func aRowMayBeRelatedToAnEarlierRow(options: [String]) throws {
         let text = "name,boss\nAda,\nBob,Ada\nCy,Bob\nDi,Bob\n"
         let file = try tool.file("people.csv", text)
         let arguments =

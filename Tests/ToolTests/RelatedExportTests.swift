@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// What is exported from a store with relationships makes an equal one.
+/// Exports of a store with relationships, imported into another store, make an equal one.
 @Suite struct RelatedExportTests {
     private let tool: Tool
 
@@ -65,13 +65,13 @@ import Testing
         }
         try context.save()
         for _ in 0..<6 { if let gone = any("House", "Tag", "Folder"), !gone.isDeleted { context.delete(gone) } }
-        // A folder whose parent comes after it.
+        // The parent of this folder comes after it in the file.
         let folders = (objects["Folder"] ?? []).filter { !$0.isDeleted && $0.relatedObject("parent") == nil }
         if folders.count > 1 { folders[0].relate("parent", to: folders[folders.count - 1]) }
         try context.save()
     }
 
-    @Test(arguments: zip([1, 2, 3] as [UInt64], ["csv", "tsv", "jsonl"])) func theFilesOfAllEntitiesMakeAnEqualStore(
+    @Test(arguments: zip([1, 2, 3] as [UInt64], ["csv", "tsv", "jsonl"])) func exportsOfAllEntitiesMakeAnEqualStore(
         seed: UInt64, format: String
     ) throws {
         try fill(seed: seed)
@@ -97,7 +97,7 @@ import Testing
         #expect(try tool.run("check", copy).status == 0)
     }
 
-    /// An export as CSV without its last column, which says whose numbers they are.
+    /// An export as CSV without its last column, which names the store of the numbers.
     private func exported(_ entity: String) throws -> String {
         let output = try tool.run("export", tool.store, "--entity", entity, "--format", "csv").output
         let rows = output.split(separator: "\n").map { $0.split(separator: ",", omittingEmptySubsequences: false) }
@@ -105,7 +105,7 @@ import Testing
         return rows.map { $0.dropLast().joined(separator: ",") + "\n" }.joined()
     }
 
-    @Test func wrongNumbersAreRefused() throws {
+    @Test func invalidObjectNumbersAreRefused() throws {
         try fill(seed: 4)
         let rows = [
             ("@id,name,parent\nx,a,\n", "the stored entity Folder has no such attribute; --add-columns adds it"),
@@ -124,8 +124,8 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    /// A row that is refused leaves nothing behind, and its number can be used by the next.
-    @Test func numbersAreUsedOnce() throws {
+    /// A refused row stores nothing, and the next row can use its number.
+    @Test func eachObjectNumberIsUsedOnce() throws {
         let model = try tool.file(
             "model.json",
             #"{"entities":[{"name":"A","attributes":[{"name":"n","type":"string","isUnique":true}],"relationships":[{"name":"next","destination":"A"}]}]}"#
@@ -149,7 +149,7 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    @Test func abstractEntitiesGetNoObjects() throws {
+    @Test func anAbstractEntityIsNotImported() throws {
         let model = try tool.file(
             "model.json",
             #"{"entities":[{"name":"P","isAbstract":true,"attributes":[{"name":"n","type":"string"}],"relationships":[{"name":"next","destination":"P"}]},{"name":"Q","superentity":"P","attributes":[]}]}"#
@@ -160,7 +160,7 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    @Test func aListWithAWrongObjectWritesNothing() throws {
+    @Test func aListWithARepeatedObjectIsABadRow() throws {
         try fill(seed: 5)
         let before = try tool.run("export", tool.store, "--entity", "Novel").output
         let row = try #require(before.split(separator: "\n").first)
@@ -172,7 +172,7 @@ import Testing
         #expect(try tool.run("export", tool.store, "--entity", "Novel").output == before)
     }
 
-    /// Without positions, a list has the order of the file.
+    /// A list without positions takes the order of the file.
     @Test func aListWithoutPositionsKeepsItsOrder() throws {
         try fill(seed: 6)
         #expect(
@@ -185,8 +185,8 @@ import Testing
         #expect(book.relatedObjects("tags").map(\.objectID.number) == [103, 101, 102])
     }
 
-    /// What came before a bad row is saved, with the links that can be made.
-    @Test func anImportThatStopsMakesItsLinks() throws {
+    /// Rows before a bad row are saved, with their links to each other.
+    @Test func aStoppedImportKeepsTheLinksOfSavedRows() throws {
         try fill(seed: 7)
         let text = "@id,name,parent\n1001,a,1002\n1002,b,1004\n1003,c,House:1\n1004,d,\n"
         let result = try tool.run("import", tool.store, tool.file("f.csv", text), "--entity", "Folder")
@@ -199,7 +199,7 @@ import Testing
         #expect(rows.output == "name,parent\na,1002\nb,\n")
     }
 
-    @Test func twoEntitiesThatLeadToEachOtherComeInThreeSteps() throws {
+    @Test func twoEntitiesWithLinksToEachOtherAreImportedInThreeSteps() throws {
         let model = try tool.file(
             "model.json",
             #"{"entities":[{"name":"A","attributes":[{"name":"n","type":"string"}],"relationships":[{"name":"b","destination":"B"}]},{"name":"B","attributes":[{"name":"n","type":"string"}],"relationships":[{"name":"a","destination":"A"}]}]}"#
@@ -214,8 +214,8 @@ import Testing
         #expect(try exported("A") == "@id,n,b\n1,x,2\n")
     }
 
-    /// A name of a deleted object that nothing was done about.
-    @Test func linksToWhatIsGoneAreKept() throws {
+    /// The delete rule leaves a reference to a deleted object.
+    @Test func danglingReferencesAreExportedAndImported() throws {
         let entities = [
             Entity(
                 "Team", [AttributeDescription("n", .string)],
@@ -240,8 +240,8 @@ import Testing
         #expect(try tool.run("export", copy, "--entity", "Player").output == players)
     }
 
-    /// Rows of one file may exchange the objects of a one-to-one relationship, in a chain or a circle.
-    @Test(arguments: ["--key", ""]) func rowsMayExchangeTheirOneToOneLinks(option: String) throws {
+    /// Rows of one file exchange the objects of a one-to-one relationship, in a chain or a circle.
+    @Test(arguments: ["--key", ""]) func rowsMayExchangeOneToOneLinks(option: String) throws {
         let entities = [
             Entity(
                 "Desk", [AttributeDescription("n", .string, isUnique: true)],
@@ -270,7 +270,7 @@ import Testing
         #expect(result.output.contains("0 inserted, 2 updated, 0 unchanged"), "\(result.output)\(result.error)")
         #expect(try users(swap).output.contains("0 inserted, 0 updated, 2 unchanged"))
         #expect(try users("\(name(1)),1\n\(name(2)),3\n\(name(3)),2\n").output.contains("3 updated"))
-        // What another object has that the file does not move is refused, and the row keeps its own.
+        // A link to a partner of an object outside the file is refused, and the row keeps its old link.
         let taken = try users("\(name(1)),3\n")
         #expect(taken.status == 1 && taken.error.contains("line 2: Desk.user"), "\(taken.error)")
         let context2 = try PersistentContainer(path: tool.store).newContext()

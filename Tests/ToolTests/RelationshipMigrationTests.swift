@@ -86,7 +86,7 @@ import Testing
         let again = open.map { $0 == "author.name,title" ? "writer.name,title" : $0 }
         #expect(try outcome(again) == "hit")
         #expect(try tool.run("check", tool.store).status == 0)
-        // The delete rule stays.
+        // The delete rule is kept.
         let context = try PersistentContainer(at: URL(fileURLWithPath: tool.store)).newContext()
         let author = try #require(try context.fetch(FetchRequest<ManagedObject>(entityName: "Author")).first)
         context.delete(author)
@@ -94,7 +94,7 @@ import Testing
         #expect(try context.count(for: FetchRequest<ManagedObject>(entityName: "Book")) == 0)
     }
 
-    @Test func aDroppedRelationshipGoesWithItsInverseAndItsLinks() throws {
+    @Test func droppingARelationshipRemovesItsInverseAndLinks() throws {
         let open = ["fetch", tool.store, "--entity", "Book", "--sort", "author.name", "--cache", "c"]
         #expect(try tool.run(open).status == 0)
         for (entity, name) in [("Author", "books"), ("Book", "tags"), ("Book", "prequel")] {
@@ -108,7 +108,7 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    @Test func renamesAndDropsAtOnceWithAttributes() throws {
+    @Test func relationshipsAndAttributesMigrateTogether() throws {
         let result = try migrate(
             "Book", "--rename", "author=writer", "--rename", "title=name", "--drop", "tags", "--add", "pages:integer=1")
         #expect(result.status == 0, "\(result.error)")
@@ -121,7 +121,7 @@ import Testing
     @Test(arguments: [
         (["--rename", "author=tags"], "tags"), (["--rename", "author=title"], "title"),
         (["--drop", "author", "--rename", "author=writer"], "author"), (["--drop", "writer"], "writer"),
-    ]) func whatIsWrongIsSaidAndNothingChanges(options: [String], named: String) throws {
+    ]) func anInvalidMigrationIsReportedAndChangesNothing(options: [String], named: String) throws {
         let before = try relationships()
         let result = try tool.run(["model", "migrate", tool.store, "--entity", "Book"] + options)
         #expect(result.status != 0, "\(result.error)")
@@ -130,8 +130,8 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    /// What a subentity has from its superentity changes there.
-    @Test func aRelationshipOfTheSuperentityIsRefused() throws {
+    /// An inherited relationship is changed in the superentity.
+    @Test func anInheritedRelationshipIsNotDroppedFromASubentity() throws {
         let result = try migrate("Novel", "--drop", "author")
         #expect(result.status != 0 && result.error.contains("Novel has author from Book"), "\(result.error)")
     }

@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// If several rows of a file have one key, the last one decides before anything is compared.
+/// Several rows of a file have one key: the last one decides, and only it is compared with the store.
 @Suite struct RepeatedRowTests {
     private let tool: Tool
 
@@ -15,7 +15,7 @@ import Testing
 
     private func commit() throws -> Int? { try tool.run("info", tool.store, "--output", "json")["commit"] as? Int }
 
-    /// Rows k,v; those of a key may be next to each other, or as far from each other as the file is long.
+    /// Imports rows twice, and expects that the second import changes nothing.
     private func expectUnchanged(_ rows: [String], _ options: [String] = [], format: String = "csv") throws {
         let text = format == "csv" ? "k,v\n" + rows.joined() : rows.joined()
         let file = try tool.file("rows.\(format)", text)
@@ -29,27 +29,29 @@ import Testing
         #expect(try tool.run("export", tool.store, "--entity", "Item").output == rowsBefore)
     }
 
-    @Test(arguments: [[], ["--replace"]]) func doublesBesideEachOtherChangeNothing(options: [String]) throws {
+    @Test(arguments: [[], ["--replace"]]) func adjacentRowsWithOneKeyChangeNothingWhenRepeated(options: [String]) throws
+    {
         try expectUnchanged((0..<3000).flatMap { ["\($0),first\n", "\($0),second\n"] }, options)
         #expect(try tool.rows("--entity", "Item", "--where", "v == 'second'").count == 3000)
     }
 
-    @Test(arguments: [[], ["--replace"]]) func doublesFarFromEachOtherChangeNothing(options: [String]) throws {
+    @Test(arguments: [[], ["--replace"]]) func distantRowsWithOneKeyChangeNothingWhenRepeated(options: [String]) throws
+    {
         let doubles = (0..<5).map { $0 * 20_000 }
         let first = (0..<120_000).map { "\($0),\(doubles.contains($0) ? "first" : "only")\n" }
         try expectUnchanged(first + doubles.map { "\($0),second\n" }, options)
         #expect(try tool.rows("--entity", "Item", "--where", "v == 'second'").count == 5)
     }
 
-    @Test func linesOfJSONWithOneKeyChangeNothing() throws {
+    @Test func jsonLinesWithOneKeyChangeNothingWhenRepeated() throws {
         let rows = (0..<100).flatMap {
             ["{\"k\":\($0),\"v\":1}\n", "{\"k\":\($0),\"v\":2}\n", "{\"k\":\($0),\"v\":3}\n"]
         }
         try expectUnchanged(rows, format: "jsonl")
     }
 
-    /// What changes besides is counted once.
-    @Test func aChangedRowIsCountedOnce() throws {
+    /// Other rows change at the same time.
+    @Test func aChangedObjectOfSeveralRowsIsCountedOnce() throws {
         let file = try tool.file("a.csv", "k,v\n1,a\n2,b\n3,c\n")
         #expect(try put(file).output.contains("3 inserted"))
         let changed = try tool.file("b.csv", "k,v\n1,x\n2,x\n1,y\n4,new\n2,b\n4,newer\n")
@@ -62,8 +64,8 @@ import Testing
         #expect(history.last?.changes.count == 2)
     }
 
-    /// Updates that wait for later rows are saved at the end, and before the row that ends the import.
-    @Test func changesThatWaitAreSaved() throws {
+    /// Updates wait for later rows with the same key, and are written at the end or before a bad row ends the import.
+    @Test func waitingUpdatesAreSaved() throws {
         let count = 160_000
         let rows = (0..<count).map { "\($0),\($0)\n" }
         #expect(try put(tool.file("a.csv", "k,v\n" + rows.joined()), "--types", "v:integer").status == 0)
@@ -80,8 +82,8 @@ import Testing
         #expect(try tool.rows("--entity", "Item", "--where", "v == -1").count == 3)
     }
 
-    /// Rows may exchange values of another unique attribute, also with several rows of one object.
-    @Test func rowsThatDependOnEachOtherAreWrittenInTheirOrder() throws {
+    /// Rows exchange values of another unique attribute, with several rows of one object.
+    @Test func rowsThatExchangeUniqueValuesAreWrittenInOrder() throws {
         let entity = Entity(
             "Item",
             [AttributeDescription("k", .integer, isUnique: true), AttributeDescription("v", .string, isUnique: true)])
@@ -93,7 +95,7 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    /// Items with a parent and friends.
+    /// Creates an entity of items with a parent, friends and peers.
     private func makeRelatedItems() throws {
         let relationships = [
             RelationshipDescription("parent", toOne: "Item", inverse: "children"),
@@ -109,7 +111,7 @@ import Testing
         _ = try PersistentContainer(path: tool.store, model: Model(entities: [entity]))
     }
 
-    @Test func doublesWithLinksToLaterRowsChangeNothing() throws {
+    @Test func repeatedKeysWithLinksToLaterRowsChangeNothingWhenRepeated() throws {
         try makeRelatedItems()
         try expectUnchanged(
             [
@@ -124,8 +126,8 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    /// The rows of a and b are in several transactions.
-    @Test func linksOfDoublesWaitForLaterRows() throws {
+    /// The rows with one key are in different transactions.
+    @Test func linksOfRepeatedKeysWaitForLaterRows() throws {
         try makeRelatedItems()
         let rows = (0..<60_000).map { "{\"@id\":\($0 + 1_000_000),\"k\":\"\($0)\",\"v\":1}" }
         let doubles = [
@@ -141,7 +143,7 @@ import Testing
         #expect(try tool.rows("--entity", "Item", "--where", "k == 'a' AND parent.k == '59997'").count == 1)
     }
 
-    @Test func manyDoublesWithLinksToLaterRowsChangeNothing() throws {
+    @Test func manyRepeatedKeysWithLinksChangeNothingWhenRepeated() throws {
         try makeRelatedItems()
         let count = 6000
         let rows = (0..<2).flatMap { _ in

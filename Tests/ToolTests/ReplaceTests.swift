@@ -2,7 +2,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// `import --replace`: the file is the whole truth.
+/// `import --replace`: afterwards, the store has exactly the objects of the file.
 @Suite struct ReplaceTests {
     let tool: Tool
 
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: [UInt64(1), 2, 3])
-    func seriesOfFilesAreTheWholeTruth(seed: UInt64) throws {
+    func afterEachFileTheStoreHasExactlyItsObjects(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var wanted: [Int: String] = [:]
         for step in 0..<8 {
@@ -44,13 +44,13 @@ import Testing
             #expect(result["inserted"] as? Int == wanted.keys.filter { before[$0] == nil }.count)
         }
         #expect(try tool.run("check", tool.store).status == 0)
-        // A second import of the file changes nothing, and makes no commit.
+        // A repeated import of the file makes no commit.
         let commit = try tool.run("info", tool.store, "--output", "json")["commit"] as? Int
         #expect(try replace(file(wanted), "--replace")["deleted"] as? Int == 0)
         #expect(try tool.run("info", tool.store, "--output", "json")["commit"] as? Int == commit)
     }
 
-    @Test func itRefusesToDeleteTooMuch() throws {
+    @Test func replaceRefusesToDeleteMoreThanItsLimit() throws {
         let all = Dictionary(uniqueKeysWithValues: (0..<10).map { ($0, "a") })
         #expect(try replace(file(all)).status == 0)
         let few = try file([0: "b", 1: "b", 20: "new"])
@@ -61,12 +61,12 @@ import Testing
                 "the file lacks 8 of 10 objects, more than --replace-limit 50 per cent; nothing was changed"
             ))
         #expect(try rows() == all)
-        // Nor does it when it is asked again.
+        // A second attempt is refused too.
         #expect(try replace(few, "--replace").status != 0)
         #expect(try rows() == all)
         #expect(try replace(few, "--replace", "--replace-limit", "80")["deleted"] as? Int == 8)
         #expect(try rows() == [0: "b", 1: "b", 20: "new"])
-        // Half of them is allowed.
+        // By default, half of the objects may be deleted.
         #expect(try replace(file([0: "b", 20: "new"]), "--replace")["deleted"] as? Int == 1)
         let header = try tool.file("header.csv", "code,name\n")
         #expect(try replace(header, "--replace").status != 0)
@@ -75,7 +75,7 @@ import Testing
         #expect(try rows().count == 2)
     }
 
-    @Test func itRefusesAfterABadRow() throws {
+    @Test func replaceRefusesAFileWithABadRow() throws {
         #expect(try replace(file([1: "a", 2: "b", 3: "c", 4: "d"])).status == 0)
         let bad = try tool.file("bad.csv", "code,name\n1,x\nnone,y\n3,z\n4,z\n")
         let refused = try replace(bad, "--replace", "--skip-bad-rows")
@@ -88,14 +88,14 @@ import Testing
         #expect(try rows() == [1: "a", 2: "b", 3: "c", 4: "d"])
     }
 
-    @Test func itNeedsAKey() throws {
+    @Test func replaceNeedsAKey() throws {
         let path = try file([1: "a"])
         let result = try tool.run("import", tool.store, path, "--entity", "Item", "--replace")
         #expect(result.status == 2)
         #expect(result.error.contains("--replace needs --key"))
     }
 
-    @Test func columnsThatTheFileLacksKeepTheirValues() throws {
+    @Test func missingColumnsKeepTheirValues() throws {
         #expect(try replace(file([1: "a", 2: "b", 3: "c"])).status == 0)
         let codes = try tool.file("codes.csv", "code\n1\n3\n")
         #expect(try replace(codes, "--replace")["deleted"] as? Int == 1)

@@ -20,7 +20,7 @@ import Testing
     @Test func cachesAreRebuiltAfterEachChangeOfAType() throws {
         for (index, type) in ["double", "decimal", "integer", "double"].enumerated() {
             #expect(try tool.run("model", "migrate", tool.store, "--change", "b:\(type)").status == 0)
-            // One of the two caches is not used after the first changes.
+            // Each of the two caches is used in only half of the changes.
             let refreshed = try tool.run("refresh", tool.store, index < 2 ? "c" : "d", "--output", "json")
             #expect(refreshed.status == 0, "\(type): \(refreshed.error)")
             let result = try tool.run("cache", "show", tool.store, index < 2 ? "c" : "d", "--output", "json")
@@ -36,7 +36,7 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    @Test func anAttributeMayHaveTheNameThatAChangedOneHasInside() throws {
+    @Test func anAttributeMayHaveTheInternalNameOfARetypedOne() throws {
         let migrations = ["b~3:integer=7", "b~2:integer=8"]
         for added in migrations {
             #expect(try tool.run("model", "migrate", tool.store, "--add", added).status == 0)

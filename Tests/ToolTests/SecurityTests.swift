@@ -2,14 +2,14 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// What the tool makes in the store's folder is for its owner alone, and what it prints can neither command a terminal nor deceive who reads
-/// it.
+/// Files in a store's folder are for their owner alone, and printed text can neither control a terminal nor deceive its
+/// reader.
 @Suite struct SecurityTests {
     let tool: Tool
 
     init() throws { tool = try Tool() }
 
-    /// Runs a command where no file can be made but by its path, as one whom the umask does not protect.
+    /// Runs a command with a umask of 0, and in folders where files can be created only by an absolute path.
     private func runConfined(_ arguments: [String]) throws -> (status: Int32, text: String) {
         let process = tool.process([])
         process.executableURL = URL(fileURLWithPath: "/bin/bash")
@@ -25,8 +25,8 @@ import Testing
         return (process.terminationStatus, String(decoding: text, as: UTF8.self))
     }
 
-    /// Reports, exports and backups are for whom the umask allows them: here for all.
-    @Test func allFilesAreInTheirPlacesAndTheStoresAreTheOwners() throws {
+    /// Reports, exports and backups follow the umask, which allows all users here.
+    @Test func filesOfAStoreAreForTheirOwnerAlone() throws {
         var text = "id,section,note\n"
         for number in 0..<12_000 {
             text += "\(number),s\(number % 9),\(String(repeating: "n", count: 120))\(number * 7919 % 12_000)\n"
@@ -35,7 +35,7 @@ import Testing
         let changes = try tool.file("changes.jsonl", "{\"op\":\"delete\",\"key\":7}\n")
         let backup = tool.folder.path + "/backup", export = tool.folder.path + "/export.csv"
         let report = tool.folder.path + "/report.html"
-        // What a killed export has left is not what decides.
+        // The permissions of a killed export's partial file do not matter.
         try Data("x".utf8).write(to: URL(fileURLWithPath: export + ".partial"))
         chmod(export + ".partial", 0o640)
         let request = ["--entity", "Row", "--section", "section", "--sort", "note", "--cache", "c", "--memory", "1"]
@@ -67,8 +67,8 @@ import Testing
         try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
     }
 
-    /// Escapes, carriage returns and 8-bit controls in values, names and arguments.
-    @Test func noControlCharacterReachesTheTerminal() throws {
+    /// Values, names and arguments have escapes, carriage returns and 8-bit controls.
+    @Test func noControlCharacterIsPrinted() throws {
         let evil = "\u{1B}[31m\u{9B}2J\u{7F}\r\u{8}%@%n%s\u{2028}"
         let json = try #require(
             String(data: JSONEncoder().encode(["id": "1", "title": evil]), encoding: .utf8))
@@ -108,7 +108,7 @@ import Testing
         #expect((rows?.first?["values"] as? [String: Any])?["title"] as? String == evil, "JSON loses nothing")
     }
 
-    /// Controls of direction, blanks without width and other characters that nobody sees, in values and names.
+    /// Values and names have controls of direction, blanks without width and other invisible characters.
     @Test func noHiddenCharacterIsPrinted() throws {
         let evil = "a\u{202E}b\u{2066}c\u{61C}d\u{200B}e\u{FEFF}f\u{AD}g\u{E0001}h\u{200D}i\u{3164}"
         let file = try tool.file("e.csv", "id,title\n1,\(evil)\n2,می\u{200C}خواهم\n3,👩\u{200D}🚀\n")

@@ -37,7 +37,7 @@ struct Tool {
 
     func run(_ arguments: String...) throws -> Result { try run(arguments) }
 
-    /// `environment` is added to that of the tests.
+    /// Runs the tool. `environment` is added to the environment of the tests.
     func run(_ arguments: [String], environment: [String: String] = [:]) throws -> Result {
         let outputPath = folder.path + "/output-" + UUID().uuidString
         let errorPath = folder.path + "/error-" + UUID().uuidString
@@ -64,7 +64,7 @@ struct Tool {
         return path
     }
 
-    /// The values of all rows in an order, by JSON.
+    /// The values of all rows of a fetch, read from its JSON.
     func rows(_ arguments: String...) throws -> [[String: Any]] {
         let result = try run(["fetch", store, "--output", "json"] + arguments)
         let rows = result["rows"] as? [[String: Any]] ?? []

@@ -2,7 +2,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Sections of dates by the machine's time zone data, and the fate of caches when these data change.
+/// Sections of dates by the machine's time zone data, and caches when the data change.
 @Suite struct TimeZoneCommandTests {
     let tool: Tool
 
@@ -12,7 +12,7 @@ import Testing
         #expect(try tool.run("import", tool.store, file, "--entity", "Item", "--types", "at:date").status == 0)
     }
 
-    /// A folder of time zone data whose Cairo is some hours ahead of UTC.
+    /// Writes a folder of time zone data in which Cairo is a number of hours ahead of UTC.
     private func zones(_ version: String, hours: Int) throws -> [String: String] {
         let folder = tool.folder.path + "/zones \(version) \(hours)"
         let zone = CompiledZone(offsets: [Int32(hours * 3600)], rule: "<HERE>-\(hours)")
@@ -42,16 +42,16 @@ import Testing
         #expect(try fetch("day(at,Africa/Cairo)", new) == ("rebuilt collationChanged", ["2030-01-02", "2030-01-01"]))
         #expect(try fetch("year(at,Africa/Cairo,coptic)", new).0 == "rebuilt collationChanged")
         #expect(try fetch("day(at,Africa/Cairo)", new) == ("hit", ["2030-01-02", "2030-01-01"]))
-        // A zone that the data lack is ICU's, and UTC is nobody's.
+        // ICU supplies a zone that the data lack, and UTC needs no data.
         #expect(try fetch("day(at)", new).0 == "hit")
         #expect(try fetch("day(at,Asia/Tokyo)", new).0 == "hit")
-        // An equal version with another zone.
+        // The zone changes, but the version stays.
         #expect(try fetch("day(at,Africa/Cairo)", zones("2098b", hours: 2)).0 == "rebuilt collationChanged")
-        // Data older than ICU's do not decide.
+        // Data older than ICU's are not used.
         #expect(try fetch("day(at,Africa/Cairo)", zones("2001a", hours: 14)).1 == ["2030-01-01"])
     }
 
-    @Test func infoShowsWhichZoneDataDecide() throws {
+    @Test func infoShowsWhichZoneDataAreUsed() throws {
         let environment = try zones("2098c", hours: 2)
         let table = try tool.run(["info", tool.store], environment: environment)
         #expect(table.output.contains("zones   time zones of the system, 2098c; ICU has 20"), "\(table.output)")
@@ -67,7 +67,7 @@ import Testing
         #expect(none.status == 0 && none.output.contains("; the system does not tell a version"), "\(none.output)")
     }
 
-    /// The store is whole: only the fetch that needs the zone fails, with a sentence.
+    /// Only the fetch that needs the zone fails, with one sentence; the store is sound.
     @Test func damagedZoneDataAreReportedAsErrorsAndStopNothingElse() throws {
         let good = try zones("2098a", hours: 2)
         #expect(try fetch("day(at,Africa/Cairo)", good).0 == "rebuilt first")

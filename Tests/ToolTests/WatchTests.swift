@@ -7,7 +7,7 @@ import Testing
 
 /// One process watches an order while others write.
 @Suite struct WatchTests {
-    /// The seconds that writers write: FETCHINDEX_TEST_SECONDS.
+    /// The time that writers write: FETCHINDEX_TEST_SECONDS.
     static let seconds = TestSettings.seconds ?? 4
 
     let tool: Tool
@@ -55,7 +55,7 @@ import Testing
         return try JSONDecoder().decode(Listing.self, from: Data(result.output.utf8)).ids
     }
 
-    /// A list's state after a batch, by table view rules.
+    /// A list's state after a batch, by the rules of a table view.
     private func replay(_ batch: Batch, on old: [[Int]]) throws -> [[Int]] {
         var left: [[Int?]] = old
         for row in batch.rows where row.kind == "delete" || row.kind == "move" {
@@ -83,7 +83,7 @@ import Testing
         return new
     }
 
-    /// Transactions of one writer on rows of its own.
+    /// Change lines of one writer, which has rows of its own.
     private func changes(_ writer: Int, _ round: Int, _ generator: inout SeededGenerator) -> String {
         var text = ""
         var keys: [String] = []
@@ -111,7 +111,7 @@ import Testing
         return text
     }
 
-    @Test func aWatcherMissesNothingAndHearsNothingTwice() throws {
+    @Test func aWatcherGetsEachChangeOnce() throws {
         let text = "id,section,size\n" + (0..<300).map { "r\($0),s\($0 % 7),\($0)\n" }.joined()
         _ = try tool.run("import", tool.store, try tool.file("rows.csv", text), "--entity", "Row", "--key", "id")
         var rows = try listing()
@@ -124,7 +124,7 @@ import Testing
         func lines() throws -> [Substring] {
             try String(contentsOfFile: outputPath, encoding: .utf8).split(separator: "\n")
         }
-        // The first line says that it watches.
+        // The first line says that the watcher has begun.
         let patience = Date().addingTimeInterval(20)
         while try lines().isEmpty, Date() < patience { usleep(10_000) }
 
@@ -151,7 +151,7 @@ import Testing
         let deadline = Date().addingTimeInterval(20)
         while rows != expected && Date() < deadline {
             usleep(50_000)
-            // The last line may be half written.
+            // The last line may be incomplete.
             for line in try lines().dropFirst(batches) {
                 guard let batch = try? JSONDecoder().decode(Batch.self, from: Data(line.utf8)) else { break }
                 rows = try replay(batch, on: rows)
@@ -163,8 +163,8 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    /// Nightly jobs make stores anew.
-    @Test func aWatcherOfAStoreThatIsReplacedSaysSo() throws {
+    /// A nightly job may replace a store by a new one.
+    @Test func aWatcherOfAReplacedStoreEndsWithAnError() throws {
         _ = try tool.run("import", tool.store, try tool.file("rows.csv", "id\na\n"), "--entity", "Row")
         _ = try tool.run("fetch", tool.store, "--entity", "Row", "--cache", "c")
         let watch = tool.process(["watch", tool.store, "--cache", "c"])
@@ -172,7 +172,7 @@ import Testing
         (watch.standardOutput, watch.standardError) = (output, error)
         try watch.run()
         #expect(!output.fileHandleForReading.availableData.isEmpty)
-        // Commits from before are reported, and a short absence does no harm.
+        // Commits from before are reported, and a store may be missing for a moment.
         _ = try tool.run("import", tool.store, try tool.file("more.csv", "id\nb\n"), "--entity", "Row")
         try FileManager.default.moveItem(atPath: tool.store, toPath: tool.store + "-away")
         usleep(200_000)
@@ -190,8 +190,8 @@ import Testing
         #expect(text == "fetchindex: \(sentence)\n", "\(text)")
     }
 
-    /// A program inherits the signals that the thread which starts it blocks, and threads of Dispatch block nearly all.
-    @Test(arguments: [SIGINT, SIGTERM, SIGHUP]) func aSignalThatTheStarterBlocksEndsAWatcher(signal: CInt) throws {
+    /// A program inherits the blocked signals of the thread that starts it, and Dispatch's threads block nearly all.
+    @Test(arguments: [SIGINT, SIGTERM, SIGHUP]) func anInheritedBlockedSignalEndsAWatcher(signal: CInt) throws {
         _ = try tool.run("import", tool.store, try tool.file("rows.csv", "id\na\n"), "--entity", "Row")
         _ = try tool.run("fetch", tool.store, "--entity", "Row", "--cache", "c")
         let watch = tool.process(["watch", tool.store, "--cache", "c"])
@@ -212,7 +212,7 @@ import Testing
         if watch.isRunning { kill(watch.processIdentifier, SIGKILL) }
     }
 
-    @Test func whatCannotBeWatchedIsOneSentence() throws {
+    @Test func storesAndCachesThatCannotBeWatchedAreReportedInOneSentence() throws {
         _ = try tool.run("import", tool.store, try tool.file("rows.csv", "id\na\n"), "--entity", "Row")
         let result = try tool.run("watch", tool.store, "--cache", "c")
         #expect(
@@ -223,8 +223,8 @@ import Testing
             "\(result.error)")
     }
 
-    /// Whether it has enough files or too few: it watches, or says so and ends, and an interrupt ends it.
-    @Test(.disabled(if: isUnderSanitizer)) func anyLimitOfFilesIsEnoughOrToldAtTheStart() throws {
+    /// With any limit of files, the watcher watches or says at its start what it needs. An interrupt ends it in any case.
+    @Test(.disabled(if: isUnderSanitizer)) func aWatcherWithTooFewFilesSaysSoAtItsStart() throws {
         _ = try tool.run("import", tool.store, try tool.file("rows.csv", "id\na\n"), "--entity", "Row")
         _ = try tool.run("fetch", tool.store, "--entity", "Row", "--cache", "c")
         let output = tool.folder.path + "/watched", errors = tool.folder.path + "/errors"
@@ -245,7 +245,7 @@ import Testing
             let status = watch.wait(seconds: 10)
             let text = try String(contentsOfFile: errors, encoding: .utf8)
             if isWatching {
-                // As a signal ends a program that does not handle it.
+                // The status says that a signal ended the program.
                 #expect(status == nil && text.isEmpty, "\(limit): \(text)")
             } else {
                 #expect(limit < 20 && [1, 127].contains(status), "\(limit): \(text)")
@@ -254,8 +254,9 @@ import Testing
         }
     }
 
-    /// A map cannot move while a snapshot is open; so that stays what it is, and a new one waits until it is closed.
-    @Test func aSnapshotStaysWholeWhileAnotherProcessOutgrowsTheMap() throws {
+    /// A map cannot grow while a snapshot is open. So the snapshot stays as it is, and a newer one waits until it is
+    /// closed.
+    @Test func aSnapshotStaysReadableWhileAnotherProcessGrowsTheFile() throws {
         let few = (0..<50).map { "r\($0),note \($0)\n" }.joined()
         _ = try tool.run(
             "import", tool.store, try tool.file("few.csv", "id,note\n" + few), "--entity", "Row", "--key", "id")

@@ -12,7 +12,7 @@ import Testing
             ("1999-12-31T23:59:59.500Z", -31_622_400.5),
             ("1582-10-14T00:00:00Z", -13_197_686_400), ("1000-03-01T00:00:00Z", -31_583_433_600),
             ("0000-01-01T00:00:00Z", -63_145_526_400), ("9999-12-31T23:59:59Z", 252_423_993_599),
-        ] as [(String, Double)]) func datesAreGregorianThroughout(text: String, seconds: Double)
+        ] as [(String, Double)]) func datesOfAllYearsAreGregorian(text: String, seconds: Double)
     {
         #expect(Value.date(Date(timeIntervalSinceReferenceDate: seconds)).description == text)
         #expect(Value(text, as: .date) == .date(Date(timeIntervalSinceReferenceDate: seconds)))
@@ -21,7 +21,7 @@ import Testing
     @Test(arguments: [
         "2016-02-30", "2016-13-01", "2016-5-16", "2016-05-16x", "2016-05-16T25:00:00Z", "16-05-2016", "", "2016-05",
         "2016-05-16\u{301}", "2016-05-16T", "２０１６-05-16", "+016-05-16",
-    ]) func whatIsNoDayIsNoDate(text: String) {
+    ]) func textsWithoutAValidDayAreNoDates(text: String) {
         #expect(Value(text, as: .date) == nil)
     }
 
@@ -41,7 +41,7 @@ import Testing
         ("9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59.999Z"),
         ("9999-12-31T23:59:59.9999999999999999999Z", "9999-12-31T23:59:59.999Z"),
         ("2024-02-29T23:59:59.9996Z", "2024-02-29T23:59:59.999Z"),
-    ]) func datesAreExactOrCutOff(text: String, printed: String) {
+    ]) func fractionsBeyondMillisecondsAreCutOff(text: String, printed: String) {
         #expect(Value(text, as: .date)?.description == printed)
     }
 
@@ -49,11 +49,11 @@ import Testing
         "2024-01-02T03:04:05.", "2024-01-02T03:04:05.5.5", "2024-01-02  03:04:05", "2024-01-02T03:04:05+25:00",
         "2024-01-02T03:04:05+09:60", "2024-01-02T03:04:05Z ",
     ])
-    func whatIsNoTimeIsNoDate(text: String) {
+    func textsWithoutAValidTimeAreNoDates(text: String) {
         #expect(Value(text, as: .date) == nil)
     }
 
-    /// What is printed is never later than the text that was read, with all digits and with milliseconds.
+    /// A printed date is never later than the text that was read, with all digits and with milliseconds.
     @Test(arguments: 1...5) func fractionsAreNeverRoundedUp(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<3000 {
@@ -65,13 +65,13 @@ import Testing
             let text = "\(year)-12-31T23:59:59.\(digits.joined())"
             let date = try #require(Date(iso8601: text + "Z"))
             for printed in [date.exactText, date.iso8601] {
-                // As texts they have the order of time.
+                // The texts compare in the order of time.
                 #expect(
                     String(printed.dropLast()).trimmingSuffix { $0 == "0" } <= text,
                     "seed \(seed): \(text) as \(printed)")
             }
             #expect(Date(exactText: date.exactText) == date, "seed \(seed): \(text) as \(date.exactText)")
-            // Milliseconds are told apart in all years of four digits.
+            // Milliseconds are distinct in all years of four digits.
             let shown = text.trimmingSuffix { $0 == "0" }.trimmingSuffix { $0 == "." }
             if places <= 3 { #expect(date.iso8601.hasPrefix(shown), "seed \(seed): \(text) as \(date.iso8601)") }
         }
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    /// Of a thousandth of a second, and at the ends of days and years, reading gives what was written.
+    /// A date of whole milliseconds is read back as it was written.
     @Test(arguments: 1...5) func writingAndReadingAreInverse(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<500 {

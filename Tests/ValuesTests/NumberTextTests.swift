@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    /// Foundation's decimal is the judge: what is called exact is read back with all digits.
+    /// The oracle is Foundation's `Decimal`: an exact text is read back with all digits.
     @Test(arguments: 1...5) func exactDecimalsPrintAsFoundationPrintsThem(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<2000 {
@@ -39,7 +39,7 @@ import Testing
         #expect(number("1e-128", \.isDecimal) == false && number("1e200", \.isDecimal) == false)
     }
 
-    @Test(arguments: 1...5) func whatADoublePrintsIsExact(seed: UInt64) {
+    @Test(arguments: 1...5) func printedDoublesAreExactTexts(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<2000 {
             let value = Double(bitPattern: .random(in: .min ... .max, using: &generator))
@@ -63,7 +63,7 @@ import Testing
 
     @Test(arguments: [
         "", "-", ".", "1e", "1e+", "1.2.3", "1x", " 1", "1 ", "0x10", "--5", "1e5.5", "é", "1_000",
-    ]) func whatIsNoNumberIsNone(text: String) {
+    ]) func malformedNumbersAreRefused(text: String) {
         #expect(number(text) { _ in true } == nil)
     }
 

@@ -4,8 +4,8 @@ import Testing
 
 /// Texts that are folded without ICU.
 @Suite struct PlainTextTests {
-    /// What is folded on the stack is what ICU folds, scalar by scalar and in pairs.
-    @Test func plainTextFoldsAsAllText() {
+    /// Folding on the stack agrees with ICU, scalar by scalar and in pairs.
+    @Test func foldingWithoutICUAgreesWithICU() {
         let foldings: [TextFolding] = [
             .caseInsensitive, .diacriticInsensitive, [.caseInsensitive, .diacriticInsensitive],
         ]

@@ -46,7 +46,7 @@ import Testing
         ("2016-05-16T01:30:00", .date, "2016-05-16T01:30:00Z"),
         ("2016-05-16T01:30:00.250Z", .date, "2016-05-16T01:30:00.250Z"),
         ("00ff", .data, "00ff"), ("虐殺器官", .string, "虐殺器官"), ("https://a.b/c", .url, "https://a.b/c"),
-    ]) func aTextReadsAsItsType(text: String, type: ValueType, printed: String) throws {
+    ]) func aTextIsReadAsAValueOfItsType(text: String, type: ValueType, printed: String) throws {
         let value = try #require(Value(text, as: type))
         #expect(value.type == type)
         #expect(value.description == printed)
@@ -58,7 +58,7 @@ import Testing
         ("2016-13-01", .date), ("abc", .data), ("--5", .decimal), ("1-", .decimal), (".", .decimal), ("5-3", .decimal),
         ("1e", .decimal), ("", .decimal),
         ("not-a-uuid", .uuid), ("", .url),
-    ]) func aTextThatIsNoValueGivesNil(text: String, type: ValueType) {
+    ]) func aMalformedTextGivesNil(text: String, type: ValueType) {
         #expect(Value(text, as: type) == nil)
     }
 

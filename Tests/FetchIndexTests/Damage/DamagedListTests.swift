@@ -7,7 +7,8 @@ import Testing
 
 @testable import FetchIndexRecords
 
-/// Damaged lists of caches, and a damaged origin of numbers: `check` finds them, a repair writes them anew, and no cache suffers.
+/// Damaged lists of caches, and a damaged origin of numbers: `check` finds them, a repair writes them anew, and no
+/// cache is lost.
 @Suite struct DamagedListTests {
     private static let byPrice = OrderDefinition(entity: "Book", sortKeys: [SortKey("price")])
     private let folder: TemporaryFolder
@@ -56,7 +57,7 @@ import Testing
         #expect(try container.cacheStatistics().map(\.name) == ["a", "b"])
     }
 
-    @Test func aDamagedOriginOfNumbersIsFoundAndForgotten() throws {
+    @Test func aDamagedOriginOfNumbersIsFoundAndRemoved() throws {
         let writer = try container.store.beginWrite()
         try writer.view.put(Array("damaged".utf8), for: StoreLayout.numbersKey, in: writer.tables.meta)
         try writer.commit()
@@ -67,7 +68,7 @@ import Testing
         #expect(repair.left == [])
     }
 
-    /// Who knows what was in the list? Each reader hears that it has to fetch again, once.
+    /// The lost list may have named any cache, so each reader gets one rebuild.
     @Test(arguments: [false, true]) func aDamagedListOfUnreadCachesLosesNoBatch(isRepaired: Bool) throws {
         try damage(.unread)
         if isRepaired { _ = try repair() }
@@ -79,7 +80,7 @@ import Testing
         #expect(try container.check { _, _ in } == [])
     }
 
-    /// What a live controller, a maintained cache and a repair need is a rebuild for the same request.
+    /// A live controller, a maintained cache and a repair rebuild the cache for the same request.
     @Test(arguments: ["live", "maintained", "repair"]) func aDamagedListOfLocksDeletesNoCache(way: String) throws {
         if way == "maintained" { try container.setMaintained(true, cacheNamed: "a") }
         let context = container.newContext()

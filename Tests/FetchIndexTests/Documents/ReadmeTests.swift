@@ -13,7 +13,7 @@ private enum Readme {
 
 /// The README's example in Swift, word for word.
 @Suite struct ReadmeTests {
-    /// As a user's file: all blocks, one after the other, and nothing else.
+    /// The README's Swift blocks, one after the other, are one file of a user.
     @Test(.enabled(if: UserProgram.canBeCompiled)) func theSwiftOfTheReadmeIsAProgram() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
@@ -60,7 +60,7 @@ private enum Readme {
         for await change in controller.changes { print(change) }  // whoever makes it
     }
 
-    /// Without a context: an order is opened, read and closed.
+    /// Without a context, an order is opened, read and closed.
     @Test func anOrderIsOpenedByItself() throws {
         let folder = TemporaryFolder()
         let book = Entity(

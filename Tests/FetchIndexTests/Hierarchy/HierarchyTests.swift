@@ -17,7 +17,7 @@ import Testing
         let container = try store.open()
         let stored = try container.model()
         #expect(Set(stored.entities) == Set(model.entities))
-        // A model without classes gives the same.
+        // A model made without classes is equal.
         let declared = Model(entities: [
             Entity("Tome", [AttributeDescription("pages", .integer)], superentity: "Work"),
             Entity("Work", [AttributeDescription("title", .string)]),
@@ -25,7 +25,7 @@ import Testing
         #expect(declared.entities[0].attributes.map(\.name) == ["title", "pages"])
     }
 
-    @Test func aFetchFindsObjectsOfSubentitiesUnlessAskedNotTo() throws {
+    @Test func aFetchFindsObjectsOfSubentitiesUnlessExcluded() throws {
         let container = try store.open()
         try store.fill(container, 30)
         let context = container.newContext()
@@ -47,7 +47,7 @@ import Testing
         #expect(try context.count(for: tomes) == expected.count)
         tomes.includesSubentities = false
         #expect(Set(try context.fetch(tomes).map(\.code)) == Set(expected.filter { $0 % 3 == 0 }))
-        // Unsaved edits are counted by the attributes of their own entities.
+        // Unsaved objects are evaluated by the attributes of their own entities.
         let manga = Manga(context: context)
         (manga.code, manga.pages) = (1000, 400)
         tomes.includesSubentities = true
@@ -55,7 +55,7 @@ import Testing
         #expect(try context.fetch(tomes).contains { $0 === manga })
     }
 
-    @Test func dictionariesAndIdsAreOfTheirOwnEntities() throws {
+    @Test func dictionariesAndIDsNameTheObjectsOwnEntity() throws {
         let container = try store.open()
         try store.fill(container, 9)
         let context = container.newContext()
@@ -73,7 +73,7 @@ import Testing
         #expect(try context.existingObject(with: try #require(ObjectID(uriRepresentation: uri))) is Periodical)
     }
 
-    @Test func aCacheHasTheObjectsOfAllEntities() throws {
+    @Test func aCacheIncludesTheObjectsOfSubentities() throws {
         let container = try store.open()
         try store.fill(container, 60)
         var definition = OrderDefinition(
@@ -95,7 +95,7 @@ import Testing
         #expect(change.rows.map(\.id.entityName) == ["Periodical"])
         #expect(try container.verifyCache("all").isEmpty)
         #expect(try container.cacheStatistics().first?.isFresh == true)
-        // Values are read by the attributes of the row's own entity.
+        // A row's values are read by the attributes of its own entity.
         try container.withOrder(definition, .init(cacheName: "all")) { order in
             try order.forEachRow { row in
                 let code = try row.value(of: "code")
@@ -104,7 +104,7 @@ import Testing
                 #expect(row.entity.name == ["Tome", "Manga", "Periodical"][Int(number) % 3])
             }
         }
-        // Without subentities it is another order.
+        // A request without subentities is another request.
         definition.includesSubentities = false
         #expect(try outcome() == .rebuilt(.modelChanged))
         #expect(try container.verifyCache("all").isEmpty)
@@ -116,7 +116,7 @@ import Testing
         let context = container.newContext()
         let tome = Tome(context: context)
         tome.code = 2
-        // 2 is a periodical.
+        // Object 2 is a periodical.
         #expect(throws: ValidationError.self) { try context.save() }
         context.onUniqueConflict = .update
         #expect(throws: ValidationError.self) { try context.save() }
@@ -131,7 +131,7 @@ import Testing
         #expect(try writer.object(key: .integer(2)) != nil)
         #expect(try writer.object(key: .integer(3)) == nil)
         writer.rollback()
-        // A value that another entity's object gives up can be taken.
+        // A value is free once the object of another entity gives it up.
         let periodical = try #require(
             try context.fetch(FetchRequest<Work>(predicate: FetchPredicate("code == 2"), sortKeys: [])).first)
         periodical.code = 900
@@ -176,7 +176,7 @@ import Testing
         #expect(try container.check { _, _ in }.isEmpty)
     }
 
-    @Test func wrongHierarchiesAreRefused() {
+    @Test func invalidHierarchiesAreRefused() {
         func refused(_ entities: Entity...) -> Bool {
             do { try Model(entities: entities).validate() } catch ModelError.invalid { return true } catch {}
             return false

@@ -25,7 +25,7 @@ final class Periodical: Work {
 /// A store of works, which are tomes, manga or periodicals.
 struct Works {
     let folder = TemporaryFolder()
-    // Subclasses before their base classes: the order has no meaning.
+    // Subclasses are listed before their base classes, since the order has no meaning.
     static let model = Model(Manga.self, Periodical.self, Tome.self, Work.self)
 
     func open(_ model: Model? = Works.model, _ migration: MigrationPolicy = .freeChanges) throws
@@ -45,7 +45,7 @@ struct Works {
         try context.save()
     }
 
-    /// Tomes, manga and periodicals by turns, with codes from 0.
+    /// Inserts tomes, manga and periodicals by turns, with codes from 0.
     func fill(_ container: PersistentContainer, _ count: Int) throws {
         let context = container.newContext()
         for code in 0..<count {

@@ -5,7 +5,7 @@
 
     @testable import FetchIndexOrderCaches
 
-    /// Whether a cache is current, behind or unusable is decided once an opening.
+    /// Each opening assesses once whether a cache is current, behind or unusable.
     @Suite struct AssessmentTests {
         private enum State: CaseIterable {
             case current
@@ -67,7 +67,7 @@
             }
         }
 
-        @Test(arguments: State.allCases, [false, true]) private func anOrderIsAssessedOnce(
+        @Test(arguments: State.allCases, [false, true]) private func withOrderAssessesOnce(
             state: State, exactly: Bool
         ) throws {
             try expectOne(state) { try open(exactly: exactly) }

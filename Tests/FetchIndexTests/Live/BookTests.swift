@@ -2,7 +2,7 @@ import FetchIndex
 import FetchIndexTestSupport
 import Testing
 
-/// Books by publisher, then by price: the first program that one writes.
+/// Books by publisher and price, as in the first example of the documentation.
 @Suite struct BookTests {
     let store: LiveStore
     let context: ManagedObjectContext
@@ -69,7 +69,7 @@ import Testing
         #expect(try store.container.verifyCache("books by publisher") == [])
     }
 
-    @Test func aStarBeforeEveryTitleOfHayakawaIsOneUpdateEach() throws {
+    @Test func changedTitlesAreOneUpdateForEachRow() throws {
         try controller.performFetch()
         var request = FetchRequest<Book>()
         request.predicate = try FetchPredicate("publisher == '早川書房'")
@@ -81,7 +81,7 @@ import Testing
             ])
     }
 
-    @Test func aNewPriceMovesTheBookAndANewPublisherMovesItToItsSection() throws {
+    @Test func aNewPriceOrPublisherMovesTheBook() throws {
         try controller.performFetch()
         try book("虐殺器官").price = 700
         try context.save()
@@ -107,7 +107,7 @@ import Testing
         #expect(controller.listing(\.title) == ["文藝春秋: 火花", "新潮社: 雪国"])
     }
 
-    @Test func aResetByBatchIsReportedLikeAnyChange() throws {
+    @Test func batchDeletesAndInsertsAreReportedLikeOtherChanges() throws {
         try controller.performFetch()
         #expect(try context.execute(BatchDeleteRequest(entityName: "Book")) == 4)
         #expect(controller.sections.isEmpty)
@@ -128,7 +128,7 @@ import Testing
         #expect(try controller.performFetch() == .hit)
     }
 
-    @Test func rollingBackReportsTheReverse() throws {
+    @Test func aRollbackReportsTheReverseChanges() throws {
         try controller.performFetch()
         let book = Book(context: context)
         (book.title, book.publisher, book.price) = ("a", "b", 1)

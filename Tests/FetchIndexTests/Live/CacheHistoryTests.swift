@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// What a store remembers of the openings of its caches.
+/// The history of a cache: its last openings, and its hits by the hour.
 @Suite struct CacheHistoryTests {
     private static let model = Model(entities: [
         Entity("Item", [AttributeDescription("name", .string), AttributeDescription("size", .integer)])
@@ -36,8 +36,8 @@ import Testing
         try container.cacheHistory(name).hitsByHour.map(\.count).reduce(0, +)
     }
 
-    /// Not each hit is written at once; a container that is closed has written all.
-    @Test func hitsThatWaitReachTheFile() throws {
+    /// Hits are written in groups; a container writes the rest when it closes.
+    @Test func aClosedContainerHasWrittenAllHits() throws {
         try open()
         do {
             let other = try PersistentContainer(at: URL(fileURLWithPath: store.folder.path))
@@ -49,8 +49,8 @@ import Testing
         #expect(try container.cacheStatistics().map(\.hits) == [6])
     }
 
-    /// Caches get numbers of deleted ones.
-    @Test func hitsThatWaitAreNotAnotherCaches() throws {
+    /// A new cache takes the number of a deleted one.
+    @Test func unwrittenHitsAreNotCountedForALaterCache() throws {
         try open()
         do {
             let other = try PersistentContainer(at: URL(fileURLWithPath: store.folder.path))
@@ -62,7 +62,7 @@ import Testing
         #expect(try container.cacheHistory("next").openings.map(\.kind) == [.rebuilt(.first, rowCount: 10)])
     }
 
-    @Test func whatWasNoHitIsRemembered() throws {
+    @Test func rebuildsAndCatchUpsAreRecorded() throws {
         let start = Date()
         try open()
         try insert(3)
@@ -78,12 +78,12 @@ import Testing
         #expect(Set(history.openings.map(\.processName)) == [ProcessInfo.processInfo.processName])
         #expect(history.openings.allSatisfy { $0.isStored && $0.milliseconds > 0 && $0.milliseconds < 60_000 })
         #expect(history.openings.allSatisfy { $0.date >= start.addingTimeInterval(-0.01) && $0.date <= Date() })
-        // Across the rebuild.
+        // Hits before and after the rebuild are counted.
         #expect(history.hitsByHour.map(\.count).reduce(0, +) == 4)
         #expect(try container.cacheHistory("other").openings.isEmpty)
     }
 
-    @Test func anOpeningInMemoryIsRememberedAsSuch() throws {
+    @Test func anOpeningInMemoryIsRecordedAsNotStored() throws {
         try open()
         try insert(2)
         let writer = try BatchWriter(container, entity: "Item")
@@ -94,7 +94,7 @@ import Testing
         #expect(last.kind == .caughtUp(rowCount: 2) && !last.isStored)
     }
 
-    @Test func aControllerIsRememberedByItsContextsAuthor() throws {
+    @Test func aControllerIsRecordedWithItsContextsAuthor() throws {
         let context = container.newContext()
         context.transactionAuthor = "view"
         var request = FetchRequest<ManagedObject>(entityName: "Item")
@@ -104,7 +104,7 @@ import Testing
         #expect(try container.cacheHistory("c").openings.map(\.author) == ["view"])
     }
 
-    @Test func onlyTheLastOnesAreKept() throws {
+    @Test func onlyTheLastOpeningsAreKept() throws {
         try open()
         for number in 0..<300 {
             try insert(1)
@@ -116,7 +116,7 @@ import Testing
         #expect(size == 2 * 40_960)
     }
 
-    @Test func aDeletedCacheIsForgotten() throws {
+    @Test func aDeletedCacheHasNoHistory() throws {
         try open()
         try open()
         try container.deleteCache(named: "c")
@@ -126,8 +126,8 @@ import Testing
         #expect(try container.cacheHistory("next").hitsByHour.isEmpty)
     }
 
-    /// Numbers are allocated again, even if the file was missing when a cache was deleted.
-    @Test func aCacheOfAnotherNameBeginsAnew() throws {
+    /// The new cache takes the number of the deleted one, and the old file comes back after the deletion.
+    @Test func aCacheDoesNotTakeTheHistoryOfAnotherName() throws {
         try open()
         try open()
         let left = try Data(contentsOf: URL(fileURLWithPath: file))
@@ -140,8 +140,8 @@ import Testing
         #expect(history.hitsByHour.map(\.count) == [1])
     }
 
-    /// Every byte of a history, one after the other: what is damaged is left out and found, and nothing else is lost.
-    @Test func damagedEntriesAreLeftOutFoundAndRemoved() throws {
+    /// Each byte of a history is damaged in turn: damaged entries are left out and found, and no other entry is lost.
+    @Test func damagedHistoryEntriesAreSkippedFoundAndRepaired() throws {
         try open()
         try insert(1)
         try open()
@@ -155,12 +155,12 @@ import Testing
             try damaged.write(to: URL(fileURLWithPath: file))
             let history = try container.cacheHistory("c")
             #expect(history.openings.allSatisfy { whole.contains($0) })
-            // A damaged head leaves all of them.
+            // A damaged head loses no entry.
             #expect(history.openings.count == (place < first ? 2 : 1), "byte \(place)")
             let defects = try container.check { _, _ in }
             #expect(defects.count == 1 && defects[0].contains("history"), "byte \(place): \(defects)")
         }
-        // The damage of the last is that of the head.
+        // The last damaged byte was in the head, so the repair loses no entry.
         let repair = try PersistentContainer.repair(at: URL(fileURLWithPath: store.folder.path)) { _, _ in }
         #expect(try container.cacheHistory("c").openings == whole)
         #expect(repair.left == [] && repair.repairs.contains { $0.contains("history") }, "\(repair)")
@@ -169,8 +169,8 @@ import Testing
         #expect(try container.cacheHistory("c").openings.last?.kind == .caughtUp(rowCount: 1))
     }
 
-    /// A program that stopped with the file locked, another file in its place, none at all.
-    @Test func nobodyWaitsForTheFile() throws {
+    /// The file is locked by another program, replaced by another file, and missing.
+    @Test func openingsDoNotWaitForTheHistoryFile() throws {
         try open()
         let other = openFile(file)
         defer { close(other) }
@@ -190,7 +190,7 @@ import Testing
         try FileManager.default.removeItem(atPath: file)
         try open()
         #expect(try container.cacheHistory("c").hitsByHour.map(\.count) == [1])
-        // Removed while it is open.
+        // The file is removed while it is open.
         try FileManager.default.removeItem(atPath: file)
         usleep(1_100_000)
         try open()

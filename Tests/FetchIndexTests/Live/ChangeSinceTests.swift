@@ -4,7 +4,7 @@ import FetchIndexRecords
 import FetchIndexTestSupport
 import Testing
 
-/// The change of a stored order since an earlier commit, made from the log read backwards, against the orders as they were.
+/// The change of an order since an earlier commit, reconstructed from the log, compared with the orders as they were then.
 @Suite struct ChangeSinceTests {
     private static let model = Model(entities: [
         Entity("Item", [AttributeDescription("group", .integer), AttributeDescription("size", .integer)])
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 0..<6 as Range<UInt64>) func itLeadsFromEachEarlierOrderToTheNewest(seed: UInt64) throws {
+    @Test(arguments: 0..<6 as Range<UInt64>) func theChangeLeadsFromEachEarlierOrderToTheNewest(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed &+ TestSettings.seed &* 100)
         let store = try LiveStore(Self.model)
         let context = store.container.newContext()

@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Requests that were compiled before, and others that look like them.
+/// A compiled request is used again only for an equal request and the same model.
 @Suite struct CompiledOrderTests {
     private func insert(_ names: [String], into container: PersistentContainer) throws {
         let context = container.newContext()
@@ -25,8 +25,8 @@ import Testing
         }
     }
 
-    /// Swift takes a composed letter and one of two code points for the same; a request does not.
-    @Test func textsAreComparedByTheirBytes() throws {
+    /// Swift's `==` takes a composed letter and a decomposed one as equal; requests differ.
+    @Test func requestsWithCanonicallyEquivalentTextsDiffer() throws {
         let container = try PersistentContainer(
             temporaryWith: Model(entities: [Entity("Word", [AttributeDescription("name", .string)])]))
         let texts = ["\u{e9}", "e\u{301}"]
@@ -40,8 +40,8 @@ import Testing
         }
     }
 
-    /// A function is known by its name and version alone, and each request calls its own.
-    @Test func functionsAreTheirRequests() throws {
+    /// A section function is identified by its name and version alone, so another request may have another function.
+    @Test func eachRequestCallsItsOwnSectionFunction() throws {
         let container = try PersistentContainer(
             temporaryWith: Model(entities: [Entity("Word", [AttributeDescription("name", .string)])]))
         try insert(["a", "b"], into: container)
@@ -54,7 +54,7 @@ import Testing
     }
 
     /// Another container changes the model under one that has compiled requests.
-    @Test func aChangedModelIsCompiledAnew() throws {
+    @Test func aChangedModelCompilesRequestsAnew() throws {
         let folder = TemporaryFolder()
         let url = URL(fileURLWithPath: folder.path)
         func model(_ attributes: [AttributeDescription]) throws -> Model {

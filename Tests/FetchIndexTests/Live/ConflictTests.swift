@@ -5,7 +5,7 @@ import FetchIndexRecords
 import FetchIndexTestSupport
 import Testing
 
-/// What a save does with what someone else changed, policy by policy.
+/// What a save does with objects that another context changed or deleted, for each merge policy.
 @Suite struct ConflictTests {
     let store: LiveStore
     let context: ManagedObjectContext
@@ -65,7 +65,7 @@ import Testing
     @Test(arguments: [
         (MergePolicy.mergeByPropertyStoreTrump, ["2 theirs"]), (.mergeByPropertyObjectTrump, ["3 theirs"]),
         (.overwrite, ["3 old"]), (.rollback, ["2 theirs"]),
-    ]) func policiesSettleAnUpdate(policy: MergePolicy, expected: [String]) throws {
+    ]) func policiesSettleAnUpdateOfAnUpdatedObject(policy: MergePolicy, expected: [String]) throws {
         let ours = try conflict(policy)
         try context.save()
         #expect(try stored() == expected)
@@ -76,7 +76,7 @@ import Testing
     @Test(arguments: [
         (MergePolicy.mergeByPropertyStoreTrump, ["2 theirs"]), (.mergeByPropertyObjectTrump, []), (.overwrite, []),
         (.rollback, ["2 theirs"]),
-    ]) func policiesSettleADeletionOfWhatChanged(policy: MergePolicy, expected: [String]) throws {
+    ]) func policiesSettleADeletionOfAnUpdatedObject(policy: MergePolicy, expected: [String]) throws {
         let ours = try conflict(policy, deletes: true)
         try context.save()
         #expect(try stored() == expected)
@@ -87,7 +87,7 @@ import Testing
     @Test(arguments: [
         (MergePolicy.mergeByPropertyStoreTrump, []), (.mergeByPropertyObjectTrump, ["3 old"]),
         (.overwrite, ["3 old"]), (.rollback, []),
-    ]) func policiesSettleAnUpdateOfWhatIsGone(policy: MergePolicy, expected: [String]) throws {
+    ]) func policiesSettleAnUpdateOfADeletedObject(policy: MergePolicy, expected: [String]) throws {
         let ours = try conflict(policy, isDeleted: true)
         try context.save()
         #expect(try stored() == expected)
@@ -95,7 +95,7 @@ import Testing
         #expect(expected.isEmpty ? ours.managedObjectContext == nil : ours.objectID.number == 2)
     }
 
-    @Test func whatIsGoneOnBothSidesIsNoConflict() throws {
+    @Test func deletionsOnBothSidesAreNoConflict() throws {
         _ = try conflict(.error, deletes: true, isDeleted: true)
         try context.save()
         #expect(try stored() == [])

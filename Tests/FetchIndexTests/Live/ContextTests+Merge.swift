@@ -6,7 +6,7 @@ import Testing
 extension ContextTests {
     // MARK: Merging and history
 
-    @Test func mergingMovesOnAndKeepsEdits() throws {
+    @Test func aMergeAdvancesTheContextAndKeepsEdits() throws {
         let a = account("a", 1)
         account("b", 1)
         try context.save()
@@ -41,7 +41,7 @@ extension ContextTests {
         try context.save()
     }
 
-    @Test @MainActor func contextsMergeByThemselves() async throws {
+    @Test @MainActor func anAutomaticMergeDeliversTheSaveOfAnotherContext() async throws {
         account("a", 1)
         try context.save()
         let mine = store.container.newContext()
@@ -67,7 +67,7 @@ extension ContextTests {
         #expect(!mine.automaticallyMergesChanges)
     }
 
-    @Test func aContextOfNoActorMergesWhenItIsUsed() throws {
+    @Test func aContextWithoutAnActorMergesWhenItIsUsed() throws {
         let mine = store.container.newContext(isolation: nil)
         mine.automaticallyMergesChanges = true
         #expect(try mine.count(for: FetchRequest<Account>()) == 0)
@@ -76,7 +76,7 @@ extension ContextTests {
         #expect(try mine.count(for: FetchRequest<Account>()) == 1)
     }
 
-    @Test func historyTellsWhoDidWhat() throws {
+    @Test func historyNamesAuthorsAndChanges() throws {
         context.transactionAuthor = "import"
         let a = account("a")
         account("b")
@@ -101,7 +101,7 @@ extension ContextTests {
         #expect(try context.fetchHistory(after: 2).count == 1)
     }
 
-    @Test func aContextMovesOnOverALogThatWasCut() throws {
+    @Test func aContextMergesAfterTheLogWasTrimmed() throws {
         account("a", 1)
         account("b", 2)
         try context.save()
@@ -137,7 +137,7 @@ extension ContextTests {
         }
     }
 
-    @Test func objectsSeeWhatABatchDid() throws {
+    @Test func objectsHaveTheValuesThatABatchWrote() throws {
         let a = account("a", 1), b = account("b", 2)
         try context.save()
         b.owner = "unsaved"

@@ -33,7 +33,7 @@ import Testing
 
     // MARK: Objects
 
-    @Test func thereIsOneObjectForAnIdAndContext() throws {
+    @Test func aContextHasOneObjectForEachID() throws {
         let a = account("a")
         let temporary = a.objectID
         #expect(context.object(with: temporary) === a)
@@ -56,7 +56,7 @@ import Testing
         #expect(throws: StoreError.unknownEntity("Nothing")) { try context.insert("Nothing") }
     }
 
-    @Test func objectsThatNobodyHoldsAreLetGo() throws {
+    @Test func unreferencedObjectsAreReleasedUnlessEdited() throws {
         for number in 0..<10 { account("\(number)") }
         try context.save()
         context.isUndoEnabled = false
@@ -70,7 +70,7 @@ import Testing
         #expect(context.hasChanges, "an edited object is held")
     }
 
-    @Test func statesFollowTheEdits() throws {
+    @Test func objectStatesFollowEdits() throws {
         let a = account("a", 1)
         #expect(a.isInserted)
         #expect(a.hasChanges)
@@ -98,7 +98,7 @@ import Testing
         #expect(try context.count(for: FetchRequest<Account>()) == 0)
     }
 
-    @Test func refreshingForgetsOrKeepsEdits() throws {
+    @Test func aRefreshDropsOrKeepsEdits() throws {
         let a = account("a", 1)
         try context.save()
         a.balance = 2
@@ -113,7 +113,7 @@ import Testing
         #expect(!context.hasChanges)
     }
 
-    @Test func resettingLetsGoOfAllObjects() throws {
+    @Test func aResetReleasesAllObjects() throws {
         let a = account("a", 1)
         try context.save()
         a.balance = 2
@@ -164,7 +164,7 @@ import Testing
 
     // MARK: Validation
 
-    @Test func whatIsWrongNamesObjectAndAttribute() throws {
+    @Test func validationErrorsNameObjectAndAttribute() throws {
         let account = Account(context: context)
         account.balance = -1
         let error = #expect(throws: ValidationError.self) { try context.save() }
@@ -178,7 +178,7 @@ import Testing
         try context.save()
     }
 
-    @Test func aUniqueValueIsTakenOnceAndFreeAgainInTheSameSave() throws {
+    @Test func aUniqueValueIsFreeInTheSaveThatDeletesItsObject() throws {
         account("a")
         try context.save()
         let twin = account("a")

@@ -44,7 +44,7 @@ import Testing
 
     // MARK: Names
 
-    @Test func oneNameIsForOneRequestOfAContext() throws {
+    @Test func aCacheNameServesOneRequestOfAContext() throws {
         let first = try controller(cacheName: "c"), same = try controller(cacheName: "c")
         let other = try controller("price > 1", cacheName: "c")
         try first.performFetch()
@@ -56,7 +56,7 @@ import Testing
         #expect(first.listing(\.title) == same.listing(\.title))
     }
 
-    @Test func aNameThatIsTakenOrDeletedIsLivedOnInMemory() throws {
+    @Test func aControllerGoesOnInMemoryWhenItsCacheIsReplacedOrDeleted() throws {
         let first = try controller(cacheName: "c")
         let recorder = Recorder<Book>(\.title)
         first.delegate = recorder
@@ -83,7 +83,7 @@ import Testing
         #expect(recorder.take().filter { $0.hasPrefix("g") } == ["g insert - 0.4", "g insert - 1.1"])
     }
 
-    @Test func saveBringsAllNamedOrdersAlongInOneTransaction() throws {
+    @Test func aSaveUpdatesAllFollowedCachesInOneTransaction() throws {
         let controllers = try ["x", "y"].map { try controller("price > \($0 == "x" ? 0 : 2)", cacheName: $0) }
         for controller in controllers { try controller.performFetch() }
         let before = try store.container.store.lastTransaction()
@@ -113,7 +113,7 @@ import Testing
 
     // MARK: Reading
 
-    @Test func lazyCollectionsAndTitles() throws {
+    @Test func sectionsRowsAndIndexTitlesAreRead() throws {
         let controller = try controller()
         #expect(controller.fetchedObjects == nil)
         #expect(controller.sections.isEmpty)
@@ -138,7 +138,7 @@ import Testing
         ) -> String? { "*" }
     }
 
-    @Test func withoutSectionKeyThereIsAlwaysOneSection() throws {
+    @Test func withoutASectionKeyThereIsOneSectionThoughEmpty() throws {
         let controller = try controller("price > 100", sections: nil)
         try controller.performFetch()
         #expect(
@@ -148,7 +148,7 @@ import Testing
         #expect(grouped.sections.isEmpty)
     }
 
-    @Test func aDamagedCacheIsMendedWhileItIsRead() throws {
+    @Test func aDamagedCacheIsReplacedByReadsAndSaves() throws {
         let controller = try controller(cacheName: "c")
         try controller.performFetch()
         let expected = controller.listing(\.title)
@@ -158,7 +158,7 @@ import Testing
         #expect(try reader.performFetch() == .hit, "a hit reads only the header")
         #expect(reader.listing(\.title) == expected)
         #expect(reader.failure == nil)
-        // A save meets the damage too, and builds the cache anew.
+        // The save meets the damage too, and rebuilds the cache.
         let recorder = Recorder<Book>(\.title)
         controller.delegate = recorder
         book("e", "P", 0)
@@ -169,7 +169,7 @@ import Testing
 
     // MARK: Changes
 
-    @Test func aBatchReadsAsALine() async throws {
+    @Test func theDescriptionOfAChangeIsOneLine() async throws {
         let controller = try controller()
         try controller.performFetch()
         var changes = controller.changes.makeAsyncIterator()
@@ -181,7 +181,7 @@ import Testing
         #expect(ResultsChange().description == "no changes")
     }
 
-    @Test func changesAndDifferencesAreTheSameBatches() async throws {
+    @Test func aCollectionDifferenceIsTheSameChange() async throws {
         let controller = try controller(sections: nil)
         try controller.performFetch()
         var old = try #require(controller.fetchedObjects?.map(\.objectID))
@@ -209,7 +209,7 @@ import Testing
         func controllerWillChangeContent(_ controller: FetchedResultsController<Book>) { others += 1 }
     }
 
-    @Test func aSnapshotDelegateHearsNothingElse() throws {
+    @Test func aSnapshotDelegateGetsSnapshotsOnly() throws {
         let controller = try controller()
         let delegate = Snapshots()
         controller.delegate = delegate
@@ -235,7 +235,7 @@ import Testing
         }
     }
 
-    @Test func aDelegateMayFetchAndEdit() throws {
+    @Test func aDelegateMayFetchAndEditButNotSaveOrMerge() throws {
         let controller = try controller()
         let delegate = Meddler()
         controller.delegate = delegate
@@ -243,11 +243,11 @@ import Testing
         book("e", "P", 0)
         context.processPendingChanges()
         #expect(delegate.seen == [["e", "a", "b", "c", "d"], ["e!", "a", "b", "c", "d"]])
-        // All but fetching, which gives the state after the batch.
+        // Save, rollback and merge are refused; performFetch gives the state after the batch.
         #expect(delegate.errors == Array(repeating: .delivering, count: 6))
     }
 
-    @Test func aChangedRequestIsABatch() throws {
+    @Test func aChangedRequestIsDeliveredAsOneBatch() throws {
         let controller = try controller(cacheName: "c")
         let recorder = Recorder<Book>(\.title)
         controller.delegate = recorder
@@ -267,7 +267,7 @@ import Testing
         #expect(controller.listing(\.title) == ["Q: e d"])
     }
 
-    @Test func aControllerIsLetGoWithItsOwner() throws {
+    @Test func aControllerIsReleasedWithItsOwner() throws {
         weak var held: FetchedResultsController<Book>?
         try {
             let controller = try controller()

@@ -45,7 +45,7 @@ final class Magazine: ManagedObject {
         #expect(try store.container.newContext().count(for: saved) == 0)
     }
 
-    @Test func rollingBackRestoresAndDeletingTakesOut() throws {
+    @Test func aRollbackRestoresAndADeletionRemovesRows() throws {
         let magazines = try context.fetch(search("ジャンプ"))
         magazines[0].price = 1
         context.delete(magazines[1])
@@ -60,7 +60,7 @@ final class Magazine: ManagedObject {
         #expect(magazines[1].managedObjectContext == nil)
     }
 
-    @Test func countsIdentifiersAndDictionariesAreResultsToo() throws {
+    @Test func aRequestGivesCountsIdentifiersOrDictionaries() throws {
         var request = try search("コロコロ")
         request.resultType = .count
         guard case .count(2) = try context.execute(request) else { return #expect(Bool(false)) }
@@ -82,7 +82,7 @@ final class Magazine: ManagedObject {
         #expect(try context.fetch(request).map(\.price) == [390, 480])
     }
 
-    @Test func theContextTrumpsAttributeByAttribute() throws {
+    @Test func anObjectTrumpMergeKeepsEditsAttributeByAttribute() throws {
         let other = store.container.newContext()
         let theirs = try #require(try other.fetch(search("コロコロ")).first)
         let ours = try #require(try context.fetch(search("コロコロ")).first)
@@ -103,7 +103,7 @@ final class Reading: ManagedObject {
     @Attribute("note") var note: String
 }
 
-/// Records with a time stamp, newest first, by day.
+/// Readings with a time stamp, newest first, in sections by day.
 @Suite struct ReadingTests {
     static let day = 86_400.0
     static let midnight = Date(timeIntervalSince1970: 1_463_356_800)  // 2016-05-16T00:00:00Z
@@ -138,7 +138,7 @@ final class Reading: ManagedObject {
         return "day \(days)"
     }
 
-    @Test func sectionsAreDaysEitherWay() throws {
+    @Test func dateSectionsAndComputedSectionsByDayAgree() throws {
         let dated = try controller(.date("timestamp", .day), cacheName: "by date")
         #expect(dated.listing(\.note) == ["2016-05-17: d c", "2016-05-16: b a"])
         let computed = try controller(Self.byDay, cacheName: "by function")
@@ -154,7 +154,7 @@ final class Reading: ManagedObject {
         #expect(try store.container.verifyCache("by function") == [])
     }
 
-    @Test func aFunctionWithoutVersionIsNotKept() throws {
+    @Test func aSectionFunctionWithoutAVersionIsNotCached() throws {
         let key: SectionKey = .computed("note") { (reading: Reading) in reading.note }
         #expect(throws: ContextError.notCacheable("the computed section key note has no version")) {
             try controller(key, cacheName: "c")

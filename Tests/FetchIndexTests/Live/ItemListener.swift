@@ -1,12 +1,12 @@
 import FetchIndex
 import Testing
 
-/// Gathers a controller's events as a change again.
+/// Puts a controller's events together as changes.
 final class ItemListener: FetchedResultsControllerDelegate {
     private var batches: [ResultsChange] = []
     private var current: ResultsChange?
 
-    /// Whether nothing was heard since the last taking.
+    /// Whether no batch came since the last `take`.
     var isIdle: Bool { batches.isEmpty }
 
     func take() -> [ResultsChange] {

@@ -4,9 +4,9 @@ import Synchronization
 import FetchIndexTestSupport
 import Testing
 
-/// Saves that are large enough for another thread to prepare the caches meanwhile.
+/// Saves of 100 objects or more, whose caches a second thread prepares while the records are written.
 @Suite struct LargeSaveTests {
-    /// What a section function notes.
+    /// What a section function records: its threads and errors.
     private final class Notes: Sendable {
         private let threads = Mutex<Set<String>>([])
         private let errors = Mutex<[String]>([])
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(.enabled(if: ProcessInfo.processInfo.activeProcessorCount > 1, "needs two processors"))
-    func sectionFunctionsRunOnAnotherThreadAndCannotWaitForTheSave() throws {
+    func sectionFunctionsRunOnASecondThreadThatCannotWaitForTheSave() throws {
         let store = try LiveStore(Model(Book.self))
         try fill(store, 500)
         let notes = Notes()
@@ -60,7 +60,7 @@ import Testing
             return notes.takeThreads() != ["\(pthread_self())"]
         }
         #expect(try !runOnAnotherThread(10))
-        // On this one where the other thread has not begun in time.
+        // They run on this thread if the second one begins too late, so one of several saves is enough.
         #expect(try (0..<100).contains { _ in try runOnAnotherThread(300) })
         writes.withLock { $0 = true }
         for book in books.prefix(300) { book.price += 1 }
@@ -74,9 +74,9 @@ import Testing
             })
     }
 
-    /// The rows keep their keys. So the leaves are read for their ranks only, after the cache was written.
+    /// The rows keep their keys, so leaves are read only for ranks, after the cache was written.
     @Test(.enabled(if: ProcessInfo.processInfo.activeProcessorCount > 1, "needs two processors"))
-    func aSaveThatMeetsDamageLateBuildsTheCacheAnew() throws {
+    func aSaveThatMeetsDamageLateRebuildsTheCache() throws {
         let store = try LiveStore(Model(Book.self))
         try fill(store, 1000)
         let context = store.container.newContext()
@@ -94,7 +94,7 @@ import Testing
         #expect(recorder.take().contains { $0.contains("update") })
     }
 
-    /// A record that can't be written fails the save, and nothing of it is stored.
+    /// One record cannot be written, so nothing of the save is stored.
     @Test func aFailingSaveLeavesTheCacheAsItWas() throws {
         let store = try LiveStore(Model(Account.self))
         let context = store.container.newContext()

@@ -7,7 +7,7 @@ import FetchIndexRecords
 import FetchIndexTestSupport
 import Testing
 
-/// A locked cache is of one request, in whatever state it is.
+/// A locked cache serves one request alone, in any state of the cache.
 @Suite struct LockedOrderTests {
     private let store: LiveStore
     private var container: PersistentContainer { store.container }
@@ -43,7 +43,7 @@ import Testing
         #expect(throws: StoreError.cacheLocked("c")) { try container.deleteCache(named: nil) }
     }
 
-    @Test func itsOwnRequestIsServedAsBefore() throws {
+    @Test func aLockedCacheServesItsOwnRequest() throws {
         try requireLocked()
         #expect(try open(byPrice) == .hit)
         #expect(try container.cacheStatistics().map(\.isLocked) == [true])
@@ -63,8 +63,8 @@ import Testing
         #expect(try open(byTitle) == .rebuilt(.sortChanged))
     }
 
-    /// The lock has the request itself: it holds where the header cannot be read.
-    @Test func aDamagedHeaderUnlocksNothing() throws {
+    /// The lock stores the request itself, so it holds also if the header cannot be read.
+    @Test func aDamagedHeaderKeepsTheLock() throws {
         let writer = try container.store.beginWrite()
         var header: [UInt8] = []
         _ = try writer.view.get(Array("c".utf8), in: writer.tables.caches) { header = [UInt8](copying: $0) }
@@ -76,7 +76,7 @@ import Testing
         try requireLocked()
     }
 
-    @Test func aReadOnlyStoreComputesNoOtherRequestInItsName() throws {
+    @Test func aReadOnlyStoreRefusesAnotherRequestForALockedCache() throws {
         let reader = try PersistentContainer(at: URL(fileURLWithPath: store.folder.path), isReadOnly: true)
         #expect(throws: StoreError.cacheLocked("c")) {
             try reader.withOrder(byTitle, .init(cacheName: "c")) { _ in }
@@ -84,7 +84,7 @@ import Testing
         #expect(try reader.withOrder(byPrice, .init(cacheName: "c")) { $0.rowCount } == 20)
     }
 
-    @Test func anOptionProtectsACacheThatIsNotLocked() throws {
+    @Test func anOptionProtectsAnUnlockedCache() throws {
         #expect(try open(byPrice, named: "d") == .rebuilt(.first))
         var options = PersistentContainer.OrderOptions(cacheName: "d")
         options.replacesOtherRequest = false
@@ -95,7 +95,7 @@ import Testing
         #expect(try open(byTitle, named: "d") == .rebuilt(.sortChanged))
     }
 
-    @Test func aDamagedListIsRepairedAndReplacesNothing() throws {
+    @Test func aDamagedListOfLocksReplacesNoCacheUntilItsRepair() throws {
         let writer = try container.store.beginWrite()
         try writer.setCacheList(.locked, Array("damaged".utf8))
         try writer.commit()
@@ -109,7 +109,7 @@ import Testing
         #expect(try open(byTitle) == .rebuilt(.sortChanged))
     }
 
-    @Test func theLocksOfADroppedEntityGo() throws {
+    @Test func aDroppedEntityRemovesTheLocksOfItsCaches() throws {
         #expect(try container.dropEntity(named: "Book") == 20)
         #expect(try container.cacheStatistics().isEmpty)
         #expect(throws: StoreError.unknownCache("c")) { try container.setLocked(false, cacheNamed: "c") }

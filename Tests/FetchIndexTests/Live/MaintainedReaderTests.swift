@@ -56,7 +56,8 @@ import Testing
         #expect(try reader.read() == .hit)
     }
 
-    /// Once the cache is no longer maintained, its reader gets a batch as long as the log happens to reach, else a rebuild.
+    /// Once the cache is no longer maintained, its reader gets a batch if the log still reaches back that far,
+    /// otherwise a rebuild.
     @Test(arguments: [false, true]) func theLogIsKeptForTheReaderOfAMaintainedCacheOnly(isStopped: Bool) throws {
         let folder = TemporaryFolder()
         var storeOptions = Store.Options()

@@ -4,9 +4,9 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Contexts of a store whose folder goes elsewhere.
+/// Contexts of a store whose folder is moved.
 @Suite struct MovedStoreTests {
-    @Test @MainActor func mergingEndsSavingFailsAndReadingGoesOn() async throws {
+    @Test @MainActor func aMovedStoreIsReadButNeitherSavedNorMerged() async throws {
         let folder = TemporaryFolder()
         let away = folder.path + "-away"
         defer { try? FileManager.default.removeItem(atPath: away) }
@@ -17,7 +17,7 @@ import Testing
         try context.insert("Book")["title"] = "虐殺器官"
         try context.save()
         try FileManager.default.moveItem(atPath: folder.path, toPath: away)
-        // The tests' threads may all be busy.
+        // The limit is long, since other tests may occupy all threads.
         let end = Date().addingTimeInterval(900)
         while context.automaticallyMergesChanges, Date() < end { try await Task.sleep(for: .milliseconds(10)) }
         #expect(!context.automaticallyMergesChanges)

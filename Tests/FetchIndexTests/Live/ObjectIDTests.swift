@@ -15,7 +15,7 @@ final class Post: ManagedObject {
     @Attribute("text") var text: String
 }
 
-/// Ids leave the process and come back: they name the same object, or are refused.
+/// An id that leaves the process and comes back names the same object, or is refused.
 @Suite struct ObjectIDTests {
     let store: LiveStore
     let context: ManagedObjectContext
@@ -35,7 +35,7 @@ final class Post: ManagedObject {
         return message
     }
 
-    @Test func anIDKnowsItsEntityAndItsStore() throws {
+    @Test func anIDNamesItsEntityAndItsStore() throws {
         let message = try message("a")
         try context.save()
         #expect(conversation.objectID.entityName == "Topic")
@@ -45,7 +45,7 @@ final class Post: ManagedObject {
         #expect(message.objectID != conversation.objectID)
     }
 
-    @Test func anIDIsReadBackByAnotherOpening() throws {
+    @Test func anIDIsReadBackInAnotherOpening() throws {
         let text = try JSONEncoder().encode([conversation.objectID])
         let uri = try #require(conversation.objectID.uriRepresentation)
         let decoded = try JSONDecoder().decode([ObjectID].self, from: text)
@@ -58,7 +58,7 @@ final class Post: ManagedObject {
         #expect(found.objectID == conversation.objectID)
     }
 
-    @Test func namesOfEntitiesAreEscapedInURIs() throws {
+    @Test func aURIEscapesTheNameOfTheEntity() throws {
         let entity = Entity("本 /%?#", [AttributeDescription("a", .string)])
         let container = try PersistentContainer(temporaryWith: Model(entities: [entity]))
         let context = container.newContext()
@@ -75,7 +75,7 @@ final class Post: ManagedObject {
         "fetchindex:///0/1/Book/x", "fetchindex://no-uuid/0/1/Book", "fetchindex:///65536/1/Book",
         "fetchindex:///0/140737488355328/Book", "fetchindex:///-1/1/Book",
     ])
-    func whatIsNoIDIsNotRead(text: String) {
+    func malformedIDsAreRefused(text: String) {
         #expect(URL(string: text).flatMap(ObjectID.init(uriRepresentation:)) == nil)
         #expect(ObjectID(attributeValue: .string(text)) == nil)
         #expect(throws: DecodingError.self) {
@@ -102,7 +102,7 @@ final class Post: ManagedObject {
         #expect(twin.name == "twin")
     }
 
-    @Test func aTemporaryIDStaysInItsContext() throws {
+    @Test func aTemporaryIDHasNoURIAndIsNotEncoded() throws {
         let message = try message("a")
         #expect(message.objectID.isTemporary)
         #expect(message.objectID.uriRepresentation == nil)
@@ -130,8 +130,8 @@ final class Post: ManagedObject {
         #expect(try reader.fetch(request).map(\.text) == ["second", "first"])
     }
 
-    /// Stores of former versions have no identifier until they are written to.
-    @Test func aStoreWithoutAnIdentifierTakesIDsAndGetsOne() throws {
+    /// Stores of older versions get an identifier with their next commit.
+    @Test func anOldStoreAcceptsIDsAndGetsAnIdentifier() throws {
         let folder = TemporaryFolder()
         let url = URL(fileURLWithPath: folder.path)
         let id: ObjectID
@@ -159,8 +159,8 @@ final class Post: ManagedObject {
         #expect(try context.existingObject(with: id)["name"] == "old")
     }
 
-    /// Ids in attributes of a backup are those of its objects.
-    @Test func idsInABackupMeanTheObjectsThatItWasMadeWith() throws {
+    /// Ids in attributes of a backup name the backup's objects.
+    @Test func aBackupAcceptsIDsFromBeforeItOnly() throws {
         _ = try message("a")
         try context.save()
         let folder = TemporaryFolder()
@@ -183,7 +183,7 @@ final class Post: ManagedObject {
         #expect(throws: ContextError.otherStore(its.objectID)) { try context.existingObject(with: its.objectID) }
     }
 
-    @Test func damagedOriginalsAreFoundAndTakenOut() throws {
+    @Test func aDamagedListOfOriginalsIsFoundAndRemoved() throws {
         try context.save()
         let folder = TemporaryFolder()
         let url = URL(fileURLWithPath: folder.path)
@@ -205,9 +205,9 @@ final class Post: ManagedObject {
         }
     }
 
-    /// A copy with the identity of the original would be taken for it.
+    /// Without its own identity, a copy would be mistaken for the original.
     @Test(arguments: [Array("identifier".utf8), Array("originals".utf8), Array("entity".utf8) + [0, 0]])
-    func aStoreWhoseIdentityIsDamagedHasNoBackup(key: [UInt8]) throws {
+    func aStoreWithADamagedIdentityIsNotBackedUp(key: [UInt8]) throws {
         try context.save()
         let original = TemporaryFolder()
         try store.container.backup(to: URL(fileURLWithPath: original.path))

@@ -34,12 +34,12 @@ final class Draft: ManagedObject {
 
     // MARK: Reading
 
-    @Test func attributesAreReadWhenNobodyKeepsTheContext() throws {
+    @Test func attributesAreReadAfterTheContextIsReleased() throws {
         #expect(try container.newContext().fetch(FetchRequest<Novel>()).map(\.title).sorted().last == "novel 3")
         #expect(try novels().map { try $0.value(of: "price", as: Int.self) } == [0, 0, 0])
     }
 
-    @Test func relatedObjectsAreReadWhenNobodyKeepsTheContext() throws {
+    @Test func relatedObjectsAreReadAfterTheContextIsReleased() throws {
         let writer = try #require(try novels().first?.writer)
         #expect(writer.name == "Ito")
         #expect(writer.novels.count == 3)
@@ -49,7 +49,7 @@ final class Draft: ManagedObject {
         #expect(try FetchPredicate("ANY novels.title == 'novel 2'").evaluate(with: writer))
     }
 
-    @Test func rowsOfAControllerAreReadWhenNobodyKeepsIt() throws {
+    @Test func rowsAreReadAfterTheControllerIsReleased() throws {
         func rows() throws -> [Novel] {
             var request = FetchRequest<Novel>()
             request.sortKeys = [SortKey(\.title)]
@@ -61,7 +61,7 @@ final class Draft: ManagedObject {
         #expect(try rows().map(\.title) == ["novel 1", "novel 2", "novel 3"])
     }
 
-    @Test func anIDLeadsToAReadableObjectWhenNobodyKeepsTheContext() throws {
+    @Test func anObjectByIDIsReadAfterTheContextIsReleased() throws {
         let id = try #require(try novels().first).objectID
         #expect(try container.newContext().existingObject(with: id, as: Novel.self).title == "novel 1")
         #expect(container.newContext().object(with: id)["title"] == "novel 1")
@@ -69,7 +69,7 @@ final class Draft: ManagedObject {
 
     // MARK: Editing
 
-    @Test func objectsAreEditedAndSavedWhenNobodyKeepsTheContext() throws {
+    @Test func objectsAreEditedAndSavedAfterTheContextIsReleased() throws {
         let novels = try novels()
         for (index, novel) in novels.enumerated() { novel.price = 100 + index }
         novels[2].writer = nil
@@ -80,7 +80,7 @@ final class Draft: ManagedObject {
         #expect(try self.novels().map { $0.writer?.name } == ["Ito", "Ito", nil])
     }
 
-    @Test func newObjectsThatNobodyKeepsAreSavedWithThoseThatRefersToThem() throws {
+    @Test func unreferencedNewObjectsAreSaved() throws {
         func makeNovel() -> Novel {
             let context = container.newContext()
             context.transactionAuthor = "nobody"
@@ -100,14 +100,14 @@ final class Draft: ManagedObject {
         #expect(try context.fetchHistory(after: 0).last?.author == "nobody")
     }
 
-    @Test func anInsertedObjectKeepsTheContextThatItWasInsertedInto() throws {
+    @Test func aNewObjectKeepsItsContext() throws {
         let label = Label(context: container.newContext())
         label.name = "alone"
         try #require(label.managedObjectContext).save()
         #expect(try container.newContext().count(for: FetchRequest<Label>()) == 4)
     }
 
-    @Test func editsOfObjectsThatNobodyKeepsAreSeenAndRolledBack() throws {
+    @Test func editsOfReleasedObjectsAreFetchedAndRolledBack() throws {
         func first() throws -> Novel {
             let novels = try novels()
             novels[1].title = "zero"
@@ -122,15 +122,15 @@ final class Draft: ManagedObject {
         #expect(try context.fetch(FetchRequest<Novel>()).map(\.title).sorted() == ["novel 1", "novel 2", "novel 3"])
     }
 
-    @Test func thereIsOneObjectForAnIDHoweverOftenItsContextIsMadeAgain() throws {
+    @Test func anIDHasOneObjectThoughItsContextIsMadeAgain() throws {
         let novels = try novels()
         let (first, second) = (novels[0].managedObjectContext, novels[1].managedObjectContext)
         #expect(first === second)
         #expect(first?.object(with: novels[2].objectID) === novels[2])
     }
 
-    /// An object with unsaved edits stays the same one, with what a class keeps beside its attributes.
-    @Test func aContextKeepsItsUnsavedObjects() throws {
+    /// An object with unsaved edits stays alive, and so do its stored properties that aren't attributes.
+    @Test func aContextRetainsItsUnsavedObjects() throws {
         let store = try LiveStore(Model(Draft.self))
         let context = store.container.newContext()
         Draft(context: context).text = "first"
@@ -151,7 +151,7 @@ final class Draft: ManagedObject {
 
     // MARK: Lifetime
 
-    /// What is left of a context when all that the program held is gone.
+    /// The parts of a context, held weakly: they are gone once nothing else holds them.
     private final class Remains {
         weak var context: ManagedObjectContext?
         weak var core: ContextCore?
@@ -178,7 +178,7 @@ final class Draft: ManagedObject {
         return remains
     }
 
-    @Test func aContextEndsWithItsLastObject() throws {
+    @Test func aContextsStateIsReleasedWithItsLastObject() throws {
         var kept: [ManagedObject] = []
         let remains = try remains { kept = try $0.fetch(FetchRequest<Novel>()) }
         #expect(remains.core != nil && remains.snapshot != nil)
@@ -188,7 +188,7 @@ final class Draft: ManagedObject {
         #expect(remains.areGone)
     }
 
-    @Test func aContextEndsWithUnsavedEditsThatNobodyKeeps() throws {
+    @Test func unsavedEditsDoNotKeepAContextAlive() throws {
         #expect(
             try remains { context in
                 context.isUndoEnabled = true
@@ -201,7 +201,7 @@ final class Draft: ManagedObject {
             }.areGone)
     }
 
-    @Test func aContextEndsAfterSavesAndRollbacks() throws {
+    @Test func savesAndRollbacksDoNotKeepAContextAlive() throws {
         #expect(
             try remains { context in
                 let novels = try context.fetch(FetchRequest<Novel>())
@@ -214,7 +214,7 @@ final class Draft: ManagedObject {
             }.areGone)
     }
 
-    @Test func aContextEndsWithItsController() throws {
+    @Test func aContextIsReleasedWithItsController() throws {
         var request = FetchRequest<Novel>()
         request.sortKeys = [SortKey(\.title)]
         var controller: FetchedResultsController<Novel>?
@@ -228,7 +228,7 @@ final class Draft: ManagedObject {
         #expect(remains.areGone)
     }
 
-    @Test func anObjectEditedWithoutItsContextKeepsNothingAfterItself() throws {
+    @Test func anObjectEditedWithoutItsContextIsReleased() throws {
         var kept: Novel?
         let remains = try remains { kept = try $0.fetch(FetchRequest<Novel>()).first }
         kept?.title = "edited"
@@ -238,7 +238,7 @@ final class Draft: ManagedObject {
         #expect(remains.areGone)
     }
 
-    @Test func aResetContextKeepsNoObjects() throws {
+    @Test func aResetContextIsReleasedThoughObjectsStay() throws {
         var kept: [Novel] = []
         let remains = try remains {
             kept = try $0.fetch(FetchRequest<Novel>())
@@ -249,7 +249,7 @@ final class Draft: ManagedObject {
         #expect(kept.allSatisfy { $0.managedObjectContext == nil })
     }
 
-    /// An actor's objects follow the store as long as one of them is kept, also without their context.
+    /// Objects of an actor follow the store while one of them is alive, also without their context.
     @Test @MainActor func automaticMergesGoOnWithoutTheContext() async throws {
         func novel() throws -> Novel {
             let context = container.newContext()

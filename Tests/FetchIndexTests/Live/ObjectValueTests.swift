@@ -41,7 +41,7 @@ final class Ticket: ManagedObject {
     @Attribute("code") var code = UUID()
 }
 
-/// What can be declared, and what reads as it is or not at all.
+/// Types of attributes: what is declared is stored and read back, and an unreadable value is an error or a trap.
 @Suite struct ObjectValueTests {
     let store: LiveStore
     let context: ManagedObjectContext
@@ -68,8 +68,8 @@ final class Ticket: ManagedObject {
         return note
     }
 
-    /// A default is computed for each object.
-    @Test func objectsDoNotShareADefault() throws {
+    /// The default value is computed for each object.
+    @Test func eachObjectGetsADefaultValueOfItsOwn() throws {
         let store = try LiveStore(Model(Ticket.self))
         let context = store.container.newContext()
         let tickets = (0..<3).map { _ in Ticket(context: context) }
@@ -80,7 +80,7 @@ final class Ticket: ManagedObject {
         #expect(Set(try reader.fetch(FetchRequest<Ticket>()).map(\.code)).count == 3)
     }
 
-    @Test func attributesOfABaseClassCanBeNamedByKeyPaths() throws {
+    @Test func keyPathsNameAttributesOfABaseClass() throws {
         for (index, title) in ["b", "a", "c"].enumerated() { _ = note(title, at: Double(index)) }
         try context.save()
         var request = FetchRequest<Note>()
@@ -98,7 +98,7 @@ final class Ticket: ManagedObject {
         #expect(Note.attributeNames(ofAny: \Note.title.count) == nil)
     }
 
-    @Test func newObjectsBeginWithTheirDeclaredValues() throws {
+    @Test func newObjectsHaveTheirDeclaredDefaultValues() throws {
         let new = note("n")
         #expect(new.pages == 7)
         #expect(new.weight == 0.5)
@@ -135,8 +135,8 @@ final class Ticket: ManagedObject {
         #expect("\(same)" == "Note #1 \"n\"")
     }
 
-    /// Another program may know more of an enumeration.
-    @Test func anUnknownRawValueIsAnError() throws {
+    /// Another program may declare more cases of an enumeration.
+    @Test func anUnknownRawValueThrows() throws {
         let new = note("n")
         try context.save()
         let writer = try BatchWriter(store.container, entity: "Note")
@@ -154,8 +154,8 @@ final class Ticket: ManagedObject {
     }
 
     #if compiler(>=6.2)
-        /// No zero and no empty text stands for what cannot be read: the sentence says why.
-        @Test func whatCannotBeReadTraps() async {
+        /// A property never returns zero or an empty text for a value that cannot be read.
+        @Test func propertiesTrapOnUnreadableValues() async {
             await #expect(processExitsWith: .failure) {
                 let store = try LiveStore(Model(Note.self))
                 let note: Note
@@ -182,7 +182,7 @@ final class Ticket: ManagedObject {
         }
     #endif
 
-    @Test func whatCannotBeReadCanBeAskedFor() throws {
+    @Test func valueOfThrowsOnUnreadableValues() throws {
         let id = try context.objectID(of: "Note", number: 7)
         #expect(throws: StoreError.unknownObject("7")) { try context.existingObject(with: id) }
         let fault = context.object(with: id)

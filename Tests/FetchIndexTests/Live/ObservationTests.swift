@@ -4,7 +4,7 @@ import Observation
 import FetchIndexTestSupport
 import Testing
 
-/// Objects and controllers can be followed without a delegate.
+/// Objects and controllers are observed without a delegate.
 @Suite struct ObservationTests {
     let store: LiveStore
     let context: ManagedObjectContext
@@ -22,7 +22,7 @@ import Testing
         nonisolated(unsafe) var count = 0
     }
 
-    /// The number of times that a change of what `read` reads is reported while `act` runs: at most one.
+    /// The number of notifications while `act` runs, for the properties that `read` reads: at most one.
     private func heard(reading read: () -> Void, during act: () throws -> Void) rethrows -> Int {
         let counter = Counter()
         withObservationTracking(read) { counter.count += 1 }
@@ -30,7 +30,7 @@ import Testing
         return counter.count
     }
 
-    @Test func anAttributeIsTrackedByItself() throws {
+    @Test func anAttributeIsObservedByItself() throws {
         let book = book
         #expect(heard(reading: { _ = book.price }, during: { book.price = 2 }) == 1)
         #expect(heard(reading: { _ = book.price }, during: { book.title = "b" }) == 0)
@@ -40,7 +40,7 @@ import Testing
         #expect(try heard(reading: { _ = book.title }, during: { try context.save() }) == 0)
     }
 
-    @Test func stateIsTracked() throws {
+    @Test func objectStatesAreObserved() throws {
         let book = book
         #expect(heard(reading: { _ = book.hasChanges }, during: { book.price = 2 }) == 1)
         #expect(try heard(reading: { _ = book.hasChanges }, during: { try context.save() }) == 1)
@@ -50,7 +50,7 @@ import Testing
         #expect(heard(reading: { _ = new.isDeleted }, during: { context.delete(new) }) == 1)
     }
 
-    @Test func whatOthersSaveIsHeardWhenItIsMerged() throws {
+    @Test func aMergeNotifiesObserversOfOtherContextsSaves() throws {
         let book = book
         let other = store.container.newContext()
         let twin = try other.existingObject(with: book.objectID, as: Book.self)
@@ -63,7 +63,7 @@ import Testing
         #expect(book.price == 8)
     }
 
-    @Test func rollbackUndoAndRefreshAreHeard() throws {
+    @Test func rollbackUndoAndRefreshNotifyObservers() throws {
         let book = book
         book.price = 2
         #expect(try heard(reading: { _ = book.price }, during: { try context.rollback() }) == 1)
@@ -75,7 +75,7 @@ import Testing
         #expect(heard(reading: { _ = book.price }, during: { context.refresh(book, mergeChanges: false) }) == 1)
     }
 
-    @Test func resultsAreTracked() throws {
+    @Test func controllerResultsAreObserved() throws {
         let controller = try FetchedResultsController(
             fetchRequest: FetchRequest<Book>(sortKeys: [SortKey(\.price)]), context: context,
             sectionKey: .attribute("publisher"))
@@ -92,13 +92,13 @@ import Testing
         #expect(heard(reading: { _ = controller.object(at: RowPath(section: 0, row: 0)) }, during: insert) == 1)
         #expect(heard(reading: {}, during: insert) == 0)
         #expect(try heard(reading: { _ = controller.fetchedObjects }, during: { try context.rollback() }) == 1)
-        // A save of what was told already changes no row.
+        // The save changes no row: its edit was delivered before.
         insert()
         try context.save()
         #expect(try heard(reading: { _ = controller.fetchedObjects }, during: { try context.save() }) == 0)
     }
 
-    @MainActor @Test func aLoopFollowsAnObject() async throws {
+    @MainActor @Test func anAsyncLoopFollowsAnObject() async throws {
         let container = store.container
         let context = container.newContext()
         let book = try context.existingObject(with: book.objectID, as: Book.self)

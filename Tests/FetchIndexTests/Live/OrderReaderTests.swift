@@ -63,7 +63,7 @@ import Testing
             })
     }
 
-    /// A list that takes each batch, except those of readers that fail, equals the order.
+    /// A list that takes each batch whose reader succeeds equals the order.
     @Test(arguments: 0..<16 as Range<UInt64>) func batchesLeadToTheOrderThoughReadersFail(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed &+ TestSettings.seed &* 100)
         var list = try reader.rows()

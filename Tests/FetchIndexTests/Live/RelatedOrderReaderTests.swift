@@ -2,7 +2,8 @@ import FetchIndex
 import FetchIndexTestSupport
 import Testing
 
-/// The reader of a maintained cache is told of all changes since its last batch, where rows and sections depend on related objects.
+/// The reader of a maintained cache gets all changes since its last batch, also if rows and sections depend on
+/// related objects.
 @Suite struct RelatedOrderReaderTests {
     private static let model = Model(entities: [
         Entity(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FetchIndex
 
-/// Objects get other ids when they are first saved, and a program that keeps ids receives the new ones.
+/// An object gets a permanent id when it is first saved, and changes map its temporary id to it.
 @Suite struct RenumberedTests {
     let store: LiveStore
     let context: ManagedObjectContext
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func aDelegateThatKeepsIDsStaysCurrent() throws {
+    @Test func aListOfIDsStaysCurrentByReplay() throws {
         let controller = try FetchedResultsController(fetchRequest: request(), context: context)
         let keeper = Keeper()
         controller.delegate = keeper
@@ -49,8 +49,8 @@ import Testing
         #expect(keeper.changes.last?.renumbered == [temporary: book.objectID])
     }
 
-    /// The row that was told under its old id leaves the window in the batch that tells its new one.
-    @Test func aRowThatLeavesTheWindowWhenItIsSavedIsRenumbered() throws {
+    /// The row leaves the fetch limit in the same batch that maps its temporary id.
+    @Test func aRowThatLeavesTheLimitWhenItIsSavedIsMapped() throws {
         let controller = try FetchedResultsController(fetchRequest: request(limit: 1), context: context)
         let keeper = Keeper()
         controller.delegate = keeper
@@ -83,7 +83,7 @@ import Testing
     }
 }
 
-/// The outcomes that a batch writer reports for a named order that it catches up.
+/// The outcome that a batch writer's `commit(bringing:)` gives for a cache.
 @Suite struct BroughtOrderTests {
     private let byTitle = OrderDefinition(entity: "Book", sortKeys: [SortKey("title")])
     private let byPrice = OrderDefinition(entity: "Book", sortKeys: [SortKey("price")])
@@ -94,8 +94,8 @@ import Testing
         return try writer.commit(bringing: byTitle, cacheName: "c")
     }
 
-    /// Another request takes the name, or the cache is deleted: what changed is not known, which is said.
-    @Test func anOrderThatIsLostIsNoEmptyChange() throws {
+    /// Another request replaces the cache, or the cache is deleted: the change is unknown, so the outcome is a rebuild.
+    @Test func aReplacedOrDeletedCacheIsReportedAsRebuilt() throws {
         let store = try LiveStore(Model(Book.self))
         #expect(try commit("a", store) == .rebuilt(.first))
         try store.container.withOrder(byTitle, .init(cacheName: "c")) { _ in }

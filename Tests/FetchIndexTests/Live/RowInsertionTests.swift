@@ -2,7 +2,7 @@ import FetchIndex
 import FetchIndexTestSupport
 import Testing
 
-/// Batches of more rows than are written at once.
+/// Insertions of more rows than one batch of records takes.
 @Suite struct RowInsertionTests {
     private struct Stop: Error {}
 
@@ -49,7 +49,7 @@ import Testing
         #expect(try sizes(where: "size == 2") == Self.count + 1)
     }
 
-    @Test(arguments: [3, 8192, 19_999]) func aTakenKeyLeavesNothingBehind(row: Int) throws {
+    @Test(arguments: [3, 8192, 19_999]) func aTakenKeyInsertsNothing(row: Int) throws {
         var rows = Self.rows(1)
         rows[row][0] = .string(Self.code(1))
         let error = StoreError.notUnique(entity: "Item", attribute: "code", value: Self.code(1))
@@ -58,8 +58,8 @@ import Testing
         #expect(try context.execute(BatchInsertRequest(entityName: "Item", rows: Self.rows(1))) == Self.count)
     }
 
-    /// As if rows were written one by one.
-    @Test func theErrorOfTheFirstRowThatHasOneIsThrown() throws {
+    /// The error is the same as if the rows were written one by one.
+    @Test func theErrorOfTheFirstBadRowIsThrown() throws {
         var rows: [[Value]] = [["a", 1], ["a", 2], [.null, "three"]]
         func insert() throws {
             var rows = rows.makeIterator()
@@ -78,8 +78,8 @@ import Testing
         #expect(try sizes(where: "TRUEPREDICATE") == 0)
     }
 
-    /// In one batch, and where one ends.
-    @Test(arguments: [10, 8191]) func aRowUpdatesTheObjectOfOneBefore(row: Int) throws {
+    /// Both rows are in one batch, or on both sides of its end.
+    @Test(arguments: [10, 8191]) func aRowUpdatesTheObjectOfAnEarlierRow(row: Int) throws {
         var rows = Self.rows(1)
         rows[row + 1] = [rows[row][0], 2]
         var request = BatchInsertRequest(entityName: "Item", rows: rows + [rows[row + 1]])
@@ -90,7 +90,7 @@ import Testing
         #expect(object["size"] == 2)
     }
 
-    /// Rows that together, or each alone, have more bytes than a batch takes.
+    /// Rows that have more bytes, together or each alone, than a batch takes.
     @Test(arguments: [1 << 16, 5 << 20]) func longRowsAreInserted(length: Int) throws {
         let note = Entity("Note", [AttributeDescription("text", .string)])
         let context = try PersistentContainer(temporaryWith: Model(entities: [note])).newContext()
@@ -100,7 +100,7 @@ import Testing
         #expect(objects.map { $0["text"] } == rows.map { $0[0] })
     }
 
-    @Test func aControllerIsToldOfAllBatchesAtOnce() throws {
+    @Test func aControllerGetsOneChangeForAllBatches() throws {
         var request = FetchRequest<ManagedObject>(entityName: "Item")
         request.sortKeys = [SortKey("code")]
         let controller = try FetchedResultsController(fetchRequest: request, context: context)

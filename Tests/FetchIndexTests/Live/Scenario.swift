@@ -80,8 +80,8 @@ struct Scenario: CustomStringConvertible {
     }
 }
 
-/// What a list without moves makes of a change: rows and whole sections leave by their old places, then sections and rows
-/// come by their new ones. Nil when there is a move.
+/// Replays a change as a list without moves does: rows and whole sections leave by their old places, then sections and rows
+/// come by their new ones. Nil if the change has a move.
 func replayedByAList(_ change: ResultsChange, on old: [[ObjectID]]) -> [[ObjectID]]? {
     var left: [[ObjectID?]?] = old
     for case .delete(_, let from) in change.rows { left[from.section]?[from.row] = nil }

@@ -8,7 +8,7 @@ import Testing
 /// Random transactions against several controllers of several contexts; after each batch the old rows with the change
 /// replayed on them are the rows that a fetch from scratch gives, no event is superfluous, and moves are the fewest.
 @Suite struct ScenarioTests {
-    /// Batches that are proven in a run: FETCHINDEX_TEST_BATCHES says how many.
+    /// The number of batches that a run proves: FETCHINDEX_TEST_BATCHES.
     static let batches = TestSettings.batches
 
     @Test(arguments: 1...(TestSettings.isLong ? 8 : 4)) func everyBatchIsExact(seed: UInt64) throws {
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    /// Saves so large that caches are prepared on another thread while records are written.
+    /// Saves so large that a second thread prepares the caches while records are written.
     @Test(arguments: 1...4) func everyLargeBatchIsExact(seed: UInt64) throws {
         var scene = try Scene(seed: seed * 1_000_003, size: 700)
         for step in 0..<(TestSettings.isLong ? 12 : 6) { try scene.step(step) }
@@ -30,10 +30,10 @@ import Testing
     }
 }
 
-/// Controllers that are watched, and the contexts that they are of.
+/// Watched controllers and their contexts.
 private struct Scene {
     let seed: UInt64
-    /// The number of rows at first. With some rows, edits come many at a time.
+    /// The number of rows at first. If it is not 0, each step makes many edits.
     let size: Int
     let store: LiveStore
     var generator: SeededGenerator
@@ -85,7 +85,7 @@ private struct Scene {
         }
     }
 
-    /// What a context sees, read object by object.
+    /// The rows of a context, read object by object.
     private func rows(_ context: ManagedObjectContext) throws -> [Scenario.Row] {
         try context.fetch(FetchRequest<Item>()).map {
             Scenario.Row(id: $0.objectID, group: $0.group, rank: $0.rank, isShown: $0.isShown, note: $0.note)
@@ -133,8 +133,8 @@ private struct Scene {
         return inserted
     }
 
-    /// Fetches another request with a controller; its section key stays. Moves the context first, in a batch of its own
-    /// where there is something to merge, so that is done before.
+    /// Fetches another request with a controller; its section key stays. The fetch would merge first, in a batch of its own
+    /// if there is anything to merge, so the merge is done before.
     private mutating func refetch(_ context: ManagedObjectContext) throws {
         try context.mergeChanges()
         guard let one = watched.first(where: { $0.controller.managedObjectContext === context }) else { return }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import FetchIndex
 
-/// A loop over sections reads some of them at once.
+/// A loop over sections reads several of them at once, and gives what single reads give.
 @Suite struct SectionIterationTests {
     let store: LiveStore
     let context: ManagedObjectContext
@@ -41,7 +41,7 @@ import Testing
         return controller
     }
 
-    @Test(arguments: [0, 1, 5, 290]) func aLoopReadsWhatIndexesRead(offset: Int) throws {
+    @Test(arguments: [0, 1, 5, 290]) func aLoopReadsTheSameSectionsAsIndexes(offset: Int) throws {
         for limit in [0, 1, 130] {
             let sections = try controller(offset: offset, limit: limit).sections
             var index = 0
@@ -58,13 +58,13 @@ import Testing
         }
     }
 
-    @Test func aLoopSeesWhatItChanges() throws {
+    @Test func aLoopSeesItsOwnChanges() throws {
         let controller = try controller(cacheName: "books")
         var names: [String] = []
         for section in controller.sections {
             names.append(section.name)
             if names.count == 3 {
-                // The fourth goes, and the last one becomes two.
+                // The fourth section is deleted, and a new last one is inserted.
                 for book in Array(controller.sections[3].objects) { context.delete(book) }
                 let book = Book(context: context)
                 (book.title, book.publisher, book.price) = ("z", "Z", 1)
@@ -75,7 +75,7 @@ import Testing
         #expect(names == expected)
     }
 
-    @Test func aLoopEndsWhereTheResultsDo() throws {
+    @Test func aLoopThatDeletesSectionsEndsWithTheResults() throws {
         let controller = try controller()
         var count = 0
         for section in controller.sections {
@@ -112,7 +112,7 @@ import Testing
         #expect(controller.fetchedObjects?.count == 2)
     }
 
-    /// Every value of some tables becomes nonsense, under a checksum that is wrong, while the body runs.
+    /// Overwrites every value of some tables with nonsense while the body runs.
     private func damaging(_ tables: [KeyPath<StoreTables, Table>], _ body: () throws -> Void) throws {
         let store = store.container.store
         let stored = try tables.map { table in
@@ -142,7 +142,7 @@ import Testing
         try writer.commit()
     }
 
-    @Test func sectionsOfADamagedCacheAreThoseOfTheRecords() throws {
+    @Test func sectionsOfADamagedCacheAreComputedFromRecords() throws {
         let expected = try controller(cacheName: "books").sections.map(\.name)
         try damaging([\.nodes]) {
             let other = store.container.newContext()
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func sectionsThatCannotBeReadAreEmpty() throws {
+    @Test func unreadableSectionsAreEmpty() throws {
         _ = try controller(cacheName: "books").sections.count
         try damaging([\.nodes, \.records]) {
             let other = store.container.newContext()

@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Sections by index title and by parts of the calendar, live.
+/// Sections by index title and by units of a calendar.
 @Suite struct SectionTests {
     let store: LiveStore
     let context: ManagedObjectContext
@@ -26,7 +26,7 @@ import Testing
             cacheName: "by title")
     }
 
-    @Test func anIndexTitleIsTheNameOfItsSection() throws {
+    @Test func sectionsAreNamedByIndexTitle() throws {
         let controller = try accounts(context)
         #expect(try controller.performFetch() == .rebuilt(.first))
         #expect(controller.listing(\.name) == [": 5", "#: 4", "C: 3", "H: 1", "CH: 2"])
@@ -44,8 +44,8 @@ import Testing
         #expect(try store.container.verifyCache("by title") == [])
     }
 
-    @Test func booksOfAWeekInJapanAreTogether() throws {
-        // Sunday and Monday in Japan, where it is nine hours later.
+    @Test func sectionsByWeekFollowTimeZoneAndCalendar() throws {
+        // The first two dates are a Sunday and a Monday in Japan, nine hours ahead of UTC.
         for (title, date) in [
             ("a", "2016-05-15T14:59:59Z"), ("b", "2016-05-15T15:00:00Z"), ("c", "2019-05-01T00:00:00Z"),
         ] {

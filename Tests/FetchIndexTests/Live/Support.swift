@@ -22,7 +22,7 @@ final class Account: ManagedObject {
     struct Overdrawn: Error, CustomStringConvertible { var description: String { "is overdrawn" } }
 }
 
-/// A store in a folder of its own, which checks itself and its caches when the test is done with it.
+/// A store in a folder of its own. Its teardown checks the store and its caches, and records defects as an issue.
 final class LiveStore {
     let folder = TemporaryFolder()
     let container: PersistentContainer
@@ -31,7 +31,7 @@ final class LiveStore {
         container = try PersistentContainer(at: URL(fileURLWithPath: folder.path), model: model, durability: .none)
     }
 
-    /// Every node, or every leaf, of every cache becomes nonsense, under a checksum that is wrong.
+    /// Overwrites every node, or every leaf, of every cache with nonsense.
     func damageNodes(onlyLeaves: Bool = false) throws {
         let writer = try container.store.beginWrite()
         var keys: [UInt64] = []
@@ -52,14 +52,14 @@ final class LiveStore {
     deinit { recordDefects { try container.check { _, _ in } } }
 }
 
-/// Writes down what a delegate hears, a line an event: sections by name, objects by what `name` gives.
+/// A delegate that records one line for each event: sections by name, objects by the result of `name`.
 final class Recorder<Object: ManagedObject>: FetchedResultsControllerDelegate {
     private(set) var lines: [String] = []
     private let name: (Object) -> String
 
     init(_ name: @escaping (Object) -> String) { self.name = name }
 
-    /// The events since the last call.
+    /// The lines since the last `take`.
     func take() -> [String] {
         defer { lines = [] }
         return lines
@@ -86,7 +86,7 @@ final class Recorder<Object: ManagedObject>: FetchedResultsControllerDelegate {
 }
 
 extension FetchedResultsController {
-    /// Sections with their rows, an object by what `name` gives.
+    /// Sections with their rows, objects by the result of `name`.
     func listing(_ name: (Object) -> String) -> [String] {
         sections.map { section in "\(section.name): " + section.objects.map(name).joined(separator: " ") }
     }

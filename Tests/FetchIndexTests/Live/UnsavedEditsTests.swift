@@ -6,9 +6,10 @@ import Testing
 
 @testable import FetchIndex
 
-/// The states of a context's unsaved edits, without a store: random transitions against a copy of what a follower sees.
+/// The states of a context's unsaved edits, without a store: random transitions, compared with the records that a
+/// follower must see.
 @Suite struct UnsavedEditsTests {
-    /// An object as the context holds it: its unsaved record, or that it has none of its own, or that it is deleted.
+    /// An object of the context: clean, changed (with its unsaved record), or deleted.
     private final class Item {
         enum State {
             case clean
@@ -30,7 +31,7 @@ import Testing
         }
     }
 
-    /// A context, a store of records, and a follower that receives only changes.
+    /// A context, a store of records, and a follower that gets changes only.
     private struct Scene {
         var edits = UnsavedEdits<Item>()
         var stored: [RecordKey: [UInt8]] = [:]
@@ -68,7 +69,7 @@ import Testing
                 })
         }
 
-        /// What a save does: the edits become the store's, and new objects get permanent keys.
+        /// As a save does: edits are stored, and new objects get permanent keys.
         mutating func save() {
             process()
             var committed: [RecordChange] = []
@@ -95,7 +96,7 @@ import Testing
             advance(committed)
         }
 
-        /// What a merge does with another context's commit.
+        /// As a merge of another context's commit does.
         mutating func merge(_ key: RecordKey, _ record: [UInt8]?) {
             process()
             let change = RecordChange(object: key, old: stored[key], new: record)
@@ -121,7 +122,7 @@ import Testing
             items = items.filter { !$0.key.isTemporary }
         }
 
-        /// What the follower must see: the stored records under the unsaved ones.
+        /// The records that the follower must see: stored ones, replaced by unsaved ones.
         var expected: [RecordKey: [UInt8]] {
             var expected = stored
             for (key, item) in items { expected[key] = item.record(over: stored[key]) }
@@ -129,7 +130,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...20 as ClosedRange<UInt64>) func followersSeeTheStoredRecordsUnderTheUnsavedOnes(
+    @Test(arguments: 1...20 as ClosedRange<UInt64>) func followersSeeUnsavedRecordsOverStoredOnes(
         seed: UInt64
     ) {
         var generator = SeededGenerator(seed: seed)
@@ -155,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func whatLeavesIsKeptUntilItsLeavingIsDelivered() {
+    @Test func leavingObjectsAreKeptUntilTheDelivery() {
         var edits = UnsavedEdits<Item>()
         let (made, unmade) = (RecordKey(entity: 0, number: 1), RecordKey(entity: 0, number: 2))
         edits.leave(made, Item(made))
@@ -167,7 +168,7 @@ import Testing
         #expect(edits.leavingRecord(unmade) == nil)
     }
 
-    @Test func oneDeliveryKnowsWhetherABatchIsBeingDelivered() throws {
+    @Test func aDeliveryRefusesAnotherOneOfTheSameListener() throws {
         let (delivery, first, second) = (Delivery(), Item(RecordKey(rawValue: 1)), Item(RecordKey(rawValue: 2)))
         var told: [String] = []
         delivery.tell(first) {

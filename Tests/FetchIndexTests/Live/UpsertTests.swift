@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// New objects that have a unique value of a stored one: an error, or that object's new values.
+/// A new object with the unique value of a stored one is an error, or updates the stored object.
 @Suite struct UpsertTests {
     let store: LiveStore
     let context: ManagedObjectContext
@@ -35,7 +35,7 @@ import Testing
         part("a", "bolt", 1)
         part("b", "bolt", 2)
         part("c", "nut", 1)
-        // A null among them makes nothing unique.
+        // With a null in the list, the values are not unique.
         part("d", "nut")
         part("e", "nut")
         try context.save()
@@ -53,7 +53,7 @@ import Testing
         #expect(try listing().count == 6)
     }
 
-    @Test func objectsHandOverWhatIsUniqueTogether() throws {
+    @Test func objectsMayExchangeValuesThatAreUniqueTogether() throws {
         let (a, b) = (part("a", "bolt", 1), part("b", "bolt", 2))
         try context.save()
         (a.size, b.size) = (2, 1)
@@ -65,7 +65,7 @@ import Testing
         #expect(try listing() == ["#2 b bolt 1 -", "#3 c bolt 2 -"])
     }
 
-    @Test func aStoreWithOtherAttributesUniqueTogetherIsRefused() throws {
+    @Test func aModelWithOtherUniqueListsIsRefused() throws {
         let url = URL(fileURLWithPath: store.folder.path)
         let entity = try #require(store.container.model().entity(named: "Part"))
         #expect(entity.uniqueAttributes == [["kind", "size"]])
@@ -93,7 +93,7 @@ import Testing
         try other.save()
         #expect(new.objectID.number == 1)
         #expect(!new.hasChanges)
-        // Note and stock were not given, and the kind was given as null.
+        // Note and stock were not set, and kind was set to null.
         #expect(new.note == "old")
         #expect(new.stock == 7)
         #expect(try listing() == ["#1 a - 5 old"])
@@ -102,8 +102,8 @@ import Testing
         #expect(try listing() == ["#1 a - 5 newer"])
     }
 
-    /// What an undo sets to nothing was not given.
-    @Test func undoneValuesAreNotGiven() throws {
+    /// A value whose setting was undone counts as not set.
+    @Test func anUpsertKeepsStoredValuesWhoseEditWasUndone() throws {
         part("a", "bolt", 1, note: "old").stock = 7
         try context.save()
         let other = store.container.newContext()
@@ -123,7 +123,7 @@ import Testing
         #expect(!other.undo())
     }
 
-    @Test func requiredValuesMayBeStoredAlready() throws {
+    @Test func anUpsertMayOmitRequiredValuesThatAreStored() throws {
         let entity = Entity(
             "Need",
             [
@@ -151,7 +151,7 @@ import Testing
         #expect(known["name"] == "A")
     }
 
-    @Test func anObjectThatTheContextKnowsTakesTheValues() throws {
+    @Test func anUpsertUpdatesTheContextsOwnObject() throws {
         let known = part("a", "bolt", 1, note: "old")
         try context.save()
         context.onUniqueConflict = .update
@@ -166,7 +166,7 @@ import Testing
         #expect(try listing() == ["#1 z bolt 1 edited"])
     }
 
-    @Test func twoObjectsWithUniqueValuesOfOneAreAnError() throws {
+    @Test func anUpsertThatMatchesTwoObjectsIsAnError() throws {
         part("a", "bolt", 1)
         part("b", "bolt", 2)
         try context.save()
@@ -180,7 +180,7 @@ import Testing
         #expect(try listing() == ["#1 a bolt 1 -", "#2 b bolt 2 -"])
     }
 
-    @Test func batchesUpdateByWhatIsUniqueTogether() throws {
+    @Test func batchInsertsUpdateByUniqueLists() throws {
         part("a", "bolt", 1, note: "old")
         try context.save()
         let rows: [[Value]] = [
@@ -207,7 +207,7 @@ import Testing
         #expect(try context.fetch(sorted).map(\.balance) == [1, 3, 4])
     }
 
-    @Test func aControllerIsToldOfTheRowThatANewObjectBecomes() throws {
+    @Test func aControllerReplacesANewRowByTheUpdatedOne() throws {
         part("a", note: "old")
         part("c")
         try context.save()
@@ -232,9 +232,9 @@ import Testing
         #expect(new.note == "new")
     }
 
-    /// Random saves with new, edited and deleted objects against a table that knows the rules; a live controller and a
-    /// second context prove each batch by replay.
-    @Test(arguments: 1...6) func randomSavesLeaveWhatTheRulesSay(seed: UInt64) throws {
+    /// Random saves with new, edited and deleted objects, compared with a table that follows the rules; a live
+    /// controller and a second context prove each batch by replay.
+    @Test(arguments: 1...6) func randomSavesAgreeWithATableOfTheRules(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         var table = PartTable()
         context.onUniqueConflict = .update

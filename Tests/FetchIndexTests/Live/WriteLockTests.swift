@@ -3,7 +3,8 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// A store has one write lock. Whoever waits for it waits for a limited time, blocks no task, and never waits for its own thread.
+/// A store has one write lock. Whoever waits for it waits for a limited time, blocks no task, and never waits for its
+/// own thread.
 @Suite struct WriteLockTests {
     let store: LiveStore
     let context: ManagedObjectContext

@@ -5,7 +5,8 @@ import FetchIndexModels
 import FetchIndexTestSupport
 import Testing
 
-/// A value is found by its attribute's slot in the record, which differs from the attribute's index once the model has changed.
+/// A value is found by its attribute's slot in the record, which differs from the attribute's index once the model has
+/// changed.
 @Suite struct AttributeSlotTests {
     let store = ModelStore()
 

@@ -57,7 +57,7 @@ import Testing
         #expect(
             stored.uniqueAttributes == [["writer", "title"]]
                 && stored.indexes.map(\.description) == ["writer,title:desc"])
-        // The same model again changes nothing.
+        // An unchanged model needs no step.
         #expect(try container.plan(for: unique).steps.isEmpty)
         // A renamed relationship keeps its list and its index.
         container = try versions.opened(

@@ -8,7 +8,7 @@ private final class Shelf: ManagedObject {
     @Relationship("slots", inverse: "shelf", deleteRule: .nullify) var slots: Related<Slot>
 }
 
-/// Its place on a shelf is unique, and it has an index by shelf.
+/// A place on a shelf: shelf and place are unique together, and there is an index over both.
 private final class Slot: ManagedObject {
     @Attribute("place") var place = 0
     @Relationship("shelf", inverse: "slots") var shelf: Shelf?
@@ -17,15 +17,15 @@ private final class Slot: ManagedObject {
     override class var indexes: [Index] { [Index(["shelf", "place"]), Index(["shelf", "place"])] }
 }
 
-/// Has no attribute of its own.
+/// An entity without attributes.
 private final class Guest: ManagedObject {
     @Relationship("slot", inverse: "guest") var slot: Slot?
 }
 
-/// Has nothing at all.
+/// An entity without attributes and relationships.
 private final class Marker: ManagedObject {}
 
-/// Its captain's key leads back to it.
+/// A team and its captain, a member, whose unique key includes the team: a cycle.
 private final class Team: ManagedObject {
     @Attribute("name", isUnique: true) var name = ""
     @Relationship("members", inverse: "team") var members: Related<Member>
@@ -40,7 +40,7 @@ private final class Member: ManagedObject {
     override class var uniqueAttributes: [[String]] { [["team", "number"]] }
 }
 
-/// Unique lists, and indexes, over to-one relationships; entities without attributes.
+/// Unique lists and indexes that include to-one relationships; entities without attributes.
 @Suite struct KeyedRelationshipTests {
     private let model = Model(Shelf.self, Slot.self, Guest.self, Marker.self)
 
@@ -54,7 +54,7 @@ private final class Member: ManagedObject {
         return shelf
     }
 
-    /// What a save has against the edits; empty when it succeeds.
+    /// The error of a save; empty if it succeeds.
     private func failure(_ context: ManagedObjectContext) -> String {
         do { try context.save() } catch { return "\(error)" }
         return ""
@@ -69,7 +69,7 @@ private final class Member: ManagedObject {
         return try context.fetch(request).map(\.place)
     }
 
-    @Test func aPlaceIsUniqueAmongTheObjectsOfOneRelationship() throws {
+    @Test func aValueIsUniqueAmongTheObjectsWithOneRelatedObject() throws {
         let store = try LiveStore(model)
         let context = store.container.newContext()
         let (first, second) = (shelf("a", [1, 2], in: context), shelf("b", [1], in: context))
@@ -85,7 +85,7 @@ private final class Member: ManagedObject {
         let moved = try #require(first.slots.first { $0.place == 2 })
         (moved.shelf, third.shelf) = (second, first)
         try context.save()
-        // The other side moves objects too, and without an object nothing is unique.
+        // The other side moves objects too. Without a related object, nothing is unique.
         first.slots.removeAll()
         second.slots.removeAll()
         try context.save()
@@ -98,8 +98,8 @@ private final class Member: ManagedObject {
         try context.save()
     }
 
-    /// New objects that refer to each other are found by their keys, whichever is made first.
-    @Test(arguments: [true, false]) func objectsInACycleUpdateThoseWithTheirKeys(isTeamFirst: Bool) throws {
+    /// Each new object's key includes another new object. They are found by their keys, whichever is made first.
+    @Test(arguments: [true, false]) func objectsInACycleUpdateStoredObjectsByTheirKeys(isTeamFirst: Bool) throws {
         let store = try LiveStore(Model(isTeamFirst ? [Team.self, Member.self] : [Member.self, Team.self]))
         for round in 0..<3 {
             let context = store.container.newContext()
@@ -124,7 +124,7 @@ private final class Member: ManagedObject {
         #expect(try store.container.check { _, _ in } == [])
     }
 
-    @Test func aDeletedObjectLeavesItsPlacesWithoutOne() throws {
+    @Test func aDeletedRelatedObjectFreesItsUniqueValues() throws {
         let store = try LiveStore(model)
         let context = store.container.newContext()
         let first = shelf("a", [1, 2], in: context)
@@ -142,7 +142,7 @@ private final class Member: ManagedObject {
 
     private func container(_ store: LiveStore) -> PersistentContainer { store.container }
 
-    @Test func anIndexOverARelationshipIsLookedUp() throws {
+    @Test func aLookupUsesAnIndexOverARelationship() throws {
         let store = try LiveStore(model)
         let context = store.container.newContext()
         let shelves = (0..<50).map { shelf("\($0)", Array(0..<40), in: context) }
@@ -180,7 +180,7 @@ private final class Member: ManagedObject {
         _ = try PersistentContainer(temporaryWith: Model(entities: [Entity("Empty", [], isAbstract: true)]))
     }
 
-    @Test func aListOfOneAttributeMakesItUnique() throws {
+    @Test func aUniqueListOfOneAttributeMakesItUnique() throws {
         let listed = Entity("Part", [AttributeDescription("code", .string)], unique: [["code"], ["code"]])
         #expect(listed == Entity("Part", [AttributeDescription("code", .string, isUnique: true)]))
         let container = try PersistentContainer(temporaryWith: Model(entities: [listed]))
@@ -189,8 +189,8 @@ private final class Member: ManagedObject {
         #expect(failure(context).contains("code must be unique, but another object has \"x\""))
     }
 
-    /// A subentity may make an inherited attribute unique among its own objects.
-    @Test func aListOfOneInheritedAttributeHoldsInTheSubentity() throws {
+    /// The list is the subentity's own, so objects of the superentity may share values.
+    @Test func aSubentityMayMakeAnInheritedAttributeUnique() throws {
         let base = Entity("Part", [AttributeDescription("code", .string)])
         let own = Entity("Screw", [], unique: [["code"]], superentity: "Part")
         let container = try PersistentContainer(temporaryWith: Model(entities: [base, own]))
@@ -201,7 +201,7 @@ private final class Member: ManagedObject {
         #expect(failure(context).contains("code must be unique, but another object has \"x\""))
     }
 
-    @Test func wrongKeysAreNamedWithTheirReason() throws {
+    @Test func invalidListsAndIndexesAreRefusedWithTheirReason() throws {
         func reason(_ unique: [[String]], _ indexes: [Index] = []) -> String {
             let writer = Entity(
                 "Writer", [], relationships: [RelationshipDescription("books", toMany: "Book", inverse: "writer")],

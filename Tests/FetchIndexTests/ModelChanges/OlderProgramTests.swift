@@ -100,7 +100,8 @@ import Testing
         #expect(object["rating"] == 5 && object["balance"] == 2)
     }
 
-    /// The merge after the save would fail, so the save must fail first: otherwise it would be stored and reported as failed.
+    /// The merge after the save would fail, so the save must fail first: otherwise it would be stored and reported as
+    /// failed.
     @Test func aSaveBesideADroppedEntityFailsAndChangesNothing() throws {
         let store = try LiveStore(Model(Book.self, Account.self))
         let context = store.container.newContext()

@@ -49,7 +49,7 @@ final class Volume: ManagedObject {
         }
     }
 
-    @Test func predicatesCombine() throws {
+    @Test func predicatesCombineByAndOrNot() throws {
         let (first, second) = (try FetchPredicate("a == 1"), try FetchPredicate("b == 2 OR c == 3"))
         #expect((first && second).description == "a == 1 AND (b == 2 OR c == 3)")
         #expect((second || !first).description == "b == 2 OR c == 3 OR NOT a == 1")

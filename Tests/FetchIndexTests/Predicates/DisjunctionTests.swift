@@ -7,7 +7,7 @@ import FetchIndexValues
 
 @testable import FetchIndex
 
-/// An OR of equalities is looked up as IN is, whatever else it has, and costs what IN costs.
+/// An OR of equalities is looked up as IN is, and costs what IN costs.
 @Suite struct DisjunctionTests {
     private static let entity = Entity(
         "Item",
@@ -58,7 +58,7 @@ import FetchIndexValues
         return container
     }
 
-    /// Keys, names and sizes in no order of the numbers.
+    /// Items whose keys, names and sizes do not ascend with their numbers.
     private static func items(_ count: Int) -> [Item] {
         (0..<count).map { number in
             let mixed = number * 7919 % count
@@ -118,9 +118,9 @@ import FetchIndexValues
         #expect(!inexact.isExact)
     }
 
-    /// Neither parsing, nor preparing, nor any row may look at each of the others.
+    /// The cost must not be the number of terms times the number of rows.
     @Test(arguments: ["key", "number", "name", "made", "tag", "key and size"])
-    func manyTermsCostARecordNoMoreThanOne(attribute: String) throws {
+    func manyTermsCostARowNoMoreThanOneTerm(attribute: String) throws {
         let container = try store(Self.items(3000))
         let count = TestSettings.isLong ? 100_000 : 8000
         let terms = try (0..<count).map { number -> FetchPredicate in
@@ -143,12 +143,12 @@ import FetchIndexValues
         #expect(
             try parsed.evaluate(with: ["key": "k7999", "number": 7999, "size": 1, "name": "n7999"])
                 == !["made", "tag"].contains(attribute))
-        // The limit is for a debug build on a busy machine; testing each term for each row would take hours.
+        // The limit allows for a debug build on a busy machine. Testing each term for each row would take hours.
         #expect(clock.now - start < .seconds(600), "\(clock.now - start)")
     }
 
-    /// Random trees of AND, OR and NOT over comparisons, beside plain closures.
-    @Test(arguments: 1...4 as ClosedRange<UInt64>) func treesFindWhatAPlainLookFinds(seed: UInt64) throws {
+    /// Random trees of AND, OR and NOT over comparisons, compared with plain closures.
+    @Test(arguments: 1...4 as ClosedRange<UInt64>) func randomTreesAgreeWithClosures(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let items = Self.items(1500)
         let container = try store(items)

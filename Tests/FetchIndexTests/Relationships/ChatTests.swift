@@ -14,7 +14,7 @@ final class ChatMessage: ManagedObject {
     @Relationship("conversation", inverse: "messages", isRequired: true) var conversation: Chat?
 }
 
-/// The conversations of a messenger, the last one that somebody wrote in first.
+/// The chats of a messenger, sorted by their last messages: sort keys that are aggregates of related objects.
 @Suite struct ChatTests {
     private let store: LiveStore
     private let context: ManagedObjectContext
@@ -77,7 +77,7 @@ final class ChatMessage: ManagedObject {
         if let cacheName { #expect(try store.container.verifyCache(cacheName) == []) }
     }
 
-    @Test func aMessageOfAnotherContextIsFollowed() throws {
+    @Test func aMessageOfAnotherContextReordersTheChats() throws {
         let controller = try controller("conversations", "messages.@max.sentAt:desc")
         let other = store.container.newContext()
         let noon = try #require(
@@ -89,12 +89,12 @@ final class ChatMessage: ManagedObject {
         #expect(try store.container.verifyCache("conversations") == [])
     }
 
-    @Test func otherAggregatesSortToo() throws {
+    @Test func countsMinimaAndAveragesSortToo() throws {
         let morning = try #require(
             try context.fetch(FetchRequest<Chat>(sortKeys: [])).first { $0.topic == "朝" })
         send("三", at: 3, in: morning, context)
         try context.save()
-        // By code points: 三, 夜, 昼.
+        // The order by code points is 三, 夜, 昼.
         #expect(topics(try controller(nil, "messages.@count:desc,topic")) == ["朝", "夜", "昼", "無言"])
         #expect(topics(try controller(nil, "messages.@min.text")) == ["無言", "朝", "夜", "昼"])
         #expect(topics(try controller("latest", "messages.@avg.sentAt,messages.@max.text")).first == "無言")
@@ -103,7 +103,7 @@ final class ChatMessage: ManagedObject {
     @Test(arguments: [
         "messages.@max", "messages.@max.nothing", "messages.@most.sentAt", "topic.@max.sentAt", "messages.@sum.text",
     ])
-    func wrongAggregatesAreRefused(sort: String) throws {
+    func invalidAggregatesAreRefused(sort: String) throws {
         #expect(throws: (any Error).self) { try controller(nil, sort) }
     }
 }

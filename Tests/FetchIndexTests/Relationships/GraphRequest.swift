@@ -1,7 +1,7 @@
 import FetchIndex
 import FetchIndexTestSupport
 
-/// A random request through the relationships of a random model, and what it means for plain objects.
+/// A random request through the relationships of a random model, and its meaning for plain objects.
 struct GraphRequest {
     let entity: Int
     let sortKey: String
@@ -11,7 +11,7 @@ struct GraphRequest {
     /// The sort key of an object; nil is null.
     let key: (PlainGraph, Int) -> Int?
     let isMember: (PlainGraph, Int) -> Bool
-    /// What the rows of a section have in common.
+    /// The value that an object's section is for; nil is null.
     let group: (PlainGraph, Int) -> Int?
 
     private typealias Path = (text: String, entity: Int, follow: (PlainGraph, Int) -> Int?)
@@ -76,7 +76,7 @@ struct GraphRequest {
         }
     }
 
-    /// A path of zero to three to-one relationships, with a point at its end unless it is empty.
+    /// A path of up to three to-one relationships. Its text ends with a point unless it is empty.
     private static func path(from entity: Int, _ shape: GraphShape, _ random: inout SeededGenerator) -> Path {
         var (text, end, steps) = ("", entity, [Int]())
         for _ in 0..<Int.random(in: 0...3, using: &random) {
@@ -101,7 +101,7 @@ struct GraphRequest {
         return request
     }
 
-    /// The rows by section. `ids` are the objects' identifiers, by which equal rows stand.
+    /// The rows by section. Rows with equal keys are in the order of their `ids`.
     func sections(of graph: PlainGraph, _ ids: [Int: ObjectID]) -> [[ObjectID]] {
         func identifiers(_ rows: [Int]) -> [ObjectID] { rows.compactMap { ids[$0] } }
         func isBefore(_ left: Int, _ right: Int) -> Bool {

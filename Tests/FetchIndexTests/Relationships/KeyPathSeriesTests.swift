@@ -2,22 +2,22 @@ import FetchIndex
 import FetchIndexTestSupport
 import Testing
 
-/// Orders that reach through relationships, followed through random edits of all objects: against what plain Swift makes of the
-/// objects, change by change, in the context that edits and in one that merges.
+/// Orders that reach through relationships, followed through random edits of all objects. Each is compared with what
+/// plain Swift makes of the objects, change by change, in the context that edits and in one that merges.
 @Suite struct KeyPathSeriesTests {
-    /// A request, and what it means.
+    /// A request, and its meaning for objects.
     private struct Kind<Object: ManagedObject> {
         var predicate: String?
         let sort: String
         var section: SectionKey?
         var sectionOrder = SectionOrder.byFirstRow
-        /// The rows that the request has; nil: all.
+        /// The offset and limit of the request; nil if it has all rows.
         var window: (offset: Int, limit: Int)?
         let isMember: (Object) -> Bool
-        /// In the order of the sort keys, as texts; nil is null.
+        /// The values of an object's sort keys as texts, in their order; nil is null.
         let keys: (Object) -> [String?]
         var sectionName: (Object) -> String = { _ in "" }
-        /// The object that a row's section is of, and the section's name.
+        /// The related object whose section a row is in, and the section's name.
         var sectionObject: ((Object) -> (id: ObjectID, name: String)?)?
     }
 
@@ -74,7 +74,7 @@ import Testing
             for (index, name) in renamed { names[index] = name }
         }
 
-        /// Equal sections are ordered by their objects, the section without an object first.
+        /// Sections with equal keys are in the order of their objects; the section without an object is first.
         private func sort(_ sections: inout [[Object]], _ object: (Object) -> (id: ObjectID, name: String)?) {
             func isBefore(_ left: [Object], _ right: [Object], _ isEqual: Bool, _ isLess: Bool) -> Bool {
                 guard isEqual else { return isLess }
@@ -233,7 +233,7 @@ import Testing
         ]
     }
 
-    @Test(arguments: 0..<24) func ordersFollowRelatedObjects(seed: UInt64) throws {
+    @Test(arguments: 0..<24) func ordersFollowEditsOfRelatedObjects(seed: UInt64) throws {
         var series = try LibrarySeries(seed: seed &+ 1000)
         series.changesValues = true
         for _ in 0..<40 { try series.step() }

@@ -7,7 +7,7 @@ import Testing
     private let store: LiveStore
     private let context: ManagedObjectContext
 
-    /// Writers a to d; of writer number n, n novels with prices from 100 n on; labels by parity.
+    /// Writers a to d: writer number n has n novels with prices from 100 n on, labelled by parity. One novel has no writer.
     init() throws {
         store = try LiveStore(.library)
         context = store.container.newContext()
@@ -42,7 +42,7 @@ import Testing
         return try context.fetch(request).map(\.name)
     }
 
-    @Test func throughOneObject() throws {
+    @Test func predicatesReachThroughToOneRelationships() throws {
         #expect(try titles("writer.name == 'c'") == ["c0", "c1"])
         #expect(try titles("writer.name > 'b' AND price < 300") == ["c0", "c1"])
         #expect(try titles("writer.name BEGINSWITH[c] 'D'") == ["d0", "d1", "d2"])
@@ -57,7 +57,7 @@ import Testing
         #expect(throws: FetchPredicateError.self) { try titles("writer.nothing == 'd'") }
     }
 
-    @Test func throughManyObjects() throws {
+    @Test func predicatesReachThroughToManyRelationships() throws {
         #expect(try names("ANY novels.price > 250") == ["d"])
         #expect(try names("ALL novels.price > 150") == ["a", "c", "d"])
         #expect(try names("NONE novels.price > 150") == ["a", "b"])
@@ -75,7 +75,7 @@ import Testing
         #expect(try names("SUBQUERY(novels, $n, ANY $n.labels.name == 'odd').@count > 0") == ["c", "d"])
     }
 
-    @Test func sortedAndGrouped() throws {
+    @Test func sortAndSectionKeysReachThroughRelationships() throws {
         var request = FetchRequest<Novel>(sortKeys: [SortKey("writer.name", .descending), SortKey("price")])
         #expect(try context.fetch(request).map(\.title) == ["d0", "d1", "d2", "c0", "c1", "b0", "orphan"])
         request.sortKeys = [SortKey("writer.name"), SortKey("price", .descending)]
@@ -91,7 +91,7 @@ import Testing
         #expect(throws: RequestError.self) { try context.fetch(FetchRequest<Novel>(sortKeys: [SortKey("writer")])) }
     }
 
-    @Test func unsavedEditsOfRelatedObjectsCount() throws {
+    @Test func fetchesSeeUnsavedEditsOfRelatedObjects() throws {
         let writer = try #require(try context.fetch(FetchRequest<Writer>(sortKeys: [SortKey("name")])).last)
         writer.name = "aa"
         #expect(try titles("writer.name == 'aa'") == ["d0", "d1", "d2"])
@@ -105,7 +105,7 @@ import Testing
         #expect(try titles("writer.name == 'd'") == ["d0", "d1", "d2"])
     }
 
-    @Test func aFetchBeginsWithRelatedObjects() throws {
+    @Test func aSelectivePredicateOnARelatedObjectIsPlannedFromIt() throws {
         let writer = context.writer("e")
         writer.passport = Passport(context: context)
         writer.passport?.number = 7
@@ -141,7 +141,7 @@ import Testing
         #expect(try context.count(for: request) == 2000)
     }
 
-    @Test(arguments: [nil, "by writer"]) func aRenamedWriterMovesTheNovels(cacheName: String?) throws {
+    @Test(arguments: [nil, "by writer"]) func aRenamedWriterMovesItsNovels(cacheName: String?) throws {
         let request = FetchRequest<Novel>(sortKeys: [SortKey("writer.name"), SortKey("price")])
         let controller = try FetchedResultsController(
             fetchRequest: request, context: context, sectionKey: .attribute("writer.name"), cacheName: cacheName)
@@ -157,7 +157,7 @@ import Testing
         try context.save()
         #expect(controller.listing(\.title) == expected)
         #expect(recorder.take() == [])
-        // Another context.
+        // The writer is renamed in another context.
         let second = store.container.newContext()
         let other = try second.existingObject(with: writer.objectID, as: Writer.self)
         other.name = "zz"

@@ -2,7 +2,7 @@ import FetchIndex
 import FetchIndexTestSupport
 import Testing
 
-/// Random edits of a library in a context, and what they make of the plain one.
+/// Random edits of a library in a context, applied to a plain library too.
 struct LibrarySeries {
     var random: SeededGenerator
     let store: LiveStore
@@ -12,7 +12,7 @@ struct LibrarySeries {
     var saved: (PlainLibrary, LiveLibrary) = (PlainLibrary(), LiveLibrary())
     var nextNumber = 0
     var steps: [String] = []
-    /// Whether attributes change too.
+    /// Whether edits change attributes too.
     var changesValues = false
 
     init(seed: UInt64) throws {
@@ -47,7 +47,7 @@ struct LibrarySeries {
 
     private mutating func delete(_ kind: PlainLibrary.Kind) throws {
         guard let number = any(kind) else { return }
-        // Denied while it has novels.
+        // The delete rule of a label denies its deletion while it has novels.
         if kind == .label && plain.labels.contains(where: { $0.label == number }) { return }
         steps.append("delete \(kind) \(number)")
         context.delete(try live.object(number, ManagedObject.self))

@@ -28,7 +28,7 @@ import Testing
         return try #require(try context.fetch(request).first)
     }
 
-    @Test func anObjectIsDeletedWhileAnotherIsRelatedToIt() throws {
+    @Test func aSaveWithALinkToAnObjectDeletedElsewhereFails() throws {
         let writer: Writer = try one("a", in: first)
         let other: Novel = try one("other", in: second)
         other.writer = try one("a", in: second)
@@ -41,7 +41,7 @@ import Testing
         #expect(other.writer == nil)
     }
 
-    @Test func whatAnotherContextRelatedIsReleasedByADeletion() throws {
+    @Test func aDeletionRemovesLinksThatAnotherContextMade() throws {
         let writer: Writer = try one("a", in: first)
         let other: Novel = try one("other", in: second)
         other.writer = try one("a", in: second)
@@ -55,7 +55,7 @@ import Testing
         #expect(other.writer == nil)
     }
 
-    @Test func whatAnotherContextAddedIsDeletedInCascade() throws {
+    @Test func aCascadeDeletesObjectsThatAnotherContextAdded() throws {
         let novel: Novel = try one("novel", in: first)
         let chapter = Chapter(context: second)
         chapter.novel = try one("novel", in: second)
@@ -67,7 +67,7 @@ import Testing
         #expect(chapter.managedObjectContext == nil)
     }
 
-    @Test func aDeletionIsDeniedForWhatAnotherContextRelated() throws {
+    @Test func aDeletionIsDeniedByALinkThatAnotherContextMade() throws {
         let label: Label = try one("free", in: first)
         let novel: Novel = try one("other", in: second)
         novel.labels.insert(try one("free", in: second))
@@ -78,7 +78,7 @@ import Testing
         try first.rollback()
     }
 
-    @Test func theSameLinkIsMadeOnce() throws {
+    @Test func theSameLinkOfTwoContextsIsStoredOnce() throws {
         for context in [first, second] {
             let novel: Novel = try one("other", in: context)
             novel.labels.insert(try one("free", in: context))
@@ -92,7 +92,7 @@ import Testing
         #expect(seen.novels.map(\.title) == ["other"])
     }
 
-    @Test func aPartnerIsTakenOnce() throws {
+    @Test func aOneToOneLinkOfTwoContextsFails() throws {
         for context in [first, second] {
             let passport = Passport(context: context)
             passport.owner = try one("a", in: context)
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test(arguments: [MergePolicy.mergeByPropertyObjectTrump, .mergeByPropertyStoreTrump, .overwrite, .rollback])
-    func anObjectIsMovedByBoth(policy: MergePolicy) throws {
+    func mergePoliciesSettleALinkThatBothContextsChanged(policy: MergePolicy) throws {
         let novels: [Novel] = try [one("novel", in: first), one("novel", in: second)]
         novels[0].writer = try one("b", in: first)
         novels[1].writer = nil

@@ -16,9 +16,9 @@ final class ForumPost: ManagedObject {
     @Relationship("forum", inverse: "posts") var forum: Forum?
 }
 
-/// Rows whose sort key is their parent's: a change of the parent reports the rows that it moves, and no others.
+/// Rows whose sort key is a value of their parent: a change of the parent reports the rows that it moves, and no others.
 @Suite struct ParentKeyTests {
-    /// What is seen of a row, and may be reported.
+    /// The values of a row whose changes are reported.
     private struct Row: Equatable {
         let text: String
         let number: Int
@@ -142,7 +142,7 @@ final class ForumPost: ManagedObject {
         }
     }
 
-    /// The case that was met: a chat of many messages, sorted by its last one.
+    /// A forum of many posts, sorted by the forum's last post.
     @Test func aNewPostIsOneEvent() throws {
         let store = try LiveStore(Model(Forum.self, ForumPost.self))
         let context = store.container.newContext()

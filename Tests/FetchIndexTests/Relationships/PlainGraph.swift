@@ -46,7 +46,7 @@ struct GraphShape {
         entity == ancestor || superentities[entity].map { isKind($0, of: ancestor) } ?? false
     }
 
-    /// The sides that objects of an entity have.
+    /// The sides of an entity's relationships, inherited ones included.
     func sides(of entity: Int) -> [Int] { sides.indices.filter { isKind(entity, of: sides[$0].entity) } }
 
     var model: Model {
@@ -74,7 +74,7 @@ struct PlainGraph {
     struct Object {
         let entity: Int
         var value: Int?
-        /// By side, in their order.
+        /// The related objects by side, in their order.
         var related: [Int: [Int]] = [:]
     }
 
@@ -87,7 +87,7 @@ struct PlainGraph {
 
     func related(_ object: Int, _ side: Int) -> [Int] { objects[object]?.related[side] ?? [] }
 
-    /// Both sides; to-one sides let go of what they had. What is related stays where it is, unless it gets a place.
+    /// Links both sides; a to-one side drops its former link. A related object keeps its place, unless a place is given.
     mutating func link(_ side: Int, _ object: Int, _ other: Int, at place: Int? = nil) {
         let description = shape.sides[side]
         if related(object, side).contains(other) {
@@ -110,7 +110,7 @@ struct PlainGraph {
         objects[other]?.related[shape.sides[side].inverse]?.removeAll { $0 == object }
     }
 
-    /// Deletes an object, and applies the delete rules.
+    /// Deletes an object, and follows the delete rules.
     mutating func delete(_ object: Int) {
         guard let gone = objects[object] else { return }
         var doomed: [Int] = []

@@ -1,7 +1,7 @@
 import FetchIndex
 import Testing
 
-/// What is expected of a library: plain lists, by numbers that the test gives.
+/// The oracle of a library: plain lists, by numbers that the test gives.
 struct PlainLibrary: Equatable {
     enum Kind: String, CaseIterable { case writer, passport, novel, label, chapter, folder }
 
@@ -14,7 +14,7 @@ struct PlainLibrary: Equatable {
     var writerOfNovel: [Int: Int] = [:]
     var ownerOfPassport: [Int: Int] = [:]
     var labels: Set<Pair> = []
-    /// The chapters of a novel, in their order.
+    /// Chapters are in their order.
     var chaptersOfNovel: [Int: [Int]] = [:]
     var parentOfFolder: [Int: Int] = [:]
 
@@ -39,7 +39,7 @@ struct PlainLibrary: Equatable {
         return false
     }
 
-    /// Deletes an object by the delete rules of the library.
+    /// Deletes an object, and follows the delete rules of the library.
     mutating func delete(_ object: Int) {
         guard let kind = objects.removeValue(forKey: object) else { return }
         switch kind {
@@ -60,7 +60,7 @@ struct PlainLibrary: Equatable {
     }
 }
 
-/// The objects of a library in a context, by the numbers of the plain one.
+/// The objects of a library in a context, by their numbers in the plain library.
 struct LiveLibrary {
     var objects: [Int: ManagedObject] = [:]
 
@@ -76,7 +76,7 @@ struct LiveLibrary {
         objects.map { number(of: $0) ?? -1 }
     }
 
-    /// Compares both sides of every relationship with what is expected.
+    /// Compares both sides of every relationship with the plain library.
     func check(_ plain: PlainLibrary, _ note: Comment) throws {
         for (number, kind) in plain.objects {
             switch kind {

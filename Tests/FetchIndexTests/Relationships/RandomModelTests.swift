@@ -2,7 +2,8 @@ import FetchIndex
 import FetchIndexTestSupport
 import Testing
 
-/// Random models, requests and edits against plain lists: two contexts take turns, with controllers on named caches in both.
+/// Random models, requests and edits, compared with plain lists. Two contexts take turns, with controllers on named
+/// caches in both.
 @Suite struct RandomModelTests {
     /// A context, with its objects by number.
     private final class Editor {
@@ -18,7 +19,7 @@ import Testing
 
         func object(_ number: Int) throws -> ManagedObject { try #require(objects[number]) }
 
-        /// The objects that another context has saved.
+        /// Takes over the objects that another context has saved.
         func take(_ graph: PlainGraph, from other: Editor) throws {
             objects = try Dictionary(
                 uniqueKeysWithValues: graph.objects.keys.map { number in
@@ -163,13 +164,13 @@ import Testing
                 list.move(try editor.object(other), to: index)
                 return graph.link(side, number, other, at: place > old ? place - 1 : place)
             }
-            // An object that one side of the same list loses may be before the place.
+            // A link that the other side drops may be in the same list, before the place.
             list.insert(try editor.object(other), at: index)
             graph.link(side, number, other, at: place)
         }
     }
 
-    @Test(arguments: 0..<(TestSettings.isLong ? 40 : 16)) func requestsFollowTheGraph(seed: UInt64) throws {
+    @Test(arguments: 0..<(TestSettings.isLong ? 40 : 16)) func controllersFollowARandomGraph(seed: UInt64) throws {
         var series = Series(seed: seed &+ TestSettings.seed &* 1000)
         let store = try LiveStore(series.graph.shape.model)
         let requests = (0..<5).map { _ in GraphRequest(series.graph.shape, &series.random) }

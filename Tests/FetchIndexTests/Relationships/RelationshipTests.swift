@@ -4,7 +4,7 @@ import FetchIndexTestSupport
 import Testing
 
 @Suite struct RelationshipTests {
-    @Test func bothSidesAreOneFact() throws {
+    @Test func settingOneSideSetsTheOther() throws {
         let store = try LiveStore(.library)
         let context = store.container.newContext()
         let itoh = context.writer("伊藤計劃")
@@ -30,7 +30,7 @@ import Testing
         #expect(found.novels.first?.writer === found)
     }
 
-    @Test func anObjectHasOneParent() throws {
+    @Test func aToOneRelationshipHasOneObject() throws {
         let store = try LiveStore(.library)
         let context = store.container.newContext()
         let (a, b) = (context.writer("a"), context.writer("b"))
@@ -44,7 +44,7 @@ import Testing
         #expect(b.novels.isEmpty && Array(a.novels) == [novel])
     }
 
-    @Test func oneToOne() throws {
+    @Test func aOneToOneLinkReplacesFormerLinks() throws {
         let store = try LiveStore(.library)
         let context = store.container.newContext()
         let (a, b) = (context.writer("a"), context.writer("b"))
@@ -58,7 +58,7 @@ import Testing
         second.owner = a
         try context.save()
         #expect(a.passport === second && b.passport === first)
-        // Exchanged in one save.
+        // Partners are exchanged in one save.
         let held = a.passport
         a.passport = b.passport
         b.passport = held
@@ -69,7 +69,7 @@ import Testing
         #expect(writers.map { $0.passport?.objectID } == [first.objectID, second.objectID])
     }
 
-    @Test func manyToMany() throws {
+    @Test func manyToManyLinksAreInsertedAndRemovedFromBothSides() throws {
         let store = try LiveStore(.library)
         let context = store.container.newContext()
         let novels = (0..<3).map { context.novel("v\($0)") }
@@ -121,7 +121,7 @@ import Testing
         #expect(try other.fetch(FetchRequest<Novel>())[0].chapters.map(\.title) == ["d", "b", "x", "c", "a", "late"])
     }
 
-    @Test func deleteRules() throws {
+    @Test func deletionsFollowDeleteRules() throws {
         let store = try LiveStore(.library)
         let context = store.container.newContext()
         let writer = context.writer("w")

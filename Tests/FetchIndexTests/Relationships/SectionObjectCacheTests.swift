@@ -47,8 +47,8 @@ import Testing
         try context.save()
     }
 
-    /// One bit in one byte of one node after the other: found, and never served as right.
-    @Test func aFlippedBitIsFound() throws {
+    /// Bits of bytes of each node are flipped in turn: each is found, and none is served as right.
+    @Test func aFlippedBitOfANodeIsFoundAndNeverServed() throws {
         let expected = try open().sections
         var nodes: [(key: UInt64, bytes: [UInt8])] = []
         let snapshot = try container.store.snapshot()
@@ -104,7 +104,7 @@ import Testing
         #expect(try container.verifyCache("writers") == [])
     }
 
-    @Test func aMaintainedCacheFollows() throws {
+    @Test func aMaintainedCacheFollowsRenamedSections() throws {
         _ = try open()
         try container.setMaintained(true, cacheNamed: "writers")
         try rename("writer 30", to: "a")
@@ -113,8 +113,8 @@ import Testing
         #expect(try container.verifyCache("writers") == [])
     }
 
-    /// A cache is valid under new names of the relationship and of the attribute.
-    @Test func renamedPartsKeepTheCache() throws {
+    /// A renamed relationship or attribute leaves the cache valid.
+    @Test func aRenamedKeyPathKeepsTheCache() throws {
         let expected = try open().sections
         let aggregated = OrderDefinition(entity: "Writer", sortKeys: [SortKey("novels.@max.price"), SortKey("name")])
         let writers = try container.withOrder(aggregated, PersistentContainer.OrderOptions(cacheName: "max")) {
@@ -162,8 +162,8 @@ import Testing
         #expect(try container.verifyCache("writers") == [] && container.verifyCache("max") == [])
     }
 
-    /// Sections whose object is gone, and nothing was done about it.
-    @Test func sectionsOfWhatIsGone() throws {
+    /// The object of a section is deleted, and its delete rule leaves the references.
+    @Test func rowsWithADanglingReferenceAreInTheSectionWithoutAnObject() throws {
         let model = Model(entities: [
             Entity(
                 "Team", [AttributeDescription("name", .string)],
@@ -206,7 +206,7 @@ import Testing
         try context.save()
         #expect(try names() == ["", "b"])
         #expect(try container.verifyCache("teams") == [])
-        // A scan and a fetch that begins at the other end agree.
+        // A scan agrees with a fetch that follows links backwards.
         var request = FetchRequest<ManagedObject>(entityName: "Prize")
         request.predicate = try FetchPredicate("player.team == %@", gone)
         #expect(try context.fetch(request).count == 2)

@@ -2,7 +2,7 @@ import FetchIndex
 import FetchIndexTestSupport
 import Testing
 
-/// Sections that are each of a related object, and values of related objects that shape nothing.
+/// Sections by related object, and observed values of related objects.
 @Suite struct SectionObjectTests {
     private let store: LiveStore
     private let context: ManagedObjectContext
@@ -41,7 +41,7 @@ import Testing
         controller.listing { $0.title }
     }
 
-    @Test(arguments: [nil, "writers"]) func aRenameIsOneSectionEvent(cacheName: String?) throws {
+    @Test(arguments: [nil, "writers"]) func aRenamedObjectUpdatesItsSection(cacheName: String?) throws {
         let controller = try controller(cacheName: cacheName)
         #expect(listing(controller) == ["a: a0 a1", "b: b0 b1", "c: c0 c1", ": z"])
         #expect(controller.sections.map(\.objectID).last == .some(nil))
@@ -57,7 +57,7 @@ import Testing
         #expect(listing(controller) == ["a: a0 a1", "x: b0 b1", "c: c0 c1", ": z"])
     }
 
-    @Test func aRenameMovesASectionThatStandsByName() throws {
+    @Test func aRenamedObjectMovesItsSectionInAnOrderByName() throws {
         let names = try controller("title", .byName(), cacheName: "by name")
         let keys = try controller("writer.name,title", cacheName: "by key")
         let heard = [names, keys].map { controller in
@@ -73,7 +73,7 @@ import Testing
         for name in ["by name", "by key"] { #expect(try store.container.verifyCache(name) == []) }
     }
 
-    @Test func equalNamesAreTwoSections() throws {
+    @Test func objectsWithSimilarNamesHaveSectionsOfTheirOwn() throws {
         let controller = try controller()
         try writer("b").name = "a 2"
         try context.save()
@@ -83,8 +83,8 @@ import Testing
         #expect(listing(controller) == ["a: a0 a1", "a 2: b0 b1", "c: c0", "c 2: c1", ": z"])
     }
 
-    /// The books of one publisher go to another, and the former one is deleted.
-    @Test func twoWritersAreMerged() throws {
+    /// All novels of one writer go to another, and the former writer is deleted.
+    @Test func mergingTwoWritersDeletesASectionAndMovesItsRows() throws {
         let controller = try controller()
         let heard = Recorder<Novel> { $0.title }
         controller.delegate = heard
@@ -98,7 +98,7 @@ import Testing
         #expect(try store.container.verifyCache("writers") == [])
     }
 
-    @Test func aNewWriterKeepsItsSectionWhenItIsSaved() throws {
+    @Test func aSaveKeepsTheSectionOfANewObject() throws {
         let controller = try controller("writer.name,title")
         let heard = Recorder<Novel> { $0.title }
         let writer = context.writer("b b")
@@ -149,7 +149,7 @@ import Testing
         #expect(controller.sections[0].count == (includesSubentities ? 2 : 1))
     }
 
-    @Test func aCacheFollowsARenameOfAnotherProgram() throws {
+    @Test func aCacheFollowsARenameByAnotherProgram() throws {
         let before = try controller()
         #expect(before.sections.count == 4)
         let other = store.container.newContext()
@@ -172,7 +172,7 @@ import Testing
     }
 
     @Test(arguments: ["writer.nothing", "title.name", "labels.name", "nothing.name"])
-    func wrongRelationshipsAreRefused(path: String) throws {
+    func sectionsByInvalidRelationshipsAreRefused(path: String) throws {
         let names = path.split(separator: ".").map(String.init)
         var definition = OrderDefinition(entity: "Novel", sortKeys: [SortKey("title")])
         definition.sectionKey = .relationship(names[0], name: names[1])
@@ -185,7 +185,7 @@ import Testing
 
     // MARK: Observed values
 
-    @Test(arguments: [nil, "titles"], [true, false]) func observedValuesAreReported(
+    @Test(arguments: [nil, "titles"], [true, false]) func changesOfObservedValuesAreReportedAsUpdates(
         cacheName: String?, isSaved: Bool
     ) throws {
         let silent = try controller(cacheName: cacheName, hasSections: false)
@@ -211,7 +211,7 @@ import Testing
         #expect(unheard.take() == [])
     }
 
-    @Test func observedValuesOfOtherContextsAreReported() throws {
+    @Test func changesOfObservedValuesInOtherContextsAreReported() throws {
         let observing = try controller(observing: ["writer.passport.number"], hasSections: false)
         let heard = Recorder<Novel> { $0.title }
         observing.delegate = heard
@@ -228,7 +228,7 @@ import Testing
         #expect(heard.take() == ["will change", "a0 update 0.0 0.0", "a1 update 0.1 0.1", "did change"])
     }
 
-    @Test func wrongPathsAreRefused() throws {
+    @Test func invalidObservedAndPrefetchedPathsAreRefused() throws {
         for path in ["title", "nothing", "writer.nothing", "writer.name.length"] {
             #expect(throws: (any Error).self) { try controller(observing: [path]) }
             var request = FetchRequest<Novel>(sortKeys: [])

@@ -3,8 +3,8 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// A context or controller that follows commits by itself receives the last one, even if no other commit comes.
-@MainActor @Suite struct BurstTests {
+/// Automatic merges and the stream of commits always reach the last commit, also if no other one follows.
+@MainActor @Suite struct AutomaticMergeTests {
     @Test func theLastCommitOfABurstIsMerged() async throws {
         let folder = TemporaryFolder()
         let container = try PersistentContainer(at: URL(fileURLWithPath: folder.path), model: Model(Book.self))
@@ -29,8 +29,8 @@ import Testing
         }
     }
 
-    /// A writer shows its transaction in the file before readers can see it: a look just then must not be the last.
-    @Test func aLookBetweenTheFileAndItsReadersIsRepeated() async throws {
+    /// A writer's transaction is in the file a moment before readers see it. Whoever looks in that moment must look again.
+    @Test func theCommitStreamReachesTheNewestCommit() async throws {
         let folder = TemporaryFolder()
         let url = URL(fileURLWithPath: folder.path)
         let container = try PersistentContainer(at: url, model: Model(Book.self), durability: .none)

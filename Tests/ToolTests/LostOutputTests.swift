@@ -2,8 +2,8 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// A batch is told until its output is written: what fails, or is killed, is told again.
-@Suite struct ToldOutputTests {
+/// A batch is reported until its output is written. After a failure or a kill, the next reader gets it again.
+@Suite struct LostOutputTests {
     let tool: Tool
     private let request = ["--entity", "Row", "--section", "kind", "--sort", "size", "--cache", "c"]
 
@@ -33,7 +33,7 @@ import Testing
     }
 
     /// The keys of the rows that `changes` reports.
-    private func told() throws -> [Int] {
+    private func reported() throws -> [Int] {
         try keys(succeed(["changes", tool.store, "--cache", "c", "--output", "json"]).output)
     }
 
@@ -68,11 +68,11 @@ import Testing
         let process = try run(command(reader), to: full)
         process.waitUntilExit()
         #expect(process.terminationStatus == 1)
-        #expect(try told() == [3, 7])
-        #expect(try told() == [])
+        #expect(try reported() == [3, 7])
+        #expect(try reported() == [])
     }
 
-    /// Every writer catches up a maintained cache; its reader receives the change nevertheless.
+    /// Writers keep a maintained cache current, and its reader still gets each change.
     @Test(arguments: readers.filter { $0[0] != "fetch" })
     func aFullDiskLosesNoBatchOfAMaintainedCache(reader: [String]) throws {
         try apply(1)
@@ -84,26 +84,26 @@ import Testing
             process.waitUntilExit()
             #expect(process.terminationStatus == 1)
         }
-        #expect(try told() == [1, 3, 7])
-        #expect(try told() == [])
+        #expect(try reported() == [1, 3, 7])
+        #expect(try reported() == [])
     }
 
-    @Test(arguments: readers) func aReaderThatLeftLosesNoBatch(reader: [String]) throws {
+    @Test(arguments: readers) func aClosedPipeLosesNoBatch(reader: [String]) throws {
         try apply(3, 7)
         let pipe = Pipe()
         try pipe.fileHandleForReading.close()
         let process = try run(command(reader), to: pipe.fileHandleForWriting)
         process.waitUntilExit()
         #expect(process.terminationReason == .uncaughtSignal || process.terminationStatus == 1)
-        #expect(try told() == [3, 7])
-        #expect(try told() == [])
+        #expect(try reported() == [3, 7])
+        #expect(try reported() == [])
     }
 
     @Test(arguments: ["/dev/full", "pipe"], [false, true])
-    func applySavesWhatItCannotTellOf(output: String, isMaintained: Bool) throws {
+    func applySavesTransactionsThatItCannotReport(output: String, isMaintained: Bool) throws {
         try apply(1)
         if isMaintained { try succeed(["cache", "maintain", tool.store, "c"]) }
-        let file = try tool.file("told.jsonl", line(3, size: 500) + "\n" + line(7, size: 501))
+        let file = try tool.file("reported.jsonl", line(3, size: 500) + "\n" + line(7, size: 501))
         let pipe = Pipe()
         try pipe.fileHandleForReading.close()
         let handle = try #require(
@@ -111,23 +111,23 @@ import Testing
         let process = try run(["apply", tool.store, file, "--output", "json"] + request, to: handle)
         process.waitUntilExit()
         #expect(process.terminationReason == .uncaughtSignal || process.terminationStatus == 1)
-        // The first transaction is saved, and the output ended with it.
+        // The first transaction is saved, and then the output fails.
         #expect(
             try tool.rows("--entity", "Row", "--where", "size IN {500, 501}").compactMap { $0["id"] as? Int } == [3])
-        #expect(try told() == [1, 3])
-        #expect(try told() == [])
+        #expect(try reported() == [1, 3])
+        #expect(try reported() == [])
     }
 
-    /// What others changed before is in the first batch of `apply`.
-    @Test(arguments: [false, true]) func applyTellsOfAllChangesOnce(isMaintained: Bool) throws {
+    /// The first batch of `apply` also has the changes of other programs from before.
+    @Test(arguments: [false, true]) func applyReportsAllChangesOnce(isMaintained: Bool) throws {
         try apply(1)
         if isMaintained { try succeed(["cache", "maintain", tool.store, "c"]) }
         let file = try tool.file(
-            "told.jsonl", line(3, size: 500) + "\n" + line(7, size: 501) + "\n" + line(8, size: 502))
+            "reported.jsonl", line(3, size: 500) + "\n" + line(7, size: 501) + "\n" + line(8, size: 502))
         let batches = try succeed(["apply", tool.store, file, "--output", "json"] + request).output.split(
             separator: "\n")
         #expect(try batches.map { try keys($0) } == [[1, 3], [7], [8]])
-        #expect(try told() == [])
+        #expect(try reported() == [])
         try succeed(["cache", "verify", tool.store])
     }
 
@@ -140,10 +140,12 @@ import Testing
         }
     }
 
-    /// An `apply` that is killed when it has printed some transactions: each batch is printed or told later.
-    @Test(arguments: 1...3, [false, true]) func aKilledApplyIsToldAgain(transactions: Int, isMaintained: Bool) throws {
+    /// An `apply` is killed after it printed some transactions. Each batch is printed, or reported later.
+    @Test(arguments: 1...3, [false, true]) func aKilledApplyRepeatsAtMostItsLastBatch(
+        transactions: Int, isMaintained: Bool
+    ) throws {
         if isMaintained { try succeed(["cache", "maintain", tool.store, "c"]) }
-        let output = try tool.file("told", "")
+        let output = try tool.file("reported", "")
         let input = Pipe()
         let process = tool.process(["apply", tool.store, "-", "--output", "json"] + request)
         process.standardInput = input
@@ -155,18 +157,18 @@ import Testing
         }
         kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
-        // The last one may not be stored yet: it is told again, and those before it are not.
-        #expect(try [[], [transactions]].contains(told()))
+        // The last batch may not be noted yet, so it is reported again; earlier batches are not.
+        #expect(try [[], [transactions]].contains(reported()))
         #expect(try tool.rows("--entity", "Row", "--where", "size > 600").count == transactions)
         try succeed(["cache", "verify", tool.store])
     }
 
     /// Runs `changes` until it has printed its batch, while another process writes; the body decides what happens then.
-    private func whileTheCacheIsToTake(_ body: (Process, _ release: () -> Void) throws -> Void) throws {
+    private func beforeTheCacheAdvances(_ body: (Process, _ release: () -> Void) throws -> Void) throws {
         let lock = open(tool.store + "/writer.lock", O_RDWR)
         try #require(lock >= 0 && flock(lock, LOCK_EX) == 0)
         defer { close(lock) }
-        let output = try tool.file("told", "")
+        let output = try tool.file("reported", "")
         let handle = try #require(FileHandle(forWritingAtPath: output))
         let process = try run(["changes", tool.store, "--cache", "c"], to: handle)
         try wait(for: "#8", in: output)
@@ -178,22 +180,22 @@ import Testing
 
     @Test func aKillBetweenTheOutputAndTheCacheRepeatsTheBatch() throws {
         try apply(3, 7)
-        try whileTheCacheIsToTake { process, _ in kill(process.processIdentifier, SIGKILL) }
-        #expect(try told() == [3, 7])
-        #expect(try told() == [])
+        try beforeTheCacheAdvances { process, _ in kill(process.processIdentifier, SIGKILL) }
+        #expect(try reported() == [3, 7])
+        #expect(try reported() == [])
     }
 
-    @Test func aBusyWriterIsWaitedFor() throws {
+    @Test func changesWaitsForAWriterBeforeItEnds() throws {
         try apply(3, 7)
-        try whileTheCacheIsToTake { process, release in
+        try beforeTheCacheAdvances { process, release in
             release()
             process.waitUntilExit()
             #expect(process.terminationStatus == 0)
         }
-        #expect(try told() == [])
+        #expect(try reported() == [])
     }
 
-    @Test func aBatchIsPrintedBesideABusyWriterAndComesAgain() throws {
+    @Test func aBatchPrintedBesideABusyWriterIsRepeated() throws {
         try apply(3, 7)
         do {
             let lock = open(tool.store + "/writer.lock", O_RDWR)
@@ -212,14 +214,14 @@ import Testing
                 #expect(Date().timeIntervalSince(start) < 4)
             }
         }
-        #expect(try told() == [3, 7])
-        #expect(try told() == [])
+        #expect(try reported() == [3, 7])
+        #expect(try reported() == [])
     }
 
-    /// A watcher's cache takes each batch when it is printed.
-    @Test(arguments: [false, true]) func whatAWatcherHasPrintedIsNotToldAgain(isMaintained: Bool) throws {
+    /// A watcher's cache advances with each printed batch.
+    @Test(arguments: [false, true]) func batchesThatAWatcherPrintedAreNotRepeated(isMaintained: Bool) throws {
         if isMaintained { try succeed(["cache", "maintain", tool.store, "c"]) }
-        let output = try tool.file("told", "")
+        let output = try tool.file("reported", "")
         let process = try run(
             ["watch", tool.store, "--cache", "c", "--output", "json"],
             to: #require(FileHandle(forWritingAtPath: output)))
@@ -236,18 +238,19 @@ import Testing
             state = try tool.run("cache", "show", tool.store, "c", "--output", "json").cacheState
         } while state != "fresh" && Date() < patience
         #expect(state == "fresh")
-        // A maintained cache is fresh before the watcher has noted what it has printed.
+        // A maintained cache is fresh before the watcher has noted its printed batch.
         if isMaintained { usleep(500_000) }
-        #expect(try told() == [])
+        #expect(try reported() == [])
         #expect(try tool.run("cache", "verify", tool.store).status == 0)
     }
 
-    /// The start of a watcher is a hit, and each batch that it prints is a catch-up; commits that change nothing of the order are neither.
-    @Test(arguments: [false, true]) func aWatcherCountsAsOneReader(isMaintained: Bool) throws {
+    /// The start of a watcher is a hit, and each printed batch is a catch-up. Commits that do not change the order are
+    /// neither.
+    @Test(arguments: [false, true]) func openingsOfAWatcherAreItsStartAndItsBatches(isMaintained: Bool) throws {
         if isMaintained { try succeed(["cache", "maintain", tool.store, "c"]) }
         try succeed(["import", tool.store, tool.file("other.csv", "x\n1\n"), "--entity", "Other"])
         let before = try openings()
-        let output = try tool.file("told", "")
+        let output = try tool.file("reported", "")
         let process = try run(
             ["watch", tool.store, "--cache", "c", "--output", "json"],
             to: #require(FileHandle(forWritingAtPath: output)))
@@ -265,7 +268,7 @@ import Testing
         #expect(after.catchUps == before.catchUps + 3)
     }
 
-    /// The statistics of the cache.
+    /// The numbers of hits and catch-ups in the statistics of the cache.
     private func openings() throws -> (hits: Int, catchUps: Int) {
         let shown = try succeed(["cache", "show", tool.store, "c", "--output", "json"])
         let hits = (shown["cache"] as? [String: Any])?["hits"] as? Int

@@ -5,8 +5,8 @@ import FetchIndexRecords
 import FetchIndexTestSupport
 import Testing
 
-/// After each error that ends following, there is a way to go on, and nothing is lost.
-@Suite(.enabled(if: TestServer.isInstalled)) struct WayOutTests {
+/// Whatever ends following can be recovered from without a loss.
+@Suite(.enabled(if: TestServer.isInstalled)) struct FollowRecoveryTests {
     private func requireEqual(
         _ followed: Followed, _ columns: String..., table: String = "public.t",
         sourceLocation: SourceLocation = #_sourceLocation
@@ -22,8 +22,8 @@ import Testing
         #expect(throws: SourceError.self) { try followed.follow([], change) }?.description ?? ""
     }
 
-    /// Columns in a condition may be renamed.
-    @Test func namesUnderAConditionMayChange() throws {
+    /// The columns that a condition reads may be renamed.
+    @Test func columnsOfAConditionMayBeRenamed() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, v text, w text); ALTER TABLE public.t REPLICA IDENTITY FULL",
             "INSERT INTO public.t VALUES (1, 'a', 'q'), (2, 'q', 'a'), (3, 'a', 'q'), (4, 'q', 'a')")
@@ -47,8 +47,8 @@ import Testing
         }
     }
 
-    /// With a change table, a condition isn't adapted to renamed columns.
-    @Test func aConditionThatFitsNoMoreIsNamed() throws {
+    /// The triggers of the change table do not follow the renamed column of a condition.
+    @Test func aConditionThatNoLongerFitsIsReported() throws {
         var (followed, connection) = try Followed.database("CREATE TABLE public.t(id integer PRIMARY KEY, v text)")
         followed.usesChangeTable = true
         try connection.execute(Follower.setup(followed.address, [TableChoice("t")]))
@@ -62,8 +62,8 @@ import Testing
         }
     }
 
-    /// Rows that waited for a standby when an earlier process stored them.
-    @Test func aCopyWaitsForWhatWasStoredBefore() throws {
+    /// An earlier process stored transactions that wait for a standby.
+    @Test func aCopyWaitsForStoredTransactionsToBecomeVisible() throws {
         let server = try TestServer()
         defer { server.stop() }
         let followed = Followed(address: server.address())
@@ -83,8 +83,8 @@ import Testing
         try requireEqual(followed, "id", "v")
     }
 
-    /// The second start doesn't take the first one, which waits, for an abandoned attempt.
-    @Test func twoFirstStartsDoNotDisturbEachOther() throws {
+    /// The first start waits for a transaction, and must not be ended by the second one.
+    @Test func aSecondFirstStartIsRefusedAndTheFirstGoesOn() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY); CREATE TABLE public.u(id integer PRIMARY KEY)",
             "INSERT INTO public.t VALUES (1)")
@@ -107,8 +107,8 @@ import Testing
         try requireEqual(followed, "id")
     }
 
-    /// The source was restored to a state from before a change of a table.
-    @Test func aChangeThatTheSourceHasNoMoreIsNotWaitedFor() throws {
+    /// The source was restored to a state before the change of a table that the store waits for.
+    @Test func aRestoredSourceIsNotWaitedFor() throws {
         let (followed, _) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY); INSERT INTO public.t VALUES (1)")
         try followed.follow(["t"])
@@ -126,7 +126,7 @@ import Testing
         try requireEqual(followed, "id")
     }
 
-    @Test func aGivenSlotMayBeLost() throws {
+    @Test func aLostGivenSlotIsReplacedByARecopy() throws {
         let server = try TestServer(["max_slot_wal_keep_size=1MB", "min_wal_size=32MB", "max_wal_size=32MB"])
         defer { server.stop() }
         let followed = Followed(address: server.address())
@@ -145,11 +145,11 @@ import Testing
         try requireEqual(followed, "id")
     }
 
-    /// The slot's older log was written before the publication existed.
+    /// The slot has transactions from before the publication was created.
     @Test(arguments: [nil, "mine"]) func aGivenSlotMayBeOlderThanThePublication(publication: String?) throws {
         let (followed, connection) = try Followed.database("CREATE TABLE public.t(id integer PRIMARY KEY)")
         let slot = "slot_" + UUID().uuidString.prefix(8).lowercased()
-        // Making a slot waits for all running transactions, including those of other tests.
+        // The creation of a slot waits for all running transactions, also those of other tests.
         try connection.execute("SET lock_timeout = 0")
         try connection.execute("SELECT pg_create_logical_replication_slot('\(slot)', 'pgoutput')")
         try connection.execute("INSERT INTO public.t VALUES (1)")
@@ -161,7 +161,7 @@ import Testing
         try connection.execute("SELECT pg_drop_replication_slot('\(slot)')")
     }
 
-    /// A refusal comes before anything is dropped or changed, in the source and in the store.
+    /// Refusals come before anything is dropped or changed, in the source and in the store.
     @Test(arguments: [
         (
             "ALTER TABLE public.t RENAME id TO x; ALTER TABLE public.t RENAME b TO id; ALTER TABLE public.t RENAME x TO b",
@@ -172,7 +172,7 @@ import Testing
         ("ALTER TABLE public.t ADD author text", "public.t.author has the name of a relationship of t"),
         ("ALTER TABLE public.t RENAME author_id TO author", "public.t.author has the name of a relationship of t"),
     ])
-    func whatIsRefusedChangesNothing(change: String, sentence: String) throws {
+    func aRefusedChangeLeavesSourceAndStoreAsTheyWere(change: String, sentence: String) throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.author(id integer PRIMARY KEY)",
             "CREATE TABLE public.t(id integer PRIMARY KEY, b integer, v text, author_id integer REFERENCES public.author)",
@@ -191,8 +191,8 @@ import Testing
         #expect(try PersistentContainer(at: URL(fileURLWithPath: followed.store)).model() == model)
     }
 
-    /// Values from before a change of the type arrive after the model has the new type.
-    @Test func aTypeMayBeConverted() throws {
+    /// The stream still has values of the old type when the model has the new one.
+    @Test func aTypeMayBeConvertedByAMigration() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, v text); INSERT INTO public.t VALUES (1, '1')")
         try followed.follow(["t"])
@@ -210,8 +210,8 @@ import Testing
         try requireEqual(followed, "id", "v")
     }
 
-    /// A locked table doesn't keep a follower from ending.
-    @Test func aLockedTableIsNotWaitedForWithoutEnd() throws {
+    /// A follower that waits for a locked table can be ended.
+    @Test func waitingForALockedTableCanBeInterrupted() throws {
         let (followed, connection) = try Followed.database("CREATE TABLE public.t(id integer PRIMARY KEY)")
         try followed.follow(["t"])
         try connection.execute("BEGIN; LOCK TABLE public.t IN ACCESS EXCLUSIVE MODE")

@@ -3,14 +3,14 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Numbers of objects in files, between stores: `@id`, `@store` and `--key`.
-@Suite struct NumberOwnerTests {
+/// Object numbers in files from other stores: `@id`, `@store` and `--key`.
+@Suite struct ForeignNumberTests {
     private let books: BookStores
     private var tool: Tool { books.tool }
 
     init() throws { books = try BookStores() }
 
-    @Test(arguments: ["jsonl", "csv", "tsv"]) func withAKeyNumbersOfAnotherStoreAreNotTakenForOurs(format: String)
+    @Test(arguments: ["jsonl", "csv", "tsv"]) func withAKeyForeignNumbersDoNotNameOwnObjects(format: String)
         throws
     {
         let other = tool.store + " other"
@@ -24,7 +24,7 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    @Test func withoutAKeyNumbersOfAnotherStoreAreRefused() throws {
+    @Test func withoutAKeyForeignNumbersAreRefused() throws {
         let other = tool.store + " other"
         try books.make(tool.store, ["x", "y"])
         try books.make(other, ["a", "b", "c"])
@@ -34,12 +34,12 @@ import Testing
             result.error.contains("line 1, column 1 (@id): 1 is the number of an object in another store; --key"),
             "\(result.error)")
         #expect(try books.sequels(tool.store) == ["x X y", "y Y"])
-        // Its own export is read back.
+        // The store's own export is read back.
         #expect(
             try books.put(tool.store, books.export(tool.store)).output.contains("0 inserted, 0 updated, 2 unchanged"))
     }
 
-    @Test func relatedObjectsOfAnotherStoreAreRefused() throws {
+    @Test func linksToObjectsOfAnotherStoreAreRefused() throws {
         let other = tool.store + " other"
         try books.make(tool.store, ["x"], author: "ann")
         try books.make(other, ["a"], author: "bob")
@@ -50,8 +50,8 @@ import Testing
         #expect(try books.sequels(tool.store) == ["x X"])
     }
 
-    /// A store that was filled with another one's export has its numbers, until both go on by themselves.
-    @Test func aFilledStoreKnowsTheNumbersOfItsOrigin() throws {
+    /// A store filled from another store's export shares its numbers until both give new ones.
+    @Test func aFilledStoreSharesTheNumbersOfItsOrigin() throws {
         let copy = tool.store + " copy"
         try books.make(tool.store, ["a", "b"], author: "ann")
         _ = try PersistentContainer(path: copy, model: BookStores.model)
@@ -64,11 +64,11 @@ import Testing
         #expect(
             try String(contentsOfFile: books.export(copy), encoding: .utf8)
                 == String(contentsOfFile: books.export(tool.store), encoding: .utf8))
-        // The origin goes on, and the copy follows.
+        // The origin gets an object, and the copy follows.
         let added = try tool.file("c.csv", "isbn,title\nc,C\n")
         #expect(try books.put(tool.store, added, "--key", "isbn").status == 0)
         #expect(try bring().output.contains("1 inserted, 0 updated, 2 unchanged"))
-        // The copy has a fourth of its own, and so has the origin.
+        // The copy and the origin each give the number 4 to an object of their own.
         #expect(try books.put(copy, tool.file("d.csv", "isbn,title\nown,OWN\n"), "--key", "isbn").status == 0)
         #expect(try bring().output.contains("0 inserted, 0 updated, 3 unchanged"))
         #expect(try books.put(tool.store, tool.file("e.csv", "isbn,title\nd,D\n"), "--key", "isbn").status == 0)
@@ -76,7 +76,7 @@ import Testing
         #expect(try books.sequels(copy) == ["a A b", "b B", "c C", "own OWN"])
     }
 
-    @Test func aRowWhoseNumberAndKeyDisagreeIsABadRow() throws {
+    @Test func aRowWithContradictingNumberAndKeyIsABadRow() throws {
         try books.make(tool.store, ["a", "b"])
         let file = try books.export(tool.store)
         let text = try String(contentsOfFile: file, encoding: .utf8)
@@ -91,8 +91,8 @@ import Testing
         #expect(try books.put(tool.store, table, "--key", "isbn").error.contains("line 2: Book.@id is 1"))
     }
 
-    /// Numbers resolve links between the rows of a file, in either direction.
-    @Test func withAKeyNumbersLinkTheRowsOfAFile() throws {
+    /// A row's link may lead to an earlier or to a later row.
+    @Test func withAKeyNumbersLinkRowsOfTheFile() throws {
         try books.make(tool.store, ["x", "y"])
         let text = "@id,isbn,title,sequel\n700,a,A,900\n800,b,B,700\n900,x,X,\n"
         let file = try tool.file("rows.csv", text)
@@ -101,15 +101,15 @@ import Testing
         #expect(try books.put(tool.store, file, "--key", "isbn").output.contains("0 inserted, 0 updated, 3 unchanged"))
     }
 
-    /// Numbers of two stores in one file are those of different rows.
-    @Test func numbersOfTwoStoresInOneFileLinkTheirOwnRows() throws {
+    /// A number names a different row in each store.
+    @Test func numbersOfTwoStoresInOneFileLinkRowsOfTheirStore() throws {
         let (first, second) = (tool.store + " 1", tool.store + " 2")
         try books.make(first, ["a", "b"])
         try books.make(second, ["c", "d", "e"])
         let texts = try [first, second].map { try String(contentsOfFile: books.export($0), encoding: .utf8) }
         let rows = texts.map { $0.split(separator: "\n").map { $0 + "\n" } }
         try books.make(tool.store, ["x", "y"])
-        // Row by row, so that each number is met with the other store's one before and behind it.
+        // The rows alternate, so that each number comes before and after the other store's.
         let mixed = [rows[0][0], rows[1][0], rows[1][1], rows[0][1], rows[1][2]].joined()
         for text in [texts[0] + texts[1], mixed] {
             let file = try tool.file("both.jsonl", text)
@@ -119,7 +119,7 @@ import Testing
             #expect(
                 try books.put(tool.store, file, "--key", "isbn").output.contains("0 inserted, 0 updated, 5 unchanged"))
         }
-        // Without a key, the numbers of the second would be given twice.
+        // Without a key, the second store's numbers would be used twice.
         let new = tool.store + " new"
         _ = try PersistentContainer(path: new, model: BookStores.model)
         let result = try books.put(new, tool.file("both.jsonl", texts[0] + texts[1]), "--skip-bad-rows")
@@ -130,7 +130,7 @@ import Testing
     @Test(arguments: [
         "{\"isbn\":\"z\"}", "{\"@id\":null,\"@store\":\"STORE\",\"isbn\":\"z\"}", "{\"@id\":9,\"isbn\":\"z\"}",
     ])
-    func aRowWithoutANumberBesideThoseOfAnotherStoreIsABadRow(row: String) throws {
+    func aRowWithoutANumberBesideForeignNumbersIsABadRow(row: String) throws {
         let copy = tool.store + " copy"
         try books.make(tool.store, ["a"])
         let identifier = try #require(try PersistentContainer(path: tool.store).storeIdentifier?.uuidString)
@@ -139,13 +139,13 @@ import Testing
         let row = row.replacingOccurrences(of: "STORE", with: identifier) + "\n"
         let result = try books.put(copy, tool.file("rows.jsonl", exported + row), "--skip-bad-rows")
         #expect(result.output.contains("1 inserted") && result.output.contains("1 bad row"), "\(result.output)")
-        // The origin gives the number that the row would have got.
+        // The origin gives the number that the row would have taken.
         #expect(try books.put(tool.store, tool.file("b.csv", "isbn\nb\n"), "--key", "isbn").status == 0)
         #expect(try books.put(copy, books.export(tool.store)).output.contains("1 inserted, 0 updated, 1 unchanged"))
         #expect(try books.sequels(copy) == ["a A", "b "])
     }
 
-    @Test func theOriginOfAnExportIsOneForAllEntities() throws {
+    @Test func allEntitiesOfAStoreHaveOneOriginOfNumbers() throws {
         let copy = tool.store + " copy"
         try books.make(tool.store, ["a"], author: "ann")
         let identifier = try #require(try PersistentContainer(path: tool.store).storeIdentifier?.uuidString)
@@ -158,18 +158,18 @@ import Testing
         }
         #expect(try stores() == [true, true])
         #expect(try books.put(copy, tool.file("c.csv", "isbn\nc\n"), "--key", "isbn").status == 0)
-        // A link of Book leads to Author, so the two files name one store.
+        // Books link to authors, so both files name the same store.
         #expect(try stores() == [false, false])
     }
 
-    /// The objects that an import makes have other numbers than its rows, which name each other only.
-    @Test func withAKeyNumbersOfAFileAreNotThoseOfItsNewObjects() throws {
+    /// Numbers in a file name only its own rows. New objects get other numbers.
+    @Test func withAKeyNumbersOfAFileDoNotNameNewObjects() throws {
         try books.make(tool.store, ["x", "y"])
         let file = try tool.file("a.csv", "@id,isbn,sequel\n4,f,\n3,d,4\n")
         let result = try books.put(tool.store, file, "--key", "isbn")
         #expect(result.output.contains("2 inserted"), "\(result.output)\(result.error)")
         #expect(try books.sequels(tool.store) == ["d  f", "f ", "x X y", "y Y"])
-        // A number that no row has is no object of this import either.
+        // A number without a row names no object of this import either.
         let missing = try books.put(tool.store, tool.file("b.csv", "@id,isbn,sequel\n9,g,5\n8,h,\n"), "--key", "isbn")
         #expect(missing.error.contains("names a row by its number, which is not in the file"), "\(missing.error)")
         let other = try books.put(tool.store, tool.file("c.csv", "@id,isbn\n1,y\n"), "--key", "isbn")

@@ -5,8 +5,8 @@ import Synchronization
 import FetchIndexTestSupport
 import Testing
 
-/// Processes that wait in the middle of opening a store, while others change its files below them.
-@Suite struct HandOverTests {
+/// Processes that wait during the opening of a store, while others replace its files.
+@Suite struct OpeningRaceTests {
     static let rows = 20_000
 
     let tool: Tool
@@ -57,7 +57,7 @@ import Testing
         return state?.contains(") T ") ?? false
     }
 
-    /// A compaction that has its lock, and does not go on. On a busy machine many come to their end before they are seen.
+    /// Starts a compaction, and stops it while it has its lock. On a busy machine, many end before they are stopped.
     private func stoppedCompaction() throws -> Process {
         let end = Date().addingTimeInterval(120)
         while Date() < end {
@@ -66,7 +66,7 @@ import Testing
                 guard openFiles(of: "\(compaction.processIdentifier)").contains("data.mdb.partial") else { continue }
                 kill(compaction.processIdentifier, SIGSTOP)
                 try wait { isStopped(compaction) || !compaction.isRunning }
-                // Has it come to its end meanwhile, then once more.
+                // If the compaction has ended, another one is started.
                 if access(tool.store + "/data.mdb.partial", F_OK) == 0 { return compaction }
                 break
             }
@@ -75,8 +75,8 @@ import Testing
         throw CocoaError(.fileNoSuchFile)
     }
 
-    /// Who opens for reading only has the data file before he waits for the lock.
-    @Test func aReaderThatWaitedForACompactionReadsTheNewFile() throws {
+    /// A reader has opened the old data file before it waits for the lock.
+    @Test func aReaderThatWaitedForACompactionOpensTheNewFile() throws {
         let compaction = try stoppedCompaction()
         let path = tool.store
         let container = Mutex<Result<PersistentContainer, any Error>?>(nil)
@@ -95,9 +95,9 @@ import Testing
         #expect(try opened.store.snapshot().entityState(0).count == UInt64(Self.rows) + 1)
     }
 
-    /// A compaction that dies may leave a lock file that LMDB does not know; whoever is the first to have it alone makes
-    /// it anew, and those who waited are not alone.
-    @Test func writersThatWaitedForACompactionThatDiedAreLetIn() throws {
+    /// A killed compaction may leave a lock file that LMDB does not accept. The first process that has it alone makes
+    /// it anew, but several waiting processes are never alone.
+    @Test func writersThatWaitedForAKilledCompactionGoOn() throws {
         let compaction = try stoppedCompaction()
         let writers = try (0..<3).map { try start(insertion(Self.rows + $0)) }
         for writer in writers {
@@ -113,8 +113,8 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    /// Whoever waited for the lock of a file that is gone by then has no lock that others know of.
-    @Test func anOpenerWhoseLockFileIsTakenAwayTakesTheNewOne() throws {
+    /// A lock on a removed file is not seen by other processes.
+    @Test func aWaitingProcessWhoseLockFileWasRemovedLocksTheNewOne() throws {
         _ = try tool.run("fetch", tool.store, "--entity", "Row", "--cache", "c", "--sections-only")
         let compaction = try stoppedCompaction()
         let watch = tool.process(["watch", tool.store, "--cache", "c"])

@@ -27,8 +27,8 @@ private final class Team: ManagedObject {
     @Relationship("members", inverse: "team") var members: Related<Person>
 }
 
-/// What programs that come from Core Data write.
-@Suite struct PorterSpellingTests {
+/// Spellings that programs from Core Data use.
+@Suite struct CoreDataSpellingTests {
     private let store: LiveStore
     private let context: ManagedObjectContext
 
@@ -53,7 +53,7 @@ private final class Team: ManagedObject {
         try context.fetch(FetchRequest<Person>(predicate: predicate, sortKeys: [SortKey(\.name)])).map(\.name)
     }
 
-    @Test func objectsAndCollectionsOfThemAreArguments() throws {
+    @Test func objectsAndCollectionsArePredicateArguments() throws {
         let (red, blue, green) = (team("red"), team("blue"), team("green"))
         let boss = person("a", red)
         _ = (person("b", blue, boss: boss), person("c", green, boss: boss), person("d"))
@@ -79,7 +79,7 @@ private final class Team: ManagedObject {
         #expect(try FetchPredicate("x IN %@", Set([10, 9, -1])) == FetchPredicate("x IN {-1, 9, 10}"))
     }
 
-    @Test func keyPathsLeadThroughRelationships() throws {
+    @Test func keyPathsThroughRelationshipsSortFilterAndGroup() throws {
         for (name, team) in [("a", team("y")), ("b", team("x"))] { _ = person(name, team) }
         let boss = person("c")
         _ = person("d", boss: boss)
@@ -105,7 +105,7 @@ private final class Team: ManagedObject {
         #expect(letters.sections.map(\.name) == ["a", "b", "c", "d"])
     }
 
-    @Test func firstIsTheFirstOfARequest() throws {
+    @Test func firstGivesTheFirstMatchInTheAskedOrder() throws {
         for name in ["b", "a", "c"] { _ = person(name) }
         #expect(try context.first(Person.self)?.name == "b")
         #expect(try context.first(Person.self, sortedBy: [SortKey(\.name)])?.name == "a")
@@ -121,7 +121,7 @@ private final class Team: ManagedObject {
 
     private func found(_ email: String) throws -> Person? { try context.object(where: \Person.email, is: email) }
 
-    @Test func anObjectIsFoundByItsUniqueValueWithUnsavedEdits() throws {
+    @Test func aLookupByUniqueValueSeesUnsavedEdits() throws {
         let (first, second) = (person("a"), person("b"))
         #expect(try found("a@example.org") === first)
         #expect(try found("x") == nil)
@@ -148,7 +148,7 @@ private final class Team: ManagedObject {
         #expect(throws: StoreError.self) { try context.object(of: "Person", where: "mail", is: "x") }
     }
 
-    @Test func whatAnotherContextSavedIsFoundAfterAMerge() throws {
+    @Test func aLookupByUniqueValueSeesOtherSavesAfterAMerge() throws {
         let first = person("a")
         try context.save()
         #expect(try found("a@example.org") === first)
@@ -162,7 +162,7 @@ private final class Team: ManagedObject {
         #expect(try found("z") === first && found("a@example.org") == nil)
     }
 
-    @Test func aValueThatSubentitiesShareIsFoundInEach() throws {
+    @Test func anInheritedUniqueValueIsFoundInBaseAndSubentity() throws {
         let (guest, person) = (Guest(context: context), Visitor(context: context))
         (guest.badge, person.badge) = (1, 2)
         for isSaved in [false, true] {
@@ -173,8 +173,8 @@ private final class Team: ManagedObject {
         }
     }
 
-    /// Finding or inserting each of many rows costs the same for each: lookups do not walk through the unsaved objects.
-    @Test func lookingUpAmongManyUnsavedObjectsIsNoScan() throws {
+    /// Each lookup costs the same, however many unsaved objects there are.
+    @Test func lookupsDoNotScanUnsavedObjects() throws {
         for number in 0..<8000 {
             let email = "\(number % 6000)"
             let person = try found(email) ?? Person(context: context)
@@ -184,13 +184,13 @@ private final class Team: ManagedObject {
         try context.rollback()
     }
 
-    @Test func modelsAreMadeOfListsOfClasses() {
+    @Test func modelsAcceptAnArrayOfClasses() {
         #expect(Model([Person.self, Team.self]) == Model(Person.self, Team.self))
         #expect(FetchRequest<Person>(entityName: "Person", sortKeys: [SortKey(\.name)]).sortKeys.count == 1)
     }
 
     #if compiler(>=6.2)
-        @Test func aWrongKeyPathSaysWhatToWrite() async throws {
+        @Test func aTrapForAWrongKeyPathSaysWhatToWrite() async throws {
             func message(_ result: ExitTest.Result?) -> String {
                 String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
             }
