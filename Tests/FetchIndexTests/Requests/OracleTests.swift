@@ -61,6 +61,7 @@ import Testing
         let folder = TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
         let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
         let paths = [
             tests.path + "/Oracles/collation_and_index.py", folder.path + "/question", folder.path + "/answer",
         ]
