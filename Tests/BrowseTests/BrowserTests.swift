@@ -53,7 +53,7 @@ struct BrowserTests {
         try checkLogs()
     }
 
-    @Test func thePageShowsTheRowsOfAFetchInTheMiddle() throws {
+    @Test func thePageShowsTheOrdersRowsWhereverItIsScrolled() throws {
         try openRows()
         for place in [0, 5000, 10_000, 19_990] {
             try browser.run("browser.rows.show(\(place))")
@@ -130,7 +130,7 @@ struct BrowserTests {
         try checkLogs()
     }
 
-    @Test func aSearchShowsErrorsAndScrollsToItsRows() throws {
+    @Test func thePagesSearchShowsErrorsAndScrollsToMatches() throws {
         try openRows()
         try browser.run("part('where').value = 'size <'; part('tools').requestSubmit()")
         #expect(try browser.wait(for: "!part('searchError').hidden"))
@@ -193,7 +193,7 @@ struct BrowserTests {
         try checkLogs()
     }
 
-    @Test func thePageShowsTheLastOfManySmallChanges() throws {
+    @Test func thePageShowsTheStateAfterManySmallChanges() throws {
         try openRows()
         try browser.run("browser.rows.show(10000)")
         for number in 0..<60 { try page.insert(30_000 + number * 10..<30_000 + number * 10 + 7) }

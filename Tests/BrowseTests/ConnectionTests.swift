@@ -54,7 +54,7 @@ import Testing
 
     /// With any limit, the server serves the page or says at its start what it needs. A signal ends it in any case.
     @Test(.disabled(if: isUnderSanitizer), arguments: [3..<16, 16..<29, 29..<42])
-    func aServerWithTooFewFilesSaysSoAtItsStart(limits: Range<Int>) throws {
+    func aServerWorksOrReportsItsFileLimitAtItsStart(limits: Range<Int>) throws {
         let page = try BrowsedPage(items: 10)
         for limit in limits {
             do { try page.start(files: limit) } catch is BrowsedPage.NotStarted {

@@ -12,7 +12,7 @@ import Testing
         try page.start()
     }
 
-    @Test func onlyRequestsToItsAddressWithTheTokenAreAnswered() throws {
+    @Test func onlyRequestsWithTheTokenAndTheServersAddressGetThePage() throws {
         let token = page.root
         #expect(try page.client.get(token).status == 200)
         #expect(try page.client.get(token, host: "localhost:\(page.port)").status == 200)
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func malformedRequestsAreNotAnswered() throws {
+    @Test func malformedRequestsAreAnsweredWithStatus400() throws {
         let host = "Host: 127.0.0.1:\(page.port)\r\n"
         let first = "GET \(page.root) HTTP/1.1\r\n"
         for request in [
@@ -60,7 +60,7 @@ import Testing
         #expect(page.server?.isRunning == true)
     }
 
-    @Test func tooLongRequestsAreNotRead() throws {
+    @Test func tooLongRequestsAreRefusedAndTheServerGoesOn() throws {
         let host = "Host: 127.0.0.1:\(page.port)\r\n"
         for request in [
             "GET /" + String(repeating: "a", count: 300_000), String(repeating: "x", count: 5_000_000),
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func requestsMayFollowEachOtherAndComeInPieces() throws {
+    @Test func aConnectionAcceptsSeveralRequestsAndRequestsInPieces() throws {
         let request = "GET \(page.root)page.css HTTP/1.1\r\nHost: localhost:\(page.port)\r\n\r\n"
         let last = request.replacingOccurrences(of: "\r\n\r\n", with: "\r\nConnection: close\r\n\r\n")
         var answers = ""
@@ -98,7 +98,7 @@ import Testing
         #expect(read(socket, &piece, 15) == 15 && String(decoding: piece, as: UTF8.self) == "HTTP/1.1 200 OK")
     }
 
-    @Test func answersForbidOtherSourcesAndCaches() throws {
+    @Test func responsesForbidForeignScriptsAndHTTPCaching() throws {
         let head = try page.ask("").head
         #expect(head.contains("default-src 'none'") && head.contains("script-src 'self'"))
         #expect(head.contains("Cache-Control: no-store") && head.contains("X-Content-Type-Options: nosniff"))

@@ -12,7 +12,7 @@ import Testing
         try page.start()
     }
 
-    @Test func rowsAndSectionsEqualTheOrder() throws {
+    @Test func theServersRowsAndSectionsEqualTheOrder() throws {
         let cache = ["cache": "by group"]
         let view = try page.ask("view", cache).json
         #expect(view["count"] as? Int == 2000 && view["sectionCount"] as? Int == 10)
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func aSearchScansTheOrderPieceByPiece() throws {
+    @Test func aSearchGivesTheOrdersMatchesInPieces() throws {
         var found: [String] = []
         var next = 0
         var pieces = 0
@@ -74,7 +74,7 @@ import Testing
         #expect(found == expected && expected.count == 42 && pieces >= 6)
     }
 
-    @Test func errorsNameThePlaceInThePredicate() throws {
+    @Test func wrongPredicatesAndCachesAreReportedWithAReason() throws {
         func error(_ path: String, _ values: [String: String]) throws -> String {
             try page.ask(path, values).json["error"] as? String ?? ""
         }
@@ -116,13 +116,13 @@ import Testing
         return all
     }
 
-    @Test func eventsNameCachesAndRowsThatChange() throws {
+    @Test func eventsReportChangedRowsAndCaches() throws {
         let all = try events(until: "3 inserted", "3 changes behind", "event: store") { try page.insert(2000..<2003) }
         #expect(all.contains("event: rows") && all.contains("\"count\":2003"))
     }
 
     /// Openings by the server are not recorded either.
-    @Test func theServerChangesNothingInTheStore() throws {
+    @Test func theServerLeavesTheFilesOfTheStoreUnchanged() throws {
         try page.insert(2000..<2500)
         func bytes() throws -> [String: Data] {
             var files: [String: Data] = [:]
@@ -184,15 +184,15 @@ import Testing
         #expect(page.server?.isRunning == true)
     }
 
-    @Test func aRequestAnswersWithTheNewestStateWithoutEvents() throws {
+    @Test func aRequestGetsTheNewestStateEvenIfNoClientListens() throws {
         for count in 0..<3 {
             #expect(try page.ask("view", ["cache": "by group"]).json["count"] as? Int == 2000 + count)
             try page.insert(3000 + count..<3001 + count)
         }
     }
 
-    /// The second client's request opens the order anew, and the first client still gets its event.
-    @Test func aListenerIsToldOfAReplacedCacheThoughAnotherClientAskedFirst() throws {
+    /// A request of a second client opens the order again. The first client, which listens, still gets the event.
+    @Test func eachListenerGetsTheEventOfAReplacedCache() throws {
         _ = try events(until: "\"isReset\":true") {
             let other = OrderDefinition(entity: "Item", sortKeys: [SortKey("name", .descending)])
             try page.container.withOrder(other, .init(cacheName: "by group")) { _ in }
@@ -208,7 +208,7 @@ import Testing
         #expect(answer.json["next"] as? Int ?? 0 > 0)
     }
 
-    @Test func aStoreThatReplacesTheFirstIsShown() throws {
+    @Test func theServerShowsAStoreThatReplacesItsFirstOne() throws {
         _ = try page.ask("view", ["cache": "by group"])
         let other = try BrowsedPage(items: 30)
         try FileManager.default.moveItem(atPath: page.store, toPath: page.store + ".away")
@@ -245,7 +245,7 @@ import Testing
     }
 
     /// Hidden characters are shown as control characters are.
-    @Test func hiddenCharactersAreShown() throws {
+    @Test func thePageEscapesHiddenCharacters() throws {
         let evil = "evil\u{202E}x\u{2066}y\u{200B}z"
         let writer = try BatchWriter(page.container, entity: "Item", key: "name", author: evil)
         try writer.insert([.string(evil), .string("group \u{200B}"), .integer(-1), .null])
@@ -262,7 +262,7 @@ import Testing
         #expect(try page.ask("rows", values).body.contains("evil\u{FFFD}x\u{FFFD}y\u{FFFD}z"))
     }
 
-    @Test func longNamesAreCut() throws {
+    @Test func thePageTruncatesLongNames() throws {
         let long = String(repeating: "界", count: 30_000)
         let writer = try BatchWriter(page.container, entity: "Item", key: "name", author: "test")
         for number in 0..<20 {

@@ -64,7 +64,7 @@ import Testing
         text.split(separator: "\n").map { $0.split(separator: ",").map(String.init) }
     }
 
-    @Test func compressedFilesReadAsThePlainFile() throws {
+    @Test func compressedFilesGiveTheSameRowsAsThePlainFile() throws {
         let data = Data(text.utf8)
         let half = data.count / 2
         let files = [
@@ -89,7 +89,7 @@ import Testing
     }
 
     /// A pipe's beginning is read by several readers before the rows are, and no byte is read twice.
-    @Test func pipesAreReadOnce() throws {
+    @Test func noByteOfAPipeIsReadTwice() throws {
         for data in [Data(text.utf8), Self.gzip(Data(text.utf8)), Self.zstd(Data(text.utf8))] {
             let file = try write(data)
             let pipe = folder.path + "/pipe \(data.count)"

@@ -54,7 +54,7 @@ import Testing
     }
 
     /// The rows before a fault, and its error, are equal with and without decompression ahead.
-    @Test func decompressionAheadGivesTheSameFaults() throws {
+    @Test func decompressionAheadGivesTheSameErrors() throws {
         var generator = SeededGenerator(seed: 3)
         let text = text(.csv, &generator)
         let gzip = CompressedFileTests.gzip(Data(text.utf8))
@@ -74,7 +74,7 @@ import Testing
     }
 
     /// The second thread waits with full pieces, since most of the file is not read yet.
-    @Test func anErrorOfARowEndsTheDecompression() throws {
+    @Test func anErrorInARowStopsTheDecompression() throws {
         struct Refused: Error {}
         var generator = SeededGenerator(seed: 4)
         let path = try write(CompressedFileTests.gzip(Data(text(.csv, &generator).utf8)))

@@ -10,7 +10,7 @@ import Testing
         return Reading(.csv, input)
     }
 
-    @Test(arguments: [";", "\t", "|", " ", ":"] as [Unicode.Scalar]) func anotherDelimiterSeparatesFields(
+    @Test(arguments: [";", "\t", "|", " ", ":"] as [Unicode.Scalar]) func aGivenDelimiterSeparatesFields(
         delimiter: Unicode.Scalar
     ) {
         let rows = ["a,b", "c"].map { $0 + "\(delimiter)" }
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["\n", "\r\n", "\r"]) func aFirstLineMayNameTheDelimiter(end: String) {
+    @Test(arguments: ["\n", "\r\n", "\r"]) func theFirstLineOfAFileMayNameTheDelimiter(end: String) {
         for pieceLength in [1, 3, 1 << 16] {
             let read = reading("sep=;\(end)a;b\(end)1;2\(end)", pieceLength: pieceLength)
             #expect(read.error == nil && read.columns == ["a", "b"])

@@ -45,7 +45,7 @@ import FetchIndexValues
         #expect(Reading(.jsonl, bytes).bad == ["f, line 1: \(Self.prefix)10 there is what is not UTF-8"])
     }
 
-    @Test func deepNestingIsAnError() {
+    @Test func aTooDeeplyNestedJSONValueIsAnError() {
         for opening in ["[", "{\"a\":"] {
             let deep = String(repeating: opening, count: 1_000_000)
             #expect(
@@ -56,7 +56,7 @@ import FetchIndexValues
         }
     }
 
-    @Test func numbersKeepTheirDigits() {
+    @Test func parsedJSONNumbersKeepTheirDigits() {
         let digits = String(repeating: "9", count: 300)
         #expect(scalar("1.0") == .number("1.0"))
         #expect(scalar("-2.50e1") == .number("-2.50e1"))
@@ -101,7 +101,7 @@ import FetchIndexValues
             try JSONLinesSource(CatalogueInput("f", bytes: Array(line.utf8))).types == ["a": .decimal, "b": .decimal])
     }
 
-    @Test func changesReadFieldsAsFilesDo() {
+    @Test func jsonStringsAreReadAsSpecialNumbersAndDates() {
         for (text, number) in [("inf", Double.infinity), ("-inf", -.infinity), ("1e3", 1000)] {
             #expect(scalar("\"\(text)\"")?.value(as: .double) == .double(number))
         }
@@ -116,12 +116,12 @@ import FetchIndexValues
         (["null", "1"], ValueType.integer), (["1", "null"], .integer), (["null", "1.5", "2"], .double),
         (["null", "true"], .boolean), (["null", "\"x\""], .string), (["null", "1", "true"], .string),
         (["null", "null"], .string), (["\"x\"", "null", "1"], .string),
-    ]) func nullsDoNotDecideAType(values: [String], type: ValueType) throws {
+    ]) func typesAreInferredFromValuesThatAreNotNull(values: [String], type: ValueType) throws {
         let lines = values.map { "{\"a\":\($0)}\n" }.joined() + "{}\n"
         #expect(try JSONLinesSource(CatalogueInput("f", bytes: Array(lines.utf8))).types == ["a": type])
     }
 
-    @Test func blankLinesAreSkipped() {
+    @Test func blankLinesOfJSONFilesAreSkipped() {
         let reading = Reading(.jsonl, " \n{\"a\":1}\n\t \r\n\n{\"a\":2}\n  ")
         #expect(reading.rows == [["1"], ["2"]])
         #expect(reading.lines == [2, 5])
@@ -148,7 +148,7 @@ import FetchIndexValues
         #expect(inference.types == [.decimal, .double])
     }
 
-    @Test func escapesAndBlanksAreRead() {
+    @Test func jsonEscapesAndBlanksAreAccepted() {
         #expect(
             scalar("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\u5f71\\ud83d\\ude00\"") == .string("\"\\/\u{8}\u{C}\n\r\tA影😀"))
         #expect(Reading(.jsonl, " {\t\"a\" : 1 , \"b\" : \"\" }  \n").rows == [["1", ""]])
@@ -181,7 +181,7 @@ import FetchIndexValues
     }
 
     /// An object that this parser accepts is read by Foundation as the same object.
-    @Test func parsedObjectsAgreeWithFoundation() throws {
+    @Test func parsedJSONObjectsAgreeWithFoundation() throws {
         var generator = SeededGenerator(seed: 42)
         let parts = [
             "{", "}", ",", ":", "\"a\"", "\"b\"", "\"\\u00e9\"", "\"影\"", "1", "-0", "1.5", "1e3", "true", "null", " ",

@@ -9,7 +9,7 @@ import Testing
 /// Batches of edits that two threads apply.
 @Suite struct CrewEditTests {
     @Test(arguments: 1...12 as ClosedRange<UInt64>, [256, 300, 4072])
-    func twoThreadsEditATreeLikeOne(seed: UInt64, capacity: Int) throws {
+    func aTreeEditedByTwoThreadsAgreesWithASortedArray(seed: UInt64, capacity: Int) throws {
         var generator = SeededGenerator(seed: seed)
         let base = MemoryNodeStore(capacity: capacity)
         var model = SortedArray()
@@ -34,7 +34,7 @@ import Testing
     }
 
     /// The store fails in either thread: the error is thrown, and the base is unchanged.
-    @Test(arguments: [0, 1, 7, 40, 200]) func anErrorOfOneThreadEndsBoth(readsBeforeFailure: Int) throws {
+    @Test(arguments: [0, 1, 7, 40, 200]) func anErrorInEitherThreadStopsTheEdit(readsBeforeFailure: Int) throws {
         var generator = SeededGenerator(seed: 5)
         let base = MemoryNodeStore(capacity: 256)
         var model = SortedArray()

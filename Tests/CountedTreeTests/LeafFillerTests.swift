@@ -9,7 +9,7 @@ import Testing
 
     /// One filler for several leaves, as in a build.
     @Test(arguments: NodeTests.Keys.allCases, NodeTests.seeds)
-    func aFilledLeafEqualsAWrittenOne(_ shape: NodeTests.Keys, seed: UInt64) throws {
+    func leavesOfAFillerEqualThoseOfANodeWriter(_ shape: NodeTests.Keys, seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let store = MemoryNodeStore(capacity: Self.capacity)
         for form in [

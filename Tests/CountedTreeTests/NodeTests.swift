@@ -55,7 +55,9 @@ import Testing
         return (held, writer.node())
     }
 
-    @Test(arguments: Keys.allCases, seeds) func keysShareTheLongestPrefixWithTheirBases(_ shape: Keys, seed: UInt64) {
+    @Test(arguments: Keys.allCases, seeds) func sharedLengthsAreTheCommonPrefixesWithTheBaseKeys(
+        _ shape: Keys, seed: UInt64
+    ) {
         var generator = SeededGenerator(seed: seed)
         let keys = shape.make(300, using: &generator)
         var shared = SharedLengths()
@@ -115,8 +117,10 @@ import Testing
         }
     }
 
-    /// A leaf that is edited in place has the same bytes as a leaf written anew.
-    @Test(arguments: Keys.allCases, seeds) func anEditedLeafEqualsALeafWrittenAnew(_ shape: Keys, seed: UInt64) throws {
+    /// A leaf that is edited in place has the same bytes as a newly written leaf.
+    @Test(arguments: Keys.allCases, seeds) func aLeafEditedInPlaceEqualsANewlyWrittenLeaf(_ shape: Keys, seed: UInt64)
+        throws
+    {
         var generator = SeededGenerator(seed: seed)
         let store = MemoryNodeStore(capacity: Self.capacity)
         let buffer = LeafBuffer()

@@ -25,7 +25,7 @@ import Testing
     }
 
     /// Bytes after the compared ones do not matter, and a copy writes no further than the padding.
-    @Test func paddedBytesAreComparedAndCopiedUpToTheirEnd() {
+    @Test func paddedBytesAreComparedAndCopiedOnlyUpToTheirEnd() {
         for length in 0...70 {
             let source = (0..<length + PaddedBytes.padding).map { UInt8($0 + 1) }
             for difference in 0...length {

@@ -29,7 +29,7 @@ import Testing
     }
 
     /// Keys that just fit into a cell, and keys that are a byte longer, of which a cell has only the first bytes.
-    @Test func keysOfTheLongestLengthInACellAreBuilt() throws {
+    @Test func keysAtTheLengthLimitOfACellAreStored() throws {
         let store = MemoryNodeStore(capacity: 256)
         let form = CellForm(isWeighted: false, maximumSummary: nil)
         let longest = NodeLayout.maximumInlineKey(capacity: store.capacity, form)
@@ -46,7 +46,7 @@ import Testing
     }
 
     /// Short and long keys follow each other. At each place of a leaf in turn, a key is not greater than the one before.
-    @Test func keysThatDoNotAscendThrow() throws {
+    @Test func aTreeBuilderThrowsOnKeysOutOfOrder() throws {
         var generator = SeededGenerator(seed: 17)
         let longest = NodeLayout.maximumInlineKey(capacity: 256, CellForm(isWeighted: false, maximumSummary: nil))
         let keys = (0..<120).map { number in
@@ -98,7 +98,7 @@ import Testing
     }
 
     /// One key without the common beginning costs a node, and the other keys keep their compression.
-    @Test(arguments: [0, 255] as [UInt8]) func oneDifferentKeyDoesNotScatterALeaf(other: UInt8) throws {
+    @Test(arguments: [0, 255] as [UInt8]) func aKeyWithoutTheCommonPrefixDoesNotScatterALeaf(other: UInt8) throws {
         let store = MemoryNodeStore()
         var tree = CountedTree(in: store)
         let common = [UInt8](repeating: 97, count: 900)
@@ -164,7 +164,7 @@ import Testing
     }
 
     /// After a removal, later keys have other bases, so that a leaf may need more bytes.
-    @Test(arguments: ["names", "paths", "titles"]) func removalsOfFewKeysDoNotMultiplyNodes(shape: String) throws {
+    @Test(arguments: ["names", "paths", "titles"]) func removingAFewKeysDoesNotMultiplyNodes(shape: String) throws {
         var generator = SeededGenerator(seed: 7)
         let keys = (0..<20_000).map { number -> [UInt8] in
             switch shape {
@@ -199,7 +199,7 @@ import Testing
 
 @Suite struct DamagedNodeTests {
     /// Every byte of every node is flipped in turn. Each operation throws or returns, and the check never traps.
-    @Test(arguments: [false, true]) func flippedBytesNeverTrap(hasSummaries: Bool) throws {
+    @Test(arguments: [false, true]) func flippedBytesOfNodesNeverTrap(hasSummaries: Bool) throws {
         var generator = SeededGenerator(seed: 9)
         let store = MemoryNodeStore(capacity: 256)
         var tree = CountedTree(in: store, isWeighted: true, summarizer: hasSummaries ? Numbers() : nil)
@@ -288,7 +288,7 @@ import Testing
         #expect(throws: TreeError.self) { try damaged.insert([70, 97]) }
     }
 
-    @Test func theDumpDrawsEachNode() throws {
+    @Test func theDumpShowsTheNodesAndEntriesOfATree() throws {
         var tree = CountedTree(in: MemoryNodeStore(capacity: 256), isWeighted: true)
         for letter in "abcdefghijklmnopqrstuvwxyz".utf8 {
             try tree.insert([letter, 0], weight: Int(letter))

@@ -14,7 +14,7 @@ final class Book: ManagedObject {
 
 /// A program that imports only FetchIndex and Foundation needs no module prefix for any name.
 @Suite struct FoundationNamesTests {
-    @Test func everyNameIsUnambiguous() {
+    @Test func publicNamesDoNotCollideWithFoundationsNames() {
         let types: [Any.Type] = [
             AttributeDescription.self, AttributeError.self, BatchDeleteRequest.self, BatchInsertRequest.self,
             BatchUpdateRequest.self, BatchWriter.self, CacheStatistics.self, CalendarUnit.self, ChangeKind.self,

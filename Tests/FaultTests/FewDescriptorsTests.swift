@@ -37,7 +37,7 @@ import Testing
     }
 
     /// The store that takes the last descriptors is refused while the runtime of tasks can still have its own.
-    @Test(.disabled(if: isUnderSanitizer)) func aProgramGoesOnAfterItOpenedAsManyStoresAsPossible() throws {
+    @Test(.disabled(if: isUnderSanitizer)) func aProgramKeepsRunningAfterItOpenedAsManyStoresAsPossible() throws {
         for limit in 13...32 {
             for number in 0..<20 { try? FileManager.default.removeItem(atPath: "\(runner.store)-\(number)") }
             let program = try start(limit, "of=stores")
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test(.disabled(if: isUnderSanitizer)) func commitsArriveInAProgramWithoutFreeDescriptors() throws {
+    @Test(.disabled(if: isUnderSanitizer)) func aProgramWithoutFreeDescriptorsIsNotifiedOfCommits() throws {
         for limit in [20, 40, 100] {
             let program = try start(limit, "of=files")
             try commit(beside: program)

@@ -7,7 +7,7 @@
 
     /// Full and failing disks.
     @Suite struct FullDiskTests {
-        @Test func aFailureOfAnySystemCallLosesNothing() throws {
+        @Test func injectedFailuresOfSystemCallsLoseNoData() throws {
             let lines = try VictimRunner().run(
                 "faults", "seed=\(max(1, TestSettings.seed))", "ways=\(TestSettings.isLong ? 4 : 2)")
             for line in lines where line.hasPrefix("defect") {
@@ -60,7 +60,7 @@
 
         /// The library leaves the program's signals as they are.
         @Test(.disabled(if: isUnderSanitizer), arguments: [0, 4, 40, 400, 4000])
-        func aFileSizeLimitIsAnErrorAndNoSignal(limit: Int) throws {
+        func aFileSizeLimitCausesAnErrorInsteadOfASignal(limit: Int) throws {
             let victim = try VictimRunner()
             let program = VictimRunner.executable("FetchIndexVictim").path
             let (status, output) = try shell("ulimit -f \(limit); '\(program)' starved '\(victim.store)' of=bytes 2>&1")

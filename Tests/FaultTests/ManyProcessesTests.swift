@@ -45,7 +45,7 @@ import Testing
             "env", ["FETCHINDEX=" + VictimRunner.executable("fetchindex").path, script, victim.store])
     }
 
-    @Test func writersLoseNothingAndReadersSeeWholeCommits() throws {
+    @Test func simultaneousWritersLoseNoRowsAndReadersSeeWholeCommits() throws {
         let (writing, reading) = (victim.folder.path + "/w", victim.folder.path + "/r")
         let watchers = try (0..<2).map { _ in try victim.start("watcher", ["sign=\(reading)"]) }
         for watcher in watchers { try watcher.waitForLine() }
@@ -132,7 +132,7 @@ import Testing
         return states
     }
 
-    @Test func anOlderAndANewerProgramWriteByTurns() throws {
+    @Test func programsWithOlderAndNewerModelsWriteInTurn() throws {
         var written: [[String]] = []
         for turn in 0..<6 {
             let sign = victim.folder.path + "/turn \(turn)"
@@ -155,7 +155,7 @@ import Testing
         #expect(try context.count(for: FetchRequest<ManagedObject>(entityName: "Transfer")) > 0)
     }
 
-    @Test func aKilledReaderPinsNoPagesAfterTheNextOpening() throws {
+    @Test func theNextOpeningReleasesThePagesOfKilledReaders() throws {
         // Another reader lives on: otherwise the next opening would be the first, which makes the lock file anew.
         let end = victim.folder.path + "/end"
         let living = try victim.start("reader", ["sign=\(end)"])

@@ -90,7 +90,7 @@ import FetchIndexRecords
             return (found, transaction)
         }
 
-        @Test func afterAPowerLossAFullyDurableStoreHasAllThatWasAcknowledged() throws {
+        @Test func aFullyDurableStoreKeepsReturnedCommitsAfterAPowerLoss() throws {
             let recording = try Recording("full", steps: 40)
             var saved = 0
             try crash(recording) { crash in
@@ -128,7 +128,7 @@ import FetchIndexRecords
             }
         }
 
-        /// This durability promises nothing, so it must not wait for the disk.
+        /// This durability does not promise that commits are on the disk, so it must not wait for the disk.
         @Test func aStoreWithoutDurabilityNeverWaitsForTheDisk() throws {
             let recording = try Recording("none", steps: 10)
             for event in recording.events {
@@ -140,7 +140,7 @@ import FetchIndexRecords
         }
 
         /// Before the first acknowledgement the store's names are on disk: syncing a file does not put them there.
-        @Test func aStoreThatHasAcknowledgedCannotVanish() throws {
+        @Test func theDataFileHasItsNameOnDiskBeforeACommitReturns() throws {
             for durability in ["full", "relaxed"] {
                 var disk = SimulatedDisk()
                 var isNamedWhole = false

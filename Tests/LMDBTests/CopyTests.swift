@@ -22,7 +22,7 @@ import Testing
         return environment
     }
 
-    @Test(arguments: [Environment.CopyKind.compact, .plain]) func aFullDiskFailsACopyOnly(
+    @Test(arguments: [Environment.CopyKind.compact, .plain]) func aFullDiskFailsACopyButNotTheEnvironment(
         kind: Environment.CopyKind
     ) throws {
         let environment = try fill()
@@ -33,7 +33,7 @@ import Testing
         try environment.beginWrite().commit()
     }
 
-    @Test func aFileAppearsUnderItsNameOnlyWhenItIsWhole() throws {
+    @Test func aNewFileGetsItsNameOnlyWhenItIsComplete() throws {
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
         let path = folder.path + "/file", bytes = Array("whole".utf8)
         let mask = umask(0)

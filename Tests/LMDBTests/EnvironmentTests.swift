@@ -91,7 +91,7 @@ import Testing
     }
 
     /// A transaction that met the end of the map does nothing more, and its file stays sound.
-    @Test func aFailedTransactionDamagesNothing() throws {
+    @Test func aFailedTransactionLeavesTheFileSound() throws {
         var options = Environment.Options()
         options.mapSize = 1 << 18
         let environment = try Environment.open(at: folder.path, options: options)
@@ -148,7 +148,7 @@ import Testing
         #expect(try environment.readers().contains { $0.transaction == reader.identifier })
     }
 
-    @Test func aPathHasOneOpenEnvironmentInAProcess() throws {
+    @Test func aProcessOpensOneEnvironmentForAPath() throws {
         var first: Environment? = try Environment.open(at: folder.path)
         let second = try Environment.open(at: folder.path + "/.")
         #expect(first === second)

@@ -79,7 +79,7 @@ import Testing
                 ))
     }
 
-    @Test func theFolderItselfMayBeALink() throws {
+    @Test func theFolderOfAnEnvironmentMayBeASymbolicLink() throws {
         let link = folder.path + "-link"
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder.path)
         defer { try? FileManager.default.removeItem(atPath: link) }

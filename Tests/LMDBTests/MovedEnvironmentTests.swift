@@ -76,7 +76,7 @@ import Testing
             #expect(try count(environment) == 3)
         }
 
-        @Test func aDataFileThatIsReplacedOrDeletedIsNotOpenedBesideTheOldOne() throws {
+        @Test func aReplacedDataFileIsNotOpenedWhileTheOldOneIsOpen() throws {
             let environment = try make(folder, entries: 3)
             var replacement: Environment? = try make(other, entries: 7)
             #expect(replacement != nil)
@@ -89,7 +89,7 @@ import Testing
         }
 
         /// The files of a folder that has not changed for long aren't checked again.
-        @Test func movesAreNoticedAlsoInAFolderThatHasNotChangedForLong() throws {
+        @Test func movesOfFilesInALongUnchangedFolderAreNoticed() throws {
             let environment = try make(folder, entries: 3)
             let renamed = folder.path + "-renamed"
             defer { try? files.removeItem(atPath: renamed) }
@@ -127,7 +127,7 @@ import Testing
             try expectNoticed([(folder.path, renamed), (other.path, folder.path)])
         }
 
-        @Test func theReplacementIsOpenedOnceTheOldOneIsClosed() throws {
+        @Test func aReplacedDataFileIsOpenedAfterTheOldOneIsClosed() throws {
             var environment: Environment? = try make(folder, entries: 3)
             _ = try make(other, entries: 7)
             #expect(rename(other.path + "/data.mdb", folder.path + "/data.mdb") == 0)
@@ -137,8 +137,8 @@ import Testing
             #expect(try count(Environment.open(at: folder.path)) == 7)
         }
 
-        /// Another process would make the lock file anew, and write beside this one without knowing of it.
-        @Test func aLockFileThatIsDeletedOrReplacedEndsWriting() throws {
+        /// Another process would create a new lock file, and write at the same time as this one.
+        @Test func deletingOrReplacingTheLockFileStopsWrites() throws {
             let environment = try make(folder, entries: 3)
             let lockFile = folder.path + "/lock.mdb"
             try files.moveItem(atPath: lockFile, toPath: lockFile + ".old")
@@ -152,7 +152,7 @@ import Testing
             #expect(try Environment.open(at: folder.path) === environment)
         }
 
-        @Test func aFolderWithTwoNamesIsOpenedOnce() throws {
+        @Test func aFolderMountedUnderTwoNamesIsOpenedOnce() throws {
             let environment = try make(folder, entries: 3)
             try files.createDirectory(atPath: other.path, withIntermediateDirectories: true)
             guard geteuid() == 0, try TemporaryFolder.run("mount", ["--bind", folder.path, other.path]).status == 0
@@ -166,7 +166,7 @@ import Testing
         }
 
         /// One opening waits for another process.
-        @Test func openingsOfOtherFoldersDoNotWait() throws {
+        @Test func aBlockedOpeningDoesNotDelayOtherFolders() throws {
             _ = try make(folder, entries: 1)
             // A compaction in another process has this lock.
             let holder = Process()

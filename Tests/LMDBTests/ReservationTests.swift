@@ -22,7 +22,7 @@ import Testing
         #expect(LMDBError(rawValue: EMFILE).description.contains("(ulimit -n)"))
     }
 
-    @Test func aLargeFileHasRoomToGrow() {
+    @Test func theReservedMapIsAtLeastTwiceTheFile() {
         for others in [0, 10, 1000, 100_000] {
             for bits in 0..<46 {
                 let bytes = 1 << bits

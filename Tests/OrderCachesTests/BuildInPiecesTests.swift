@@ -42,7 +42,7 @@ import FetchIndexValues
         try test.write { try $0.insert(0, record.span.bytes) }
     }
 
-    @Test func aBuildInManyTransactionsGivesTheOrder() throws {
+    @Test func aBuildInManyTransactionsGivesTheCorrectOrder() throws {
         let opened = try caches.open("rows", request())
         #expect(opened.outcome == .rebuilt(.first))
         try expectRight(opened)
@@ -52,7 +52,7 @@ import FetchIndexValues
         #expect(try CacheDirectory.number(of: "rows", in: test.store.snapshot()).map { $0 <= 2 } == true)
     }
 
-    @Test func writersGoOnWhileACacheIsBuilt() throws {
+    @Test func writersAreNotBlockedWhileACacheIsBuilt() throws {
         var written = 0
         let opened = try caches.open(
             "rows",
@@ -67,7 +67,7 @@ import FetchIndexValues
         #expect(try caches.open("rows", request()).outcome == .hit)
     }
 
-    @Test func aModelMayGrowDuringABuild() throws {
+    @Test func anEntityAddedDuringABuildDoesNotStopIt() throws {
         var isDone = false
         let other = Model(entities: [Entity("Third", [AttributeDescription("a", .integer)])])
         let opened = try caches.open(
@@ -81,7 +81,7 @@ import FetchIndexValues
         try expectRight(opened)
     }
 
-    @Test func aBuildInsideABuildIsInMemory() throws {
+    @Test func anOrderOpenedDuringABuildIsNotStoredAsACache() throws {
         var outcome: OrderOutcome?
         let opened = try caches.open(
             "rows",
@@ -94,7 +94,7 @@ import FetchIndexValues
         #expect(try CacheDirectory.names(in: test.store.snapshot()) == ["rows"])
     }
 
-    @Test func simultaneousBuildsOfOneNameBuildOnce() async throws {
+    @Test func simultaneousOpeningsBuildACacheOnce() async throws {
         let store = test.store
         let outcomes = await withTaskGroup(of: String.self) { group in
             for _ in 0..<4 {
@@ -116,7 +116,7 @@ import FetchIndexValues
     }
 
     /// Nodes of a killed build are not reported as damage.
-    @Test func theNextBuildRemovesTheNodesOfAKilledOne() throws {
+    @Test func theNextBuildRemovesTheNodesOfAKilledBuild() throws {
         let pieces = PieceNodeStore(test.store, pieceLength: 1 << 16)
         _ = try request().builder.build(from: try test.store.snapshot(), in: pieces)
         let left = try #require(try test.store.snapshot().markedBuild())
@@ -132,7 +132,7 @@ import FetchIndexValues
         try expectRight(caches.open("rows", request()))
     }
 
-    @Test func aBuildWhoseNodesWereRemovedStops() throws {
+    @Test func aBuildStopsIfItsNodesWereRemoved() throws {
         let pieces = PieceNodeStore(test.store, pieceLength: 1 << 16)
         let order = try request().builder.build(from: try test.store.snapshot(), in: pieces)
         try test.write { try $0.markBuild(nil) }
@@ -200,7 +200,7 @@ import FetchIndexValues
     }
 
     /// The log since the beginning of the build is kept, whatever other caches need.
-    @Test func theLogIsKeptDuringABuild() throws {
+    @Test func aBuildKeepsTheLogSinceItsBeginning() throws {
         _ = try caches.open("other", order.request())
         var isHeld = false
         let opened = try caches.open(

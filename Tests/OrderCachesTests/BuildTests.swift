@@ -9,7 +9,7 @@ import Testing
 @testable import FetchIndexOrderCaches
 
 @Suite struct BuildTests {
-    @Test(arguments: TestOrder.all, [UInt64(1), 2]) func aBuiltOrderAgreesWithSortAndGroup(
+    @Test(arguments: TestOrder.all, [UInt64(1), 2]) func aBuiltOrderAgreesWithPlainSortingAndGrouping(
         order: TestOrder, seed: UInt64
     )
         throws
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func anOrderSortedOnDiskIsTheSame() throws {
+    @Test func anOrderSortedOnDiskEqualsOneSortedInMemory() throws {
         var generator = SeededGenerator(seed: 4)
         let test = try TestStore(model: TestRow.model)
         try test.write { writer in

@@ -100,7 +100,7 @@ import FetchIndexValues
         }
     }
 
-    @Test func outcomesAreHitCaughtUpOrRebuilt() throws {
+    @Test func anOpeningReportsAHitACatchUpOrARebuild() throws {
         let request = try TestOrder(hasSections: true).request()
         try insert(TestRow(group: "a", rank: 1), TestRow(group: "b", rank: 2))
         #expect(try caches.open("n", request).outcome == .rebuilt(.first))
@@ -155,7 +155,7 @@ import FetchIndexValues
         #expect(try caches.open("n", request).outcome == .rebuilt(.tooManyChanges))
     }
 
-    @Test func theLogIsKeptForTheSlowestCacheOnly() throws {
+    @Test func theLogIsKeptForTheCacheThatIsFurthestBehind() throws {
         let request = try TestOrder(hasSections: true).request()
         try insert(TestRow(group: "a", rank: 1))
         _ = try caches.open("slow", request)
@@ -173,7 +173,7 @@ import FetchIndexValues
         #expect(try snapshot.view.statistics(of: snapshot.tables.nodes).entries == 0)
     }
 
-    @Test func aHitOfAnIdleCacheReleasesTheLog() throws {
+    @Test func aHitOfAnUnaffectedCacheLetsTheLogBeTrimmed() throws {
         let request = try TestOrder(hasSections: true).request()
         try insert(TestRow(group: "a", rank: 1))
         _ = try caches.open("n", request)
@@ -201,7 +201,7 @@ import FetchIndexValues
         #expect(try caches.open("n", request).outcome == .caughtUp(change), "the cache itself was not changed")
     }
 
-    @Test func anOpeningBesideAnOwnWriterIsInMemory() throws {
+    @Test func anOpeningDuringAnOwnTransactionStoresNoCache() throws {
         let request = try TestOrder(hasSections: true).request()
         try insert(TestRow(group: "a", rank: 1))
         let writer = try test.store.beginWrite()

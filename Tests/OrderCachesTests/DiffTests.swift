@@ -7,7 +7,7 @@ import Testing
 @testable import FetchIndexOrderCaches
 
 @Suite struct FewestMovesTests {
-    @Test(arguments: 1...300) func movesAreTheFewestAndGiveTheNewOrder(seed: UInt64) throws {
+    @Test(arguments: 1...300) func aDiffGivesTheNewOrderWithTheFewestMoves(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let oldCount = Int.random(in: 0...14, using: &generator)
         let old = Array(0..<oldCount)
@@ -36,7 +36,7 @@ import Testing
 /// The events between two states, drawn as columns in the failure message.
 @Suite struct OrderDiffTests {
     /// Applies random edits to an order in memory, and compares the change with sort and group, before and after.
-    @Test(arguments: TestOrder.all, [1, 2, 3] as [UInt64]) func changesReplayToTheNewOrder(
+    @Test(arguments: TestOrder.all, [1, 2, 3] as [UInt64]) func replayingAChangeOnTheOldOrderGivesTheNewOrder(
         order: TestOrder, seed: UInt64
     ) throws {
         var generator = SeededGenerator(seed: seed * 77)

@@ -17,7 +17,7 @@ import Testing
         TestOrder(hasSections: true, sectionOrder: .byName()), TestOrder(hasSections: true, sectionOrder: .byCount()),
     ]
 
-    @Test(arguments: orders) func everyEditIsExact(order: TestOrder) throws {
+    @Test(arguments: orders) func everySingleAndPairedEditGivesTheExactChange(order: TestOrder) throws {
         for list in Self.lists(order) {
             let scene = try Scene(order, list)
             let edits = Self.edits(of: list, order)

@@ -13,7 +13,7 @@ import FetchIndexValues
 @Suite struct FirstRankTests {
     private static let groups: [String?] = [nil, "", "a", "ab", "b", "é"]
 
-    @Test(arguments: TestOrder.all.filter(\.hasSections)) func entriesGiveTheRankOfTheirFirstRows(
+    @Test(arguments: TestOrder.all.filter(\.hasSections)) func sectionEntriesGiveTheRankOfTheirFirstRow(
         order: TestOrder
     ) throws {
         let placer = order.placer
@@ -46,7 +46,7 @@ import FetchIndexValues
     }
 
     /// Whenever the shape claims it for a value, the value's section key compares with others as the value itself does.
-    @Test func sectionKeysCompareAsRowsWhereTheShapeClaimsIt() throws {
+    @Test func sectionKeysCompareAsRowsIfTheShapeClaimsIt() throws {
         let texts = ["", "\0", "\u{1}", "a", "a\0b", "aa", "B", "b", "10", "9", "é", "e\u{301}", "日本"]
         let values: [[Value]] = [
             [.null] + texts.map(Value.string), [.null] + [-10, 9, 10, 100].map { .integer($0) },

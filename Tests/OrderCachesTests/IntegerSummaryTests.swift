@@ -50,7 +50,7 @@ import FetchIndexValues
     }
 
     /// Bytes that are not read are not checked, but nothing is read past the end.
-    @Test func aTruncatedSummaryIsReadOrRefused() throws {
+    @Test func aTruncatedSummaryFailsItsCheckAndIsNotReadPastItsEnd() throws {
         let columns = AggregateColumns([.init(["number"], Self.forms[2])])
         for numbers in [[1, 2], [5, 1 << 40], [-7, -9, .min]] as [[Int64]] {
             let sum = columns.begin()

@@ -70,7 +70,7 @@ import Testing
     }
 
     /// So a change of the node writes its page and its key's page, and no other nodes.
-    @Test func aNodeThatIsAtLeastAQuarterFullHasAPageOfItsOwn() throws {
+    @Test func aNodeAtLeastAQuarterFullHasItsOwnPage() throws {
         let test = try TestStore(model: TestRow.model)
         guard try test.store.environment.information().pageSize == 4096 else { return }
         func node(keyLength: Int, _ nodes: LMDBNodeStore) throws -> [UInt8] {

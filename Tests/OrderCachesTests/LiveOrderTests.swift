@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct LiveOrderTests {
     /// The fork of the unsaved edits has its own leaf. The rollback needs the saved order's leaf, which cannot be read.
-    @Test func aRollbackThatMeetsDamageKeepsTheEditedOrder() throws {
+    @Test func aRollbackOverADamagedNodeKeepsTheEditedOrder() throws {
         let test = try TestStore(model: TestRow.model)
         try test.write { writer in
             for rank in 0..<10 {

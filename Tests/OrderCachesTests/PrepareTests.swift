@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func anOrderPreparedFromAnotherStateIsNotUsed() throws {
+    @Test func anOrderPreparedFromAnOlderStateIsNotUsed() throws {
         var generator = SeededGenerator(seed: 33)
         let order = TestOrder(hasSections: true)
         let cache = CacheRequest(name: "rows", order: try order.request())

@@ -116,7 +116,7 @@ import FetchIndexValues
 
     /// On any number of threads, the members before the failing record are delivered, as if records were read one by one.
     @Test(arguments: [1, 2, 5], [1, 100, 8193, 50_000] as [UInt64])
-    func aFailingRecordEndsAWalkInItsTurn(threads: Int, failing: UInt64) throws {
+    func aFailingRecordStopsAWalkAfterTheMembersBeforeIt(threads: Int, failing: UInt64) throws {
         let test = try store(threads: threads)
         try test.write { writer in
             let record = try TestRow(group: nil, rank: 1, note: 99).record()
@@ -144,7 +144,7 @@ import FetchIndexValues
     }
 
     /// The walk reads the writer's uncommitted changes.
-    @Test func aWriterWalksItsOwnChanges() throws {
+    @Test func aWalkReadsTheWritersUncommittedChanges() throws {
         let test = try store(threads: 2)
         let builder = try TestOrder(hasSections: false).request().builder
         try test.write { writer in
@@ -161,7 +161,7 @@ import FetchIndexValues
         }
     }
 
-    @Test(arguments: [1, 2, 5]) func anErrorOfTheCallerEndsAWalk(threads: Int) throws {
+    @Test(arguments: [1, 2, 5]) func anErrorThrownByTheCallerStopsAWalk(threads: Int) throws {
         let test = try store(threads: threads)
         let builder = try TestOrder(hasSections: false).request().builder
         for most in [1, 10_000, 30_000] {

@@ -67,7 +67,7 @@ import FetchIndexValues
 
     /// A snapshot keeps the map from growing and pages from being used again, and idle commits take what is left: all of
     /// it, or all but a few. Then the operation meets the end of the map, sooner or later.
-    @Test(arguments: Operation.allCases) func anOperationThatMeetsTheEndOfTheMapChangesNothing(
+    @Test(arguments: Operation.allCases) func anOperationThatFillsTheMapLeavesTheStoreUnchanged(
         operation: Operation
     ) throws {
         let idle = try idleCommits()

@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func thePageWalkFindsNothingWhileTwoThreadsWrite() throws {
+    @Test func thePageWalkReportsNoDefectsWhileTwoThreadsWrite() throws {
         let folder = TemporaryFolder()
         let container = try SampleStore.open(folder.path, creating: true)
         let writing = Writing()

@@ -82,7 +82,7 @@ import Testing
 
     /// Each value that shares a run is reported once, and the run is not walked again for it: values times
     /// pages would take hours.
-    @Test func aRunSharedByManyValuesIsWalkedOnce() throws {
+    @Test func anOverflowRunSharedByManyValuesIsWalkedOnce() throws {
         let added = 5000
         let long = try longValues()
         try #require(long.count > 20)
@@ -187,7 +187,7 @@ import Testing
     }
 
     /// Statistics of a store read the free list through LMDB, without the page walk.
-    @Test func statisticsOfAForgedFreeListThrow() throws {
+    @Test func statisticsOfAStoreWithAForgedFreeListThrow() throws {
         let list = try node(0, of: Int(meta.freeList.root)) + 16
         for count in [UInt64.max, UInt64(Int.max), 1 << 20] {
             var changed = data

@@ -15,7 +15,7 @@ import Testing
     }
 
     /// The follower notices the change before the stream delivers the older rows, in later groups of transactions.
-    @Test(arguments: [false, true]) func olderRowsOfABacklogAreFollowedAfterAChange(isKilled: Bool) throws {
+    @Test(arguments: [false, true]) func rowsBeforeATableChangeAreFollowedFromTheBacklog(isKilled: Bool) throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, v integer)",
             "INSERT INTO public.t SELECT i, i FROM generate_series(1, 30) i")
@@ -80,7 +80,7 @@ import Testing
     }
 
     /// Two changes during a copy restore the names of the columns.
-    @Test(arguments: [false, true]) func columnsMayExchangeTheirNamesAndBack(usesChangeTable: Bool) throws {
+    @Test(arguments: [false, true]) func columnsMaySwapTheirNamesTwiceDuringACopy(usesChangeTable: Bool) throws {
         var (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, a text, b text)",
             "INSERT INTO public.t SELECT i, 'a' || i, 'b' || i FROM generate_series(1, 60) i")
@@ -107,7 +107,7 @@ import Testing
     }
 
     /// The replica identity changes and changes back. Rows that changed meanwhile were sent without their old keys.
-    @Test func rowsSentWithoutTheirOldKeysAreNoticed() throws {
+    @Test func updatesSentWithoutTheirOldKeysAreStillFollowed() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, other integer NOT NULL UNIQUE)",
             "INSERT INTO public.t SELECT i, i FROM generate_series(1, 9) i")
@@ -121,7 +121,7 @@ import Testing
         #expect(try followed.follow() == ["+0 ~1 -0"])
     }
 
-    @Test func negativeAndPositiveZeroAreOneKey() throws {
+    @Test func zeroAndMinusZeroAreTheSameKey() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id double precision PRIMARY KEY, v text)",
             "INSERT INTO public.t VALUES (0, 'a'), (2, 'b')")
@@ -136,7 +136,7 @@ import Testing
     }
 
     /// The slot is older than the last change of the table.
-    @Test func olderRowsOfAnOlderSlotAreFollowed() throws {
+    @Test func rowsBeforeTheLastTableChangeAreFollowedFromAnOlderSlot() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, a text, b text); CREATE PUBLICATION mine FOR TABLE public.t",
             "INSERT INTO public.t SELECT i, 'a', 'b' FROM generate_series(1, 9) i")
@@ -160,7 +160,9 @@ import Testing
     }
 
     /// The source sends values in arrays and composite values with the current labels of their types.
-    @Test(arguments: [false, true]) func typesInsideArraysAndCompositesMayChange(usesChangeTable: Bool) throws {
+    @Test(arguments: [false, true]) func changesOfTypesInsideArraysAndCompositesAreFollowed(usesChangeTable: Bool)
+        throws
+    {
         var (followed, connection) = try Followed.database(
             "CREATE TYPE public.mood AS ENUM ('red', 'blue'); CREATE TYPE public.inner_pair AS (a integer, m public.mood); CREATE TYPE public.outer_pair AS (p public.inner_pair)",
             "CREATE TABLE public.t(id integer PRIMARY KEY, moods public.mood[], o public.outer_pair)",
@@ -185,7 +187,7 @@ import Testing
     }
 
     /// Transactions that wait for a standby are in the stream before they are visible. A copy waits for them.
-    @Test func aCopyDoesNotOverwriteInvisibleTransactions() throws {
+    @Test func aCopyWaitsForStreamedTransactionsThatAreNotVisibleYet() throws {
         let server = try TestServer()
         defer { server.stop() }
         let followed = Followed(address: server.address())
@@ -208,7 +210,7 @@ import Testing
     }
 
     /// An unfollowed table takes the name of a followed one after its rows were streamed.
-    @Test func aTableThatTakesAFollowedNameIsFollowed() throws {
+    @Test func aNewTableThatTakesAFollowedTablesNameIsFollowed() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, v integer); CREATE PUBLICATION mine FOR ALL TABLES")
         try followed.follow(["t"]) { $0.publication = "mine" }

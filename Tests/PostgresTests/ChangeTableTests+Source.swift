@@ -6,7 +6,7 @@ import Testing
 
 /// What the source's programs and the server may do while a store follows.
 extension ChangeTableTests {
-    @Test func followersStayWhenTheSetupIsRunAgain() throws {
+    @Test func followersGoOnWhenTheSetupRunsAgainForTheSameKeys() throws {
         let (followed, connection) = try table()
         try followed.follow(["t"])
         try connection.execute("CREATE TABLE public.u(id integer PRIMARY KEY, a text)")
@@ -25,7 +25,7 @@ extension ChangeTableTests {
     }
 
     /// Triggers must never fail a program of the source.
-    @Test func triggersDoNotDisturbWriters() throws {
+    @Test func triggersOfTheChangeTableDoNotFailWriters() throws {
         let server = try TestServer(["max_prepared_transactions=5"])
         defer { server.stop() }
         try server.run(
@@ -81,7 +81,7 @@ extension ChangeTableTests {
         }
     }
 
-    @Test func enumerationsAndComputedColumnsMayChange() throws {
+    @Test func changesOfEnumerationsAndComputedColumnsAreFollowed() throws {
         for usesChangeTable in [false, true] {
             var (followed, connection) = try database(
                 "CREATE TYPE public.e AS ENUM ('one', 'two')",

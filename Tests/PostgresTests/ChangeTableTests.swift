@@ -37,7 +37,7 @@ import Testing
         try followed.check()
     }
 
-    @Test func changesAreFollowedByKey() throws {
+    @Test func changesOfRowsAreFollowedByTheirKey() throws {
         let (followed, connection) = try table()
         #expect(try followed.follow(["t"]) == ["copied public.t: 30", "consistent"])
         try connection.execute(
@@ -57,7 +57,7 @@ import Testing
     }
 
     /// A transaction that began first and commits last is read once, after its commit.
-    @Test func transactionsMayCommitInAnyOrder() throws {
+    @Test func aLongTransactionIsFollowedOnceAfterItsCommit() throws {
         let (followed, connection) = try table()
         try followed.follow(["t"])
         let slow = try Connection(followed.address)
@@ -74,7 +74,7 @@ import Testing
         try requireEqual(followed)
     }
 
-    @Test func keysOfAllTypesAreFound() throws {
+    @Test func rowsWithKeysOfManyTypesAreFollowed() throws {
         for (type, keys) in [
             ("text", "'a''b', '\\\\N'"),
             ("timestamptz", "'2024-03-01 12:00+09', '2024-03-01 12:00:00.123456+00'"),
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func storesEqualTheTablesAtEachPoint() throws {
+    @Test func storesFollowingByTableOrLogEqualTheSource() throws {
         let seed = 22 &+ TestSettings.seed
         var (followed, connection) = try database()
         for command in Traffic.tables { try connection.execute(command) }
@@ -155,7 +155,7 @@ import Testing
         try followed.check()
     }
 
-    @Test func aConditionMayReadTheRowOnly() throws {
+    @Test func aConditionMustDependOnTheRowAlone() throws {
         let (followed, _) = try table()
         let error = #expect(throws: SourceError.self) {
             try followed.follow(["t"]) { $0.tables[0].condition = "id IN (SELECT id FROM public.t WHERE a = 'a1')" }
@@ -172,7 +172,7 @@ import Testing
     }
 
     /// No special rights on the table are needed, whatever the condition reads.
-    @Test func aConditionFollowsAShareOfTheRows() throws {
+    @Test func aConditionNeedsNoReplicaIdentity() throws {
         let (followed, connection) = try table()
         try connection.execute("ALTER TABLE public.t ADD key integer, ADD c integer")
         try followed.follow(["t"]) { $0.tables[0].condition = "key IS NULL AND a <> 'a7'" }
@@ -253,7 +253,7 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
-    @Test func theErrorForASourceWithoutTriggersSaysWhatIsMissing() throws {
+    @Test func sourcesWithoutTriggersAreRefusedWithTheReason() throws {
         let (followed, connection) = try database(
             "CREATE TABLE public.t(id integer PRIMARY KEY)", "CREATE TABLE public.u(id integer)")
         func refusal(_ tables: [String]) -> String {

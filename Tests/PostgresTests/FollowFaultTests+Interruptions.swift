@@ -38,7 +38,7 @@ extension FollowFaultTests {
     }
 
     /// Each run is interrupted after some ranges, and rows change between the runs.
-    @Test func anInterruptedCopyGoesOn() throws {
+    @Test func anInterruptedCopyContinuesInTheNextRun() throws {
         var random = SeededGenerator(seed: 21)
         let followed = try Followed.ofBooks(on: TestServer.shared())
         let connection = try Connection(followed.address)

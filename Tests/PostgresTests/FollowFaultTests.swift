@@ -12,7 +12,7 @@ import Testing
     /// The number of compared states.
     private var points: Int { TestSettings.isLong ? 100 : 6 }
 
-    @Test func theStoreEqualsTheTablesAtEachPoint() throws {
+    @Test func theStoreEqualsTheTablesAfterEachCatchUpDuringWrites() throws {
         let seed = 18 &+ TestSettings.seed
         let followed = try Followed.ofBooks(on: TestServer.shared())
         let traffic = Traffic(followed.address, writers: 3, seed: seed)
@@ -33,7 +33,7 @@ import Testing
         #expect(traffic.transactions > 20, "seed \(seed)")
     }
 
-    @Test(arguments: [false, true]) func aKilledFollowerGoesOnWhereItWas(usesChangeTable: Bool) throws {
+    @Test(arguments: [false, true]) func theNextFollowerContinuesAfterAKilledOne(usesChangeTable: Bool) throws {
         let seed = 19 &+ TestSettings.seed
         var random = SeededGenerator(seed: seed)
         var followed = try Followed.ofBooks(on: TestServer.shared())
@@ -70,7 +70,7 @@ import Testing
     }
 
     /// A follower that meets a full disk ends with one sentence, and the next one goes on. A sanitizer's own file must fit.
-    @Test(arguments: [false, true]) func aFullDiskLosesNothing(usesChangeTable: Bool) throws {
+    @Test(arguments: [false, true]) func aFullDiskLosesNoChangeOfAFollower(usesChangeTable: Bool) throws {
         var followed = try Followed.ofBooks(on: TestServer.shared())
         followed.usesChangeTable = usesChangeTable
         let connection = try Connection(followed.address)
@@ -105,7 +105,7 @@ import Testing
     }
 
     /// With any limit of files, the follower follows or says at its start what it needs. A signal ends it in any case.
-    @Test(.disabled(if: isUnderSanitizer)) func aFollowerWithTooFewFilesSaysSoAtItsStart() throws {
+    @Test(.disabled(if: isUnderSanitizer)) func aFollowerWorksOrReportsItsFileLimitAtItsStart() throws {
         let followed = try Followed.ofBooks(on: TestServer.shared())
         try followed.follow(["books=Book", "notes"])
         let errors = followed.folder.path + ".errors", output = followed.folder.path + ".lines"

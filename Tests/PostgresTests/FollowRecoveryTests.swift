@@ -63,7 +63,7 @@ import Testing
     }
 
     /// An earlier process stored transactions that wait for a standby.
-    @Test func aCopyWaitsForStoredTransactionsToBecomeVisible() throws {
+    @Test func aRecopyWaitsForFollowedCommitsThatAwaitAStandby() throws {
         let server = try TestServer()
         defer { server.stop() }
         let followed = Followed(address: server.address())
@@ -84,7 +84,7 @@ import Testing
     }
 
     /// The first start waits for a transaction, and must not be ended by the second one.
-    @Test func aSecondFirstStartIsRefusedAndTheFirstGoesOn() throws {
+    @Test func aSecondFollowerIsRefusedWhileTheFirstOneStarts() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY); CREATE TABLE public.u(id integer PRIMARY KEY)",
             "INSERT INTO public.t VALUES (1)")
@@ -108,7 +108,7 @@ import Testing
     }
 
     /// The source was restored to a state before the change of a table that the store waits for.
-    @Test func aRestoredSourceIsNotWaitedFor() throws {
+    @Test func aFollowerRefusesASourceThatIsOlderThanItsStore() throws {
         let (followed, _) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY); INSERT INTO public.t VALUES (1)")
         try followed.follow(["t"])
@@ -126,7 +126,7 @@ import Testing
         try requireEqual(followed, "id")
     }
 
-    @Test func aLostGivenSlotIsReplacedByARecopy() throws {
+    @Test func aLostSlotOfTheUserIsReplacedOnceTheUserDropsIt() throws {
         let server = try TestServer(["max_slot_wal_keep_size=1MB", "min_wal_size=32MB", "max_wal_size=32MB"])
         defer { server.stop() }
         let followed = Followed(address: server.address())
@@ -146,7 +146,7 @@ import Testing
     }
 
     /// The slot has transactions from before the publication was created.
-    @Test(arguments: [nil, "mine"]) func aGivenSlotMayBeOlderThanThePublication(publication: String?) throws {
+    @Test(arguments: [nil, "mine"]) func aSlotMayBeOlderThanItsPublication(publication: String?) throws {
         let (followed, connection) = try Followed.database("CREATE TABLE public.t(id integer PRIMARY KEY)")
         let slot = "slot_" + UUID().uuidString.prefix(8).lowercased()
         // The creation of a slot waits for all running transactions, also those of other tests.
@@ -172,7 +172,7 @@ import Testing
         ("ALTER TABLE public.t ADD author text", "public.t.author has the name of a relationship of t"),
         ("ALTER TABLE public.t RENAME author_id TO author", "public.t.author has the name of a relationship of t"),
     ])
-    func aRefusedChangeLeavesSourceAndStoreAsTheyWere(change: String, sentence: String) throws {
+    func aRefusedTableChangeLeavesSourceAndStoreUnchanged(change: String, sentence: String) throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.author(id integer PRIMARY KEY)",
             "CREATE TABLE public.t(id integer PRIMARY KEY, b integer, v text, author_id integer REFERENCES public.author)",
@@ -224,7 +224,7 @@ import Testing
         try requireEqual(followed, "id")
     }
 
-    @Test func columnsMayHaveCommasInTheirNames() throws {
+    @Test func namesOfFollowedColumnsMayContainCommas() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, \"a,b\" text, \"c\"\"d\" text); CREATE PUBLICATION mine FOR TABLE public.t",
             "INSERT INTO public.t VALUES (1, 'x', 'y')")

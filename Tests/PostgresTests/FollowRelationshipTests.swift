@@ -68,7 +68,7 @@ import FetchIndexValues
     }
 
     /// A session that replicates does not enforce foreign keys, so rows may come before those that they refer to.
-    @Test func rowsWaitForTheRowsThatTheyReferTo() throws {
+    @Test func rowsWaitForMissingRowsThatTheyReferTo() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.authors(id integer PRIMARY KEY, name text)",
             "CREATE TABLE public.books(isbn text PRIMARY KEY, author_id integer REFERENCES public.authors)",

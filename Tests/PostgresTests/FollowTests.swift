@@ -50,7 +50,7 @@ import FetchIndexValues
         try followed.check()
     }
 
-    @Test func aTransactionOfTheSourceIsOneCommit() throws {
+    @Test func aTransactionOfTheSourceIsStoredAsOneCommit() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.books(id text PRIMARY KEY, title text, publisher text)",
             "INSERT INTO public.books SELECT 'b' || i, 'Title ' || i, 'P' || i % 3 FROM generate_series(1, 50) i")
@@ -76,7 +76,7 @@ import FetchIndexValues
     }
 
     /// The source does not send large values that an update leaves unchanged.
-    @Test func valuesThatAreNotSentStay() throws {
+    @Test func anUpdateKeepsLargeValuesThatTheSourceDoesNotSend() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.pages(id integer PRIMARY KEY, title text, body text)",
             "ALTER TABLE public.pages ALTER body SET STORAGE EXTERNAL",
@@ -101,7 +101,7 @@ import FetchIndexValues
         try followed.check()
     }
 
-    @Test func aLargeTransactionIsOneCommit() throws {
+    @Test func aLargeTransactionIsStoredAsOneCommit() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.rows(id integer PRIMARY KEY, body text)")
         try followed.follow(["rows"])
@@ -139,7 +139,7 @@ import FetchIndexValues
         try followed.check()
     }
 
-    @Test func arraysAreStoredAsTextOnRequest() throws {
+    @Test func arraysAreRefusedUnlessTheyAreRequestedAsText() throws {
         let (followed, _) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, tags text[])", "INSERT INTO public.t VALUES (1, '{a,b}')")
         let refusal = #expect(throws: SourceError.self) { try followed.follow(["t"]) }
@@ -149,7 +149,7 @@ import FetchIndexValues
         #expect(try followed.rows("t", key: "id") == ["1": ["id": "1", "tags": "{a,b}"]])
     }
 
-    @Test func tablesMayChange() throws {
+    @Test func aTableIsFollowedThroughChangesOfItsColumns() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, a text, b integer)",
             "INSERT INTO public.t SELECT i, 'a' || i, i FROM generate_series(1, 30) i")

@@ -23,7 +23,7 @@ import Testing
         return (address, connection)
     }
 
-    @Test func addressesAreCheckedBeforeAnythingElse() throws {
+    @Test func invalidAddressesAndTableNamesAreRefused() throws {
         #expect(try refusal("postgres://user:secret@127.0.0.1/db").contains("has a password, which others could read"))
         #expect(try refusal("host=127.0.0.1 password=secret").contains("has a password"))
         #expect(try refusal("postgres://127.0.0.1:port/db").contains("invalid integer value"))
@@ -36,7 +36,7 @@ import Testing
         for text in ["", ".", "a.", ".b", "a.b="] { #expect(throws: SourceError.self) { try TableChoice(text) } }
     }
 
-    @Test func refusalsOfServersNameTheReason() throws {
+    @Test func unsuitableServersAreRefusedWithAReason() throws {
         let server = try TestServer(["wal_level=replica", "max_replication_slots=1"])
         defer { server.stop() }
         try server.run("CREATE TABLE public.t(id integer PRIMARY KEY)")
@@ -68,7 +68,7 @@ import Testing
         #expect(try refusal(full.address(user: "reader")).contains("password"))
     }
 
-    @Test func refusalsOfTablesNameTheReason() throws {
+    @Test func unsuitableTablesAreRefusedWithAReason() throws {
         let (address, connection) = try database(
             "CREATE TABLE public.bare(v integer)", "CREATE TABLE public.pair(a integer, b integer, PRIMARY KEY (a, b))",
             "CREATE UNLOGGED TABLE public.fast(id integer PRIMARY KEY)", "CREATE VIEW public.seen AS SELECT 1 AS id",
@@ -121,7 +121,7 @@ import Testing
         #expect(try followed.rows("t", key: "id")["1"]?["d"] == "2024-01-01T00:00:00Z")
     }
 
-    @Test func aStoreFollowsOneSource() throws {
+    @Test func aStoreRefusesOtherTablesAndASecondFollower() throws {
         let (address, connection) = try database(
             "CREATE TABLE public.t(id integer PRIMARY KEY)", "CREATE TABLE public.u(id integer PRIMARY KEY)")
         let followed = Followed(address: address)

@@ -53,7 +53,7 @@ import Testing
     }
 
     /// A promoted standby that was behind has other transactions at the positions that the store has followed.
-    @Test func aStandbyThatLacksTransactionsIsNoticed() throws {
+    @Test func aPromotedStandbyThatLacksTransactionsIsReported() throws {
         let server = try TestServer()
         defer { server.stop() }
         let followed = Followed(address: server.address())
@@ -99,7 +99,7 @@ import Testing
     }
 
     /// An older copy of the database replaces it: the change table lacks the changes since the copy.
-    @Test func aRestoredDatabaseIsNoticed() throws {
+    @Test func aRestoredDatabaseIsReported() throws {
         let server = try TestServer.shared()
         var followed = Followed(address: try server.makeDatabase())
         followed.usesChangeTable = true

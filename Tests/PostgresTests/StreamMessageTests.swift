@@ -35,7 +35,7 @@ import FetchIndexValues
         return String(decoding: bytes.bytes[range], as: UTF8.self)
     }
 
-    @Test func transactionsBeginAndEndWithPositionsAndTimes() throws {
+    @Test func transactionMessagesGivePositionsAndTimes() throws {
         // 2001-01-01, in microseconds since 2000.
         let begin = try read(Bytes("B").wide(0x16_B374_D848).wide(31_622_400_000_000).long(7))
         #expect(begin == .begin(end: LogPosition(0x16_B374_D848), time: 978_307_200, transaction: 7))
@@ -45,7 +45,7 @@ import FetchIndexValues
         #expect(commit == .commit(next: LogPosition(0x20), time: 946_684_800))
     }
 
-    @Test func tablesHaveColumnsWithTypes() throws {
+    @Test func relationMessagesGiveATablesColumnsAndTypes() throws {
         let bytes = Bytes("R").long(16_384).text("public").text("books").letter("d").short(2).byte(1).text("id").long(
             20
         )
@@ -58,7 +58,7 @@ import FetchIndexValues
 
     private struct Failed: Error {}
 
-    @Test func rowsHaveTextsNullsAndUnchangedValues() throws {
+    @Test func rowMessagesGiveTextsNullsAndUnchangedValues() throws {
         let insert = Bytes("I").long(5).letter("N").short(3).field("1").letter("n").field("a\tb")
         guard case .insert(5, let row) = try read(insert) else { throw Failed() }
         #expect(row.map { text($0, in: insert) } == ["1", nil, "a\tb"] && row[1] == .null)
@@ -103,7 +103,7 @@ import FetchIndexValues
         for message in lies { #expect(throws: StreamMessage.Malformed.self) { try read(message) } }
     }
 
-    @Test func copiedRowsAreReadInTheServersFormat() {
+    @Test func rowsOfACopyAreParsedWithTheServersEscapes() {
         func fields(_ text: String) -> [String?] {
             var row = CopiedRow()
             Array(text.utf8).withUnsafeBytes { row.read($0) }
@@ -118,7 +118,7 @@ import FetchIndexValues
         #expect(fields("日本\\t語\t\\N") == ["日本\t語", nil])
     }
 
-    @Test func valuesAreReadFromTheirTexts() throws {
+    @Test func textsOfTheServerAreReadAsValuesOrRefused() throws {
         func value(_ text: String, _ type: ValueType) -> Value? {
             Array(text.utf8).withUnsafeBytes { ColumnValue.value($0, as: type) }
         }
@@ -152,7 +152,7 @@ import FetchIndexValues
         #expect(value(uuid.uuidString.lowercased(), .uuid) == .uuid(uuid))
     }
 
-    @Test(arguments: [16, 4096, 1 << 20]) func longTransactionsWaitInAFile(mostBytes: Int) throws {
+    @Test(arguments: [16, 4096, 1 << 20]) func longTransactionsAreBufferedInAFile(mostBytes: Int) throws {
         let folder = TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
         var random = SeededGenerator(seed: UInt64(mostBytes))

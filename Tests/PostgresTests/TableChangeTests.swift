@@ -77,7 +77,7 @@ import Testing
     }
 
     /// The stream reports a change of a table with its next row, but no row follows here.
-    @Test(arguments: changes.indices) func changesWithoutRowsAreFollowed(index: Int) throws {
+    @Test(arguments: changes.indices) func aTableChangeIsFollowedEvenIfNoRowFollowsIt(index: Int) throws {
         let change = Self.changes[index]
         let followed = Followed(address: try TestServer.shared().makeDatabase())
         let connection = try Connection(followed.address)
@@ -96,7 +96,7 @@ import Testing
         try followed.check()
     }
 
-    @Test func changesThatAffectNoRowCopyNothing() throws {
+    @Test func tableChangesThatConvertNoValuesCauseNoCopy() throws {
         let (followed, connection) = try followedTable()
         try connection.execute("ALTER TABLE public.t ADD v varchar(10)")
         try followed.follow(["t"])
@@ -191,7 +191,7 @@ import Testing
     }
 
     /// Columns were added and dropped while the slot was lost.
-    @Test func aRecopyTakesTheCurrentColumns() throws {
+    @Test func aRecopyUsesTheCurrentColumnsOfTheTable() throws {
         let (followed, connection) = try followedTable()
         try followed.follow(["t"])
         try connection.execute(
@@ -202,7 +202,7 @@ import Testing
     }
 
     /// Rows exchange their keys between the slot and the copy, and large values are not sent.
-    @Test func rowsThatExchangeKeysKeepTheirValues() throws {
+    @Test func aCopyKeepsTheValuesOfRowsThatExchangedTheirKeys() throws {
         let (followed, connection) = try followedTable()
         try connection.execute(
             "ALTER TABLE public.t ALTER a SET STORAGE EXTERNAL; UPDATE public.t SET a = repeat('v' || id, 3000)")
@@ -226,7 +226,7 @@ import Testing
             try followed.rows("t", key: "id") == followed.sourceRows("public.t", key: "id", ["id": "id", "a": "a"]))
     }
 
-    @Test func aGivenPublicationIsCheckedAndKept() throws {
+    @Test func anUnsuitablePublicationIsRefusedAndAGivenOneIsKept() throws {
         let (followed, connection) = try followedTable()
         try connection.execute(
             """

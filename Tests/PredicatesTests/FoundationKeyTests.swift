@@ -35,7 +35,9 @@ import FetchIndexValues
         #expect(try holds(format) == isTrue, "\(format)")
     }
 
-    @Test(arguments: ["", "[c]", "[d]", "[cd]", "[n]"]) func anEmptyTextIsContainedNowhere(modifier: String) throws {
+    @Test(arguments: ["", "[c]", "[d]", "[cd]", "[n]"]) func comparisonsWithAnEmptySearchTextAreFalse(modifier: String)
+        throws
+    {
         for format in ["name CONTAINS\(modifier) ''", "name BEGINSWITH\(modifier) ''", "name ENDSWITH\(modifier) ''"] {
             #expect(try !holds(format, scores), "\(format)")
             #expect(try holds("NOT \(format)", scores), "\(format)")

@@ -22,7 +22,7 @@ import FetchIndexValues
     @Test(arguments: [
         "NOT ", "(", "n == -", "n == {", "n == 1 + (", "t.", "ANY ", "SUBQUERY(", "n == abs(", "n == 1 ** ",
     ])
-    func deepNestingIsAnError(part: String) {
+    func aTooDeeplyNestedPredicateIsAnError(part: String) {
         let format = String(repeating: part, count: 50_000)
         #expect(throws: FetchPredicateError.self) { try holds(format) }
     }

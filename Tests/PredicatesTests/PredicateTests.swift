@@ -19,7 +19,7 @@ import FetchIndexValues
         ("a == -9223372036854775808", "a == -9223372036854775808"), ("発売日 > 0b11", "発売日 > 3"),
         ("t == 'a\\n\\u0042'", "t == \"a\\nB\""), ("a == 1e3", "a == 1000.0"),
         ("d > CAST(\"2016-05-16\", \"date\")", "d > CAST(\"2016-05-16T00:00:00Z\", \"date\")"),
-    ]) func aFormatHasACanonicalForm(format: String, canonical: String) throws {
+    ]) func aFormatPrintsAndReparsesInItsCanonicalForm(format: String, canonical: String) throws {
         let predicate = try FetchPredicate(format)
         #expect(predicate.description == canonical)
         #expect(try FetchPredicate(canonical) == predicate)
@@ -48,7 +48,7 @@ import FetchIndexValues
         }
     }
 
-    @Test func unusualButValidFormatsAreRead() throws {
+    @Test func unusualFormatsAreParsedAndTooLongKeyPathsRefused() throws {
         #expect(try FetchPredicate("a == '\\uD83D\\uDE00'") == FetchPredicate("a == '😀'"))
         #expect(try FetchPredicate("ſome == 1").evaluate(with: ["ſome": 1]))
         #expect(try FetchPredicate("a[(size) + 1] == 2").evaluate(with: ["a": [1, 2], "size": 0]))
@@ -87,7 +87,7 @@ import FetchIndexValues
         #expect(try !FetchPredicate("a == a OR a < 0 OR a > 0").evaluate(with: ["a": .decimal(.nan)]))
     }
 
-    @Test func argumentsAreDataAndNeverSyntax() throws {
+    @Test func argumentsOfAFormatAreNotParsedAsSyntax() throws {
         let predicate = try FetchPredicate("%K == %@ AND price < %d", "publisher", "x\" OR \"1\" == \"1", 2000)
         #expect(predicate.description == "publisher == \"x\\\" OR \\\"1\\\" == \\\"1\" AND price < 2000")
         #expect(try FetchPredicate("a IN %@", [1, 2]).description == "a IN {1, 2}")
@@ -97,7 +97,7 @@ import FetchIndexValues
         #expect(throws: FetchPredicateError.self) { try FetchPredicate("%K == 1", 5) }
     }
 
-    @Test func deepNestingIsAnErrorAndNoOverflow() {
+    @Test func aTooDeeplyNestedFormatIsAnErrorInsteadOfACrash() {
         for format in [
             String(repeating: "(", count: 100_000), String(repeating: "NOT ", count: 100_000),
             "a IN " + String(repeating: "{", count: 100_000), Self.nestedSums(199) + " == 1",
@@ -171,7 +171,7 @@ import FetchIndexValues
     }
 
     /// Parsing a printed predicate gives the same tree.
-    @Test(arguments: 1...40) func printingAndParsingAreInverse(seed: UInt64) throws {
+    @Test(arguments: 1...40) func printedPredicatesParseToTheSameTree(seed: UInt64) throws {
         var random = RandomPredicate(seed: seed)
         for round in 0..<200 {
             let syntax = random.syntax(depth: 4)
@@ -207,7 +207,7 @@ import FetchIndexValues
         ("5 < price", true), ("TRUEPREDICATE AND NOT FALSEPREDICATE", true), ("big == 9223372036854775807", true),
         ("big == 9223372036854775806", false), ("big < 9223372036854775808.0", true), ("title < 'T'", true),
         ("price == 'a'", false), ("price != 'a'", true), ("a == 1 OR price == 583 AND out == FALSE", false),
-    ]) func aDictionaryIsEvaluated(format: String, expected: Bool) throws {
+    ]) func aPredicateIsEvaluatedOnADictionary(format: String, expected: Bool) throws {
         #expect(try FetchPredicate(format).evaluate(with: book) == expected)
     }
 
@@ -243,14 +243,14 @@ import FetchIndexValues
 }
 
 @Suite struct RegularExpressionTests {
-    @Test func aPatternThatDoesNotCompileIsAnErrorOfTheRequest() {
+    @Test func anInvalidRegularExpressionIsAnError() {
         #expect(
             throws: FetchPredicateError.invalidPattern(
                 "the regular expression \"a(b\" does not compile: mismatched paren at character 4")
         ) { try FetchPredicate("a MATCHES 'a(b'").evaluate(with: ["a": "x"]) }
     }
 
-    @Test func anExplosivePatternIsAnError() throws {
+    @Test func aRegularExpressionThatBacktracksTooLongIsAnError() throws {
         let text = String(repeating: "a", count: 40) + "!"
         #expect(throws: FetchPredicateError.self) {
             try FetchPredicate("a MATCHES '(a+)+b'").evaluate(with: ["a": .string(text)])

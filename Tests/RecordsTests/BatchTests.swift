@@ -12,7 +12,9 @@ import FetchIndexValues
         if index == 5 { throw Enough() }
     }
 
-    @Test(arguments: 1...20 as ClosedRange<UInt64>) func aBatchEqualsItsRecordsOneByOne(seed: UInt64) throws {
+    @Test(arguments: 1...20 as ClosedRange<UInt64>) func writingABatchEqualsWritingItsRecordsOneByOne(seed: UInt64)
+        throws
+    {
         var generator = SeededGenerator(seed: seed)
         let pair = try BatchPair(model: TestStore.books)
         for _ in 0..<8 {
@@ -26,7 +28,9 @@ import FetchIndexValues
         try pair.expectSameContents("seed \(seed)")
     }
 
-    @Test(arguments: 1...20 as ClosedRange<UInt64>) func anInsertedBatchEqualsItsRecordsOneByOne(seed: UInt64) throws {
+    @Test(arguments: 1...20 as ClosedRange<UInt64>) func insertingABatchEqualsInsertingItsRecordsOneByOne(seed: UInt64)
+        throws
+    {
         var generator = SeededGenerator(seed: seed)
         let pair = try BatchPair(model: TestStore.books)
         for _ in 0..<12 {
@@ -52,7 +56,7 @@ import FetchIndexValues
     }
 
     /// The batch has several parts and zones, and nulls. It ends at a taken key.
-    @Test func aLongInsertedBatchEqualsItsRecordsOneByOne() throws {
+    @Test func insertingALongBatchEqualsInsertingItsRecordsOneByOne() throws {
         let pair = try BatchPair(model: Self.parts)
         var records = try (0..<20_000).map { try part($0 % 3 == 0 ? nil : "\($0 * 7919 % 20_011)", $0 % 5) }
         try pair.insert(Array(records[..<1500]), "")
@@ -67,7 +71,7 @@ import FetchIndexValues
 
     /// Batches that repeat the stored records in the order of the objects, with more differences each time.
     @Test(arguments: 1...(TestSettings.isLong ? 40 : 4) as ClosedRange<UInt64>)
-    func aRepeatedBatchEqualsItsRecordsOneByOne(seed: UInt64) throws {
+    func repeatingABatchEqualsWritingItsRecordsOneByOne(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let pair = try BatchPair(model: Self.parts)
         func put(_ records: [[UInt8]]) throws -> Bool {
@@ -127,7 +131,7 @@ import FetchIndexValues
 
     /// The unchanged record is before, between and after others that change its object.
     @Test(arguments: [[0, 1], [1, 0], [1, 0, 2], [0, 1, 0], [1, 0, 1], [2, 1, 0, 0]])
-    func anUnchangedRecordBesideChangesOfItsObjectIsWrittenInItsTurn(prices: [Int]) throws {
+    func recordsOfOneObjectAreWrittenInTheirOrder(prices: [Int]) throws {
         let pair = try BatchPair(model: Self.parts)
         let others = try (0..<40).map { try part("other \($0)", 0) }
         try pair.put(try others + [part("a", 0)], sortingKeys: false, "")
@@ -138,7 +142,7 @@ import FetchIndexValues
     }
 
     /// The bad reference is of a new or a stored object. Records before and after it are written.
-    @Test func aReferenceToAMissingObjectIsRefusedAlone() throws {
+    @Test func aBatchRefusesOnlyTheRecordWithADanglingReference() throws {
         let code = AttributeDescription("code", .string, isUnique: true)
         let pair = try BatchPair(
             model: Model(entities: [
@@ -179,7 +183,7 @@ import FetchIndexValues
     }
 
     /// The records before the error are stored, with their unique keys.
-    @Test func anErrorKeepsTheRecordsBeforeIt() throws {
+    @Test func anErrorInABatchKeepsTheRecordsBeforeIt() throws {
         let test = try TestStore(model: TestStore.books)
         let records = try (0..<10).map { try test.book("id-\(9 - $0)", Int64($0)) }
         let constraint = TestStore.books.entities[0].uniqueConstraints[0]

@@ -69,7 +69,7 @@ private enum Operation: CaseIterable {
         }
     }
 
-    @Test func headersHaveAuthorTimeAndCounts() throws {
+    @Test func headersOfCommitsHaveAuthorTimeAndCounts() throws {
         let test = try TestStore(model: TestStore.books)
         let writer = try test.store.beginWrite(author: "夜間バッチ")
         for id in 0..<5000 {
@@ -115,7 +115,7 @@ private enum Operation: CaseIterable {
         #expect(snapshot.logReaches(back: 40))
     }
 
-    @Test func damagedLogPartsAreErrors() throws {
+    @Test func readingADamagedPartOfTheLogIsAnError() throws {
         let test = try TestStore(model: TestStore.books)
         let a = try test.book("a"), b = try test.book("b")
         try test.write { try $0.insert(0, a.span.bytes) }

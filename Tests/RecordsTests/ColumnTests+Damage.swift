@@ -108,7 +108,7 @@ extension ColumnTests {
     }
 
     /// A lost object is noticed, though a scan skips others.
-    @Test func aLostRecordIsNoticedByAScanThatSkipsOthers() throws {
+    @Test func aScanThatSkipsObjectsReportsALostRecord() throws {
         try insert(8191) { $0 == 5000 ? "rare" : "common" }
         let transaction = try test.store.environment.beginWrite()
         try transaction.view.delete(RecordKey(entity: 0, number: 5000).rawValue, in: test.store.tables.records)

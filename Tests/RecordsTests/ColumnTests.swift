@@ -201,7 +201,7 @@ import FetchIndexValues
     }
 
     /// Changed objects are not in columns until there are enough of them.
-    @Test func changedObjectsAreReadUntilColumnsAreMadeAnew() throws {
+    @Test func changedObjectsAreReadUntilColumnsAreRebuilt() throws {
         try insert(9000) { _ in "old" }
         func change(_ numbers: Range<Int>, _ kind: String) throws {
             try test.write { writer in
@@ -243,7 +243,7 @@ import FetchIndexValues
     }
 
     /// A test that fails on a text must fail when the object is read, not in the column.
-    @Test func objectsWithTextsOnWhichATestFailsAreRead() throws {
+    @Test func aColumnTestThatThrowsDoesNotSkipObjects() throws {
         try insert(8191) { $0 == 5000 ? "bad" : "good" }
         struct Failure: Error {}
         var calls = 0

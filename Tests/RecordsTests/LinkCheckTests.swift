@@ -93,7 +93,7 @@ import FetchIndexValues
         return done
     }
 
-    @Test func linkKeysLeadToTheirHolders() throws {
+    @Test func linksLeadFromAnObjectToItsHolders() throws {
         #expect(try holders(of: 1) == [2, 4] && holders(of: 2) == [1, 3])
         #expect(try check() == [])
         let snapshot = try test.store.snapshot()
@@ -141,7 +141,7 @@ import FetchIndexValues
         }
     }
 
-    @Test func aFlippedBitOfALinkIsNamed() throws {
+    @Test func aFlippedBitOfALinkIsReportedAndRepaired() throws {
         let key = try keys(to: RecordKey(entity: author, number: 1), books)[2]
         for byte in key.indices {
             var flipped = key
@@ -157,7 +157,7 @@ import FetchIndexValues
         }
     }
 
-    @Test func referencesToMissingObjectsBecomeNil() throws {
+    @Test func aRepairSetsReferencesToMissingObjectsToNil() throws {
         let transaction = try test.store.environment.beginWrite()
         for lost in [RecordKey(entity: author, number: 1), RecordKey(entity: tag, number: 1)] {
             try transaction.view.delete(lost.rawValue, in: test.store.tables.records)

@@ -62,7 +62,7 @@ import Testing
 
     private func mismatch(_ key: LogKey) -> String { "the store is damaged: \(key.name) does not match its checksum" }
 
-    @Test func eachDamagedPartIsNamed() throws {
+    @Test func eachDamagedPartOfTheLogIsReported() throws {
         let all = parts.keys.sorted { ($0.commit, $0.part) < ($1.commit, $1.part) }
         for damaged in [all, [all[1], all[4], all[7]], [all[0], all[5]]] {
             let changes = damaged.map { key in
@@ -73,7 +73,7 @@ import Testing
     }
 
     /// The two commits have the same counts, so only the place differs.
-    @Test func aMisplacedPartIsNamed() throws {
+    @Test func aMisplacedPartOfTheLogIsReported() throws {
         for part in 0...1 as ClosedRange<UInt32> {
             let keys = [LogKey(commit: 4, part: part), LogKey(commit: 5, part: part)]
             #expect(parts[keys[0]]?.count == parts[keys[1]]?.count)
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func missingAndStrayPartsAreNamed() throws {
+    @Test func missingAndStrayPartsOfTheLogAreReported() throws {
         let parts = parts
         func bytes(_ keys: [LogKey]) -> Int { keys.reduce(0) { $0 + (parts[$1]?.count ?? 0) } }
         let missing = [LogKey(commit: 1, part: 1), LogKey(commit: 3, part: 0)]

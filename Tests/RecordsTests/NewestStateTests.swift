@@ -54,8 +54,8 @@ import FetchIndexValues
         #expect(try Store(at: folder.path).snapshot().commit == UInt64(commits))
     }
 
-    /// A compact copy counts its transactions anew, below the number in its state.
-    @Test func aCompactCopyIsAccepted() throws {
+    /// Compaction restarts the count of LMDB's transactions, below the commit number in the store's state.
+    @Test func aCompactedStoreOpensAtItsNewestCommit() throws {
         let folder = TemporaryFolder()
         try fill(folder.path, commits: 9)
         _ = try Store.compact(at: folder.path)

@@ -49,7 +49,7 @@ import Testing
         #expect(try test.store.environmentInformation().fileBytes == grown.fileBytes)
     }
 
-    @Test func aReaderOlderThanTheLogIsReportedSo() throws {
+    @Test func aReaderOlderThanTheLogIsReportedAsOlder() throws {
         let test = try TestStore(model: TestStore.books)
         try commit(5, in: test.store, test)
         let held = try test.store.snapshot()
@@ -64,7 +64,7 @@ import Testing
         #expect(held.commit == 5)
     }
 
-    @Test func agesOfReadersAreRightInACopy() throws {
+    @Test func agesOfReadersAreCorrectInABackup() throws {
         let test = try TestStore(model: TestStore.books)
         try commit(30, in: test.store, test)
         let folder = TemporaryFolder()

@@ -77,7 +77,7 @@ import FetchIndexValues
         }
     }
 
-    @Test func aUUIDHas16Bytes() throws {
+    @Test func aUUIDIsStoredIn16Bytes() throws {
         for count in [0, 15, 16, 17] {
             var builder = RecordBuilder(slots: 1, byteCount: count)
             let bytes = [UInt8](repeating: 7, count: count)
@@ -105,7 +105,7 @@ import FetchIndexValues
     private func endsWithChecksum(_ record: [UInt8]) -> Bool { record.span.bytes.endsWithChecksum() }
 
     /// Stores have this layout, so it must not change.
-    @Test func theBytesOfARecordAreFixed() {
+    @Test func theByteLayoutOfRecordsIsUnchanged() {
         var builder = RecordBuilder()
         var records: [UInt8] = [0xEE]
         #expect(RecordBuilder.empty.dropLast(4).elementsEqual([1, 0, 0]))
@@ -130,7 +130,7 @@ import FetchIndexValues
     }
 
     /// The builder begins with little room, follows longer and shorter records, and is copied.
-    @Test(arguments: 1...3 as ClosedRange<UInt64>) func aBuilderIsUsedForManyRecords(seed: UInt64) throws {
+    @Test(arguments: 1...3 as ClosedRange<UInt64>) func aReusedBuilderMakesCorrectRecords(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         func randomValues() -> [Value] {
             let types: [ValueType?] = [.integer, .double, .boolean, .string, .data, nil]

@@ -64,8 +64,8 @@ import Testing
         }
     }
 
-    /// Candidates are read in blocks by number, whatever their pages. Nothing is read after a missing one.
-    @Test func candidatesAreReadUpToAMissingOne() throws {
+    /// Candidates are read in blocks by number, whatever their pages. No object after a missing one is read.
+    @Test func aScanOfCandidatesStopsAtAMissingObject() throws {
         let test = try store(threads: 4)
         let snapshot = try test.store.snapshot()
         func read(_ numbers: [UInt64]) throws -> [UInt64] {

@@ -9,7 +9,7 @@ import FetchIndexValues
 @testable import FetchIndexRecords
 
 @Suite struct StoreTests {
-    @Test func uniqueKeysUpdateOrRefuseASecondObject() throws {
+    @Test func aTakenUniqueKeyUpdatesItsObjectOrRefusesTheWrite() throws {
         let test = try TestStore(model: TestStore.books)
         try test.write { writer in
             let a = try test.book("a", 1), b = try test.book("b", 2)
@@ -49,7 +49,7 @@ import FetchIndexValues
         }
     }
 
-    @Test func equalRecordsMakeNoCommit() throws {
+    @Test func writingAnEqualRecordMakesNoCommit() throws {
         let test = try TestStore(model: TestStore.books)
         let record = try test.book("a", 1)
         #expect(try test.write { try $0.insert(0, record.span.bytes) } == 1)
@@ -57,7 +57,7 @@ import FetchIndexValues
         #expect(try test.write { _ in } == 1)
     }
 
-    @Test func aDroppedWriterChangesNothingAndASecondWriterIsRefused() throws {
+    @Test func aDroppedWriterStoresNoChangesAndASecondWriterIsRefused() throws {
         let test = try TestStore(model: TestStore.books)
         let record = try test.book("a", 1)
         do {
@@ -69,7 +69,7 @@ import FetchIndexValues
         #expect(try test.store.tryBeginWrite() != nil)
     }
 
-    @Test func aSnapshotDoesNotChange() throws {
+    @Test func aSnapshotDoesNotSeeLaterCommits() throws {
         let test = try TestStore(model: TestStore.books)
         let a = try test.book("a"), b = try test.book("b")
         try test.write { try $0.insert(0, a.span.bytes) }
@@ -80,7 +80,7 @@ import FetchIndexValues
         #expect(try test.store.snapshot().commit == 2)
     }
 
-    @Test func theModelMayGrowAndRefusesOtherChanges() throws {
+    @Test func aStoreAcceptsAddedAttributesAndRefusesOtherModelChanges() throws {
         let test = try TestStore(model: TestStore.books)
         func book(_ attributes: [AttributeDescription]) -> Model { Model(entities: [Entity("Book", attributes)]) }
         let stored = TestStore.books.entities[0].attributes
@@ -116,7 +116,7 @@ import FetchIndexValues
     }
 
     /// A process of version 2 writes caches without a new state, which would look like a damaged meta page.
-    @Test func aStoreOfVersion2IsRaisedByTheNextTransaction() throws {
+    @Test func theNextTransactionUpgradesAStoreOfVersion2() throws {
         let test = try TestStore(model: TestStore.books)
         func version() throws -> UInt32? {
             let transaction = try test.store.environment.beginRead()
@@ -223,7 +223,7 @@ import FetchIndexValues
     }
 
     /// The data file was removed, and the other files of the store were left.
-    @Test(arguments: StoreFiles.beside + ["lock.mdb", "hits"]) func aFolderWithTheRestOfAStoreBecomesAStore(
+    @Test(arguments: StoreFiles.beside + ["lock.mdb", "hits"]) func aFolderWithRemainingFilesOfAStoreMayBecomeAStore(
         name: String
     ) throws {
         let folder = TemporaryFolder()

@@ -9,7 +9,7 @@ import FetchIndexValues
 
 /// `check` names each damaged unique key of an object, and other defects of the object.
 @Suite struct UniqueCheckTests {
-    @Test func bothDamagedKeysOfAnObjectAreNamed() throws {
+    @Test func eachDamagedUniqueKeyOfAnObjectIsReported() throws {
         let entity = Entity(
             "Part",
             [

@@ -51,7 +51,7 @@ import FetchIndexValues
     /// Writes the deferred keys, as the next writer of records does first.
     private func complete() throws { _ = try store.beginWrite() }
 
-    @Test func theStateSaysWhichKeysAreDeferred() throws {
+    @Test func theStoredStateNamesTheObjectsWithDeferredKeys() throws {
         func state(_ more: (inout [UInt8]) -> Void) throws -> StoreState {
             var bytes: [UInt8] = []
             for number in [9, 1, 0, 1 << 20] as [UInt64] { bytes.appendNumber(number) }
@@ -130,7 +130,7 @@ import FetchIndexValues
     }
 
     /// A lost record is noticed by a lookup and by the writer of the keys.
-    @Test func aLostRecordWithADeferredKeyIsNoticed() throws {
+    @Test func aLostRecordWithADeferredKeyIsReported() throws {
         try fill(keyed: ["b", "d"], unkeyed: ["c", "a", "e"])
         let transaction = try store.environment.beginWrite()
         try transaction.view.delete(RecordKey(entity: 0, number: 4).rawValue, in: store.tables.records)

@@ -39,7 +39,7 @@ import FetchIndexValues
         return keys.0.lexicographicallyPrecedes(keys.1)
     }
 
-    @Test(arguments: ValueType.allCases) func aGreaterValueHasNoSmallerBoundKey(type: ValueType) {
+    @Test(arguments: ValueType.allCases) func boundKeysKeepTheOrderOfTheirValues(type: ValueType) {
         var generator = SeededGenerator(seed: 1)
         for _ in 0..<2000 {
             let (left, right) = (Self.value(type, &generator), Self.value(type, &generator))
@@ -54,7 +54,7 @@ import FetchIndexValues
     }
 
     /// Bounds admit each of their values in every comparison, and refuse many others.
-    @Test(arguments: ValueType.allCases) func boundsAdmitTheirValues(type: ValueType) throws {
+    @Test(arguments: ValueType.allCases) func boundsAcceptEachOfTheirValues(type: ValueType) throws {
         var generator = SeededGenerator(seed: 2)
         let entity = Entity("One", [AttributeDescription("value", type)])
         var refused = 0

@@ -223,7 +223,7 @@ import FetchIndexValues
     }
 
     /// Values of a refused row are not in the bounds, and both values of a repeated row are.
-    @Test func boundsFollowRefusedAndRepeatedRowsOfABatch() throws {
+    @Test func boundsOfZonesFollowRefusedAndRepeatedRowsOfABatch() throws {
         var batch = RecordBatch()
         let rows = [("a", 5), ("b", 900), ("a", 20), (String(repeating: "x", count: 600), 30), ("c", 1)]
         for (key, size) in rows {
@@ -248,7 +248,7 @@ import FetchIndexValues
     }
 
     /// A record is lost from a zone that is read, while other zones are skipped.
-    @Test func aLostRecordIsNoticedByAScanThatSkipsZones() throws {
+    @Test func aScanThatSkipsZonesReportsALostRecord() throws {
         try insert(3 * Int(Zone.length))
         let transaction = try test.store.environment.beginWrite()
         try transaction.view.delete(RecordKey(entity: 0, number: 9000).rawValue, in: test.store.tables.records)

@@ -7,7 +7,7 @@ import Testing
 @Suite struct ChartTests {
     private func column(_ values: Double...) -> ColumnChart.Column { ColumnChart.Column(title: "t", values: values) }
 
-    @Test func columnsAreStackedAndFillTheHeight() {
+    @Test func stackedColumnsAreScaledToTheHeightOfTheChart() {
         let chart = ColumnChart([column(1, 3), column(0, 2), column(0, 0)], styles: ["a", "b"])
         #expect(chart.greatest == 4)
         #expect(
@@ -19,14 +19,14 @@ import Testing
                 """)
     }
 
-    @Test(arguments: [[], [0.0], [0, 0]]) func chartsWithoutValuesDrawNothing(values: [Double]) {
+    @Test(arguments: [[], [0.0], [0, 0]]) func chartsWithoutValuesAreEmpty(values: [Double]) {
         let chart = ColumnChart(values.map { column($0) }, styles: ["a"])
         #expect(!chart.svg(title: "").contains("<rect"))
         #expect(!ShareBar(values.map { ("", $0, "") }).svg(title: "").contains("<rect"))
         #expect(!EventChart([]).svg(title: "").contains("<path"))
     }
 
-    @Test func partsOfABarHaveTheirShares() {
+    @Test func partsOfABarAreAsWideAsTheirShares() {
         let bar = ShareBar([("a", 1, "x"), ("b", 0, "y"), ("c", 3, "z")]).svg(title: "")
         #expect(bar.contains("x=\"0\" y=\"0\" width=\"250\""))
         #expect(bar.contains("x=\"250\" y=\"0\" width=\"750\""))
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: [(3, 240, 1), (240, 240, 1), (241, 240, 2), (30_000, 240, 125), (0, 240, 1)])
-    func manyValuesAreReducedToFewColumns(count: Int, most: Int, width: Int) {
+    func manyValuesAreGroupedIntoFewColumns(count: Int, most: Int, width: Int) {
         let columns = ColumnChart.reduced(Array(0..<count), to: most) { group in
             #expect(group.count <= width)
             return ColumnChart.Column(title: "", values: [Double(group.max() ?? 0)])
@@ -73,7 +73,7 @@ import Testing
         #expect(drawing.components(separatedBy: "class=\"grid\"").count == 5)
     }
 
-    @Test func pointsWithoutALogarithmAreLeftOut() throws {
+    @Test func pointsWithoutAFiniteLogarithmAreOmitted() throws {
         func point(_ x: Double, _ y: Double) -> LineChart.Point { LineChart.Point(x: x, y: y, title: "") }
         #expect(LineChart([]) == nil)
         #expect(

@@ -26,7 +26,7 @@ import Testing
     }
 
     /// The store has two caches: one was caught up and is behind again, and one has a hostile name and hits.
-    @Test func theReportOfAStoreEqualsItsFile() throws {
+    @Test func theReportOfAStoreEqualsTheExpectedFile() throws {
         let folder = TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
         let store = URL(fileURLWithPath: folder.path + "/magazines")
@@ -41,7 +41,7 @@ import Testing
         #expect(try CacheSummary.all(of: container).map(\.state) == ["1 change behind", "4 changes behind"])
     }
 
-    @Test func thePageOfABenchmarkEqualsItsFile() throws {
+    @Test func thePageOfABenchmarkEqualsTheExpectedFile() throws {
         let results = try Data(contentsOf: Self.url("results.json"))
         try expect(try BenchmarkPage(results: results).html(), "benchmark.html")
         #expect(throws: DecodingError.self) { try BenchmarkPage(results: Data("{}".utf8)) }

@@ -48,7 +48,7 @@ import Testing
         try InspectionReport(of: container, options).html().page
     }
 
-    @Test func anEmptyStoreHasAPage() throws {
+    @Test func theReportOfAStoreWithoutCachesListsItsEntities() throws {
         let page = try page()
         #expect(page.hasPrefix("<!doctype html>") && page.hasSuffix("</html>\n"))
         #expect(page.contains("The store has no caches.") && page.contains("<td>Item</td>"))
@@ -86,7 +86,7 @@ import Testing
         #expect(!page.contains("Largest sections"))
     }
 
-    @Test func theSameStoreGivesTheSameBytes() throws {
+    @Test func reportsOfAnUnchangedStoreAreIdentical() throws {
         try insert(0..<20) { "g\($0)" }
         try open()
         #expect(try page() == page())
@@ -103,7 +103,7 @@ import Testing
         #expect(page.contains("&lt;script&gt;alert") && page.utf8.contains("&lt;meta".utf8))
     }
 
-    @Test func thePageLoadsNoOtherFile() throws {
+    @Test func theReportLoadsNoOtherFile() throws {
         try insert(0..<4) { _ in "a" }
         try open()
         let page = try page()
@@ -120,7 +120,7 @@ import Testing
         #expect(try !page().contains("verified"))
     }
 
-    @Test func aCacheThatCannotBeVerifiedIsMarkedSo() throws {
+    @Test func aCacheWithASectionFunctionIsReportedAsNotVerifiable() throws {
         try insert(0..<4) { _ in "a" }
         var definition = Self.byGroup
         definition.sectionKey = .computed("length", version: 1) { (object: ManagedObject) in "\(object["group"])" }
@@ -139,7 +139,7 @@ import Testing
     }
 
     /// The log no longer has the last change.
-    @Test func anUnknownLastChangeIsLeftOut() throws {
+    @Test func theReportOmitsALastChangeThatTheLogHasLost() throws {
         try insert(0..<4) { _ in "a" }
         try open()
         try insert(5..<6) { _ in "a" }

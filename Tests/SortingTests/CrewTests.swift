@@ -18,14 +18,14 @@ import Testing
         return parts.withLock { $0 }
     }
 
-    @Test(arguments: [0, 1, 2, 100]) func eachPartIsDoneOnce(count: Int) throws {
+    @Test(arguments: [0, 1, 2, 100]) func eachPartOfSharedWorkIsDoneOnce(count: Int) throws {
         for _ in 0..<50 {
             let parts = try share(count) { _, _ in }
             #expect(parts.joined().sorted() == Array(0..<count))
         }
     }
 
-    @Test func theHelperTakesPartsWhileTheLeaderIsBusy() throws {
+    @Test func aHelperThreadTakesPartsWhileTheLeaderIsBusy() throws {
         let hasHelped = DispatchSemaphore(value: 0)
         let parts = try share(2) { thread, _ in
             // The leader waits for the helper.
@@ -51,7 +51,7 @@ import Testing
     }
 
     /// One leader shares work several times.
-    @Test func aHelperStaysUntilTheLeaderEnds() throws {
+    @Test func aLeaderMayShareWorkSeveralTimes() throws {
         let sum = Locked(0)
         try Crew.withHelper { crew in
             for share in 0..<200 {
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func helpWithoutALeaderReturnsAtOnce() {
+    @Test func aHelperWithoutALeaderReturnsAtOnce() {
         let crew = Crew()
         crew.help()
         crew.lead {}

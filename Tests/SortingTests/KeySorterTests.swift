@@ -68,7 +68,7 @@ import Testing
 
     #if os(Linux)
         /// Bytes of a run are changed, as by a failing disk.
-        @Test func aRunThatChangedOnTheDiskIsAnError() throws {
+        @Test func aSortedRunThatChangedOnDiskIsAnError() throws {
             let folder = TemporaryFolder()
             try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
             let keys = (0..<4000).map { Array("key \($0)".utf8) }

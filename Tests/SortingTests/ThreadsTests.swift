@@ -7,7 +7,7 @@ import Testing
 @Suite struct ThreadsTests {
     private struct Fault: Error, Equatable { let number: Int }
 
-    @Test func eachNumberIsCalledOnceAndTheFirstErrorIsThrown() throws {
+    @Test func eachThreadRunsOnceAndTheFirstErrorIsThrown() throws {
         for count in 1...5 {
             let called = Mutex<[Int]>([])
             try Threads.run(count) { number in called.withLock { $0.append(number) } }
@@ -22,7 +22,7 @@ import Testing
     }
 
     /// The first thread is often done before others have begun. Then it does their work too.
-    @Test func lateThreadsFindNoWork() throws {
+    @Test func threadsThatStartLateFindNoWorkLeft() throws {
         var called: [Int] = []
         let work = SharedWork(3) { called.append($1) }
         #expect(work.runNext())
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [1, 2], [1, 3, 100]) func aPipeKeepsTheOrder(threads: Int, capacity: Int) throws {
+    @Test(arguments: [1, 2], [1, 3, 100]) func aThreadPipeKeepsTheOrderOfItsValues(threads: Int, capacity: Int) throws {
         var taken: [Int] = []
         try Threads.pipe(threads, capacity: capacity) { deliver in
             for number in 0..<1000 { try deliver(number) }
@@ -84,7 +84,7 @@ import Testing
         return part * part
     }
 
-    @Test(arguments: [1, 2, 5], [0, 1, 2, 300]) func resultsComeInTheOrderOfTheirParts(threads: Int, count: Int) throws
+    @Test(arguments: [1, 2, 5], [0, 1, 2, 300]) func resultsOfParallelPartsComeInOrder(threads: Int, count: Int) throws
     {
         var results: [Int] = []
         try Threads.inOrder(threads, parts: count) { _, part, _ in
@@ -96,7 +96,7 @@ import Testing
         #expect(results == (0..<count).map { $0 * $0 })
     }
 
-    @Test(arguments: [1, 2, 5]) func onlyFewPartsAreMadeAhead(threads: Int) throws {
+    @Test(arguments: [1, 2, 5]) func onlyAFewPartsAreMadeBeforeTheyAreConsumed(threads: Int) throws {
         let made = Mutex<Set<Int>>([])
         var results: [Int] = []
         try Threads.inOrder(threads, parts: 1_000_000, ahead: 3) { thread, part, _ in
@@ -112,7 +112,7 @@ import Testing
         #expect(made.withLock { $0.count } <= 50 + 3 * threads)
     }
 
-    @Test(arguments: [2, 5]) func unwantedPartsCanEndEarly(threads: Int) throws {
+    @Test(arguments: [2, 5]) func partsStopWhenTheyAreNoLongerWanted(threads: Int) throws {
         var results: [Int] = []
         try Threads.inOrder(threads, parts: 100) { thread, part, isWanted in
             // Otherwise these parts would never end.

@@ -40,7 +40,7 @@ import Testing
         return try name(DateSections(unit, timeZone: zone, calendar), date)
     }
 
-    @Test(arguments: zones) func namesAgreeWithFoundationsCalendarAtRandomMoments(zone: String) throws {
+    @Test(arguments: zones) func sectionNamesAgreeWithFoundationAtRandomMoments(zone: String) throws {
         var generator = SeededGenerator(seed: 21)
         let oracle = try Oracle(zone)
         for unit in CalendarUnit.allCases {
@@ -53,7 +53,7 @@ import Testing
     }
 
     /// Compares moments around every change of clocks in 60 years.
-    @Test(arguments: zones) func namesAgreeWithFoundationsCalendarAroundClockChanges(zone: String) throws {
+    @Test(arguments: zones) func sectionNamesAgreeWithFoundationAroundClockChanges(zone: String) throws {
         let oracle = try Oracle(zone)
         let timeZone = try #require(TimeZone(identifier: zone))
         var date = Date(timeIntervalSince1970: 0)
@@ -73,7 +73,7 @@ import Testing
         #expect((changes > 20) == !unchanging.contains(zone))
     }
 
-    @Test func daysHaveTheLengthsOfTheirClocks() throws {
+    @Test func daySectionsFollowTimeZoneChanges() throws {
         func hours(_ zone: String, from start: String) throws -> [String: Int] {
             guard case .date(let start) = Value(start, as: .date) else { return [:] }
             let sections = try DateSections(.day, timeZone: zone, .iso8601)
@@ -95,7 +95,7 @@ import Testing
     }
 
     /// Walks through the days one by one, and counts months and weeks by the rules of the calendar.
-    @Test(arguments: [(1900, 2100), (-8, 8), (9998, 10_004)]) func namesAgreeWithADayByDayCount(
+    @Test(arguments: [(1900, 2100), (-8, 8), (9998, 10_004)]) func sectionNamesAgreeWithADayByDayCount(
         years: (first: Int, last: Int)
     ) throws {
         func length(_ month: Int, _ year: Int) -> Int {
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func momentsOutsideAllCalendarsHaveNames() throws {
+    @Test func momentsOutsideTheRangeOfACalendarHaveSectionNames() throws {
         for system in SectionCalendar.System.allCases {
             for unit in CalendarUnit.allCases where SectionCalendar(system).has(unit) {
                 let sections = try DateSections(unit, timeZone: "Asia/Tokyo", SectionCalendar(system))
@@ -174,7 +174,7 @@ import Testing
     ]
 
     /// By Foundation's calendar, the day that names a section is in it, and the day before is not.
-    @Test(arguments: calendars) func sectionsOfOtherCalendarsAgreeWithFoundations(
+    @Test(arguments: calendars) func sectionsOfOtherCalendarsAgreeWithFoundation(
         system: SectionCalendar.System, identifier: Calendar.Identifier
     ) throws {
         var generator = SeededGenerator(seed: 22)
@@ -206,7 +206,7 @@ import Testing
         }
     }
 
-    @Test(arguments: SectionCalendar.System.allCases) func unitsOfICUsCalendarsFollowEachOther(
+    @Test(arguments: SectionCalendar.System.allCases) func unitsOfICUsCalendarsAdjoinWithoutGaps(
         system: SectionCalendar.System
     ) throws {
         var generator = SeededGenerator(seed: 23)

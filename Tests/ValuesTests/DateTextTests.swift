@@ -25,7 +25,7 @@ import Testing
         #expect(Value(text, as: .date) == nil)
     }
 
-    @Test func daysTimesAndOffsetsAreRead() {
+    @Test func dateTextsWithTimesAndOffsetsAreRead() {
         let midnight = Value("2016-05-16T00:00:00Z", as: .date)
         #expect(midnight != nil)
         for text in ["2016-05-16", "2016-05-16T00:00:00", "2016-05-16T09:00:00+09:00", "2016-05-15T19:00:00-0500"] {
@@ -54,7 +54,7 @@ import Testing
     }
 
     /// A printed date is never later than the text that was read, with all digits and with milliseconds.
-    @Test(arguments: 1...5) func fractionsAreNeverRoundedUp(seed: UInt64) throws {
+    @Test(arguments: 1...5) func fractionsOfSecondsAreNeverRoundedUp(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<3000 {
             let year = Int.random(in: 1000...9999, using: &generator)
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...5) func exactTextsAreReadBack(seed: UInt64) {
+    @Test(arguments: 1...5) func datesReadBackFromTheirExactTexts(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<3000 {
             let ranges: [Double] = [1, 1e6, 1e9, 6e10]
@@ -88,7 +88,7 @@ import Testing
     }
 
     /// A date of whole milliseconds is read back as it was written.
-    @Test(arguments: 1...5) func writingAndReadingAreInverse(seed: UInt64) {
+    @Test(arguments: 1...5) func writtenDatesReadBackUnchanged(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<500 {
             let milliseconds = Int64.random(in: -62_000_000_000_000...250_000_000_000_000, using: &generator)

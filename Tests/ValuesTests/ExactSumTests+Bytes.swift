@@ -6,7 +6,7 @@ import Testing
 
 /// The bytes of sums.
 extension ExactSumTests {
-    /// The fast path gives the same integer as the general one, or nothing: without a lowest limb, and from 2^63 on.
+    /// The fast path gives the same integer as the general one, or no integer: without a lowest limb, and from 2^63 on.
     @Test(arguments: 1...20 as ClosedRange<UInt64>) func theFastPathOfSmallIntegersAgreesWithTheGeneralOne(seed: UInt64)
     {
         var generator = SeededGenerator(seed: seed)

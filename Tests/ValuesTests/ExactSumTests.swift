@@ -92,7 +92,7 @@ extension ExactSum {
     }
 
     /// Doubles of all exponents are added, and all except one are subtracted in another order.
-    @Test(arguments: 1...20 as ClosedRange<UInt64>) func doublesOfAllSizesCancel(seed: UInt64) {
+    @Test(arguments: 1...20 as ClosedRange<UInt64>) func oppositeDoublesOfAllSizesCancelExactly(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         func random() -> Double {
             while true {
@@ -174,7 +174,7 @@ extension ExactSum {
     }
 
     /// Averages of doubles are divided exactly, and rounded once.
-    @Test(arguments: 1...20 as ClosedRange<UInt64>) func quotientsAreRoundedOnce(seed: UInt64) {
+    @Test(arguments: 1...20 as ClosedRange<UInt64>) func averagesAreDividedExactlyAndRoundedOnce(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<200 {
             let count = Int.random(in: 2...40, using: &generator)
@@ -201,7 +201,7 @@ extension ExactSum {
     }
 
     /// Bits far below the rounding position decide a half.
-    @Test func bitsFarBelowTheRoundingPositionCount() {
+    @Test func bitsFarBelowTheRoundingPositionDecideAHalf() {
         func read(_ numbers: [Double], dividedBy divisor: Int) -> (sum: Double, quotient: Double) {
             var sum = ExactSum(.binary)
             for number in numbers { _ = sum.add(number) }

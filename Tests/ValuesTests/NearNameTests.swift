@@ -6,7 +6,7 @@ import Testing
     @Test(arguments: [
         ("Pakage", "Package"), ("PACKAGE", "Package"), ("pirce", "price"), ("prices", "price"), ("prize", "price"),
         ("autor.name", nil), ("x", nil), ("", nil), ("Pckge", "Package"), ("by prise", "by price"), ("ab", nil),
-    ]) func aSimilarNameIsFound(name: String, expected: String?) {
+    ]) func aSimilarNameIsSuggested(name: String, expected: String?) {
         #expect(["Package", "price", "by price", "id", "aa", "bb"].nearest(to: name) == expected)
     }
 

@@ -30,7 +30,7 @@ import Testing
 
     // The system's zones are fat and slim files and links.
     @Test(.enabled(if: hasSystemData && hasPython, "no time zone data with a version, or no Python with zoneinfo"))
-    func offsetsOfAllZonesAgreeWithPython() throws {
+    func timeZoneOffsetsAgreeWithPython() throws {
         let seed = 61 &+ TestSettings.seed
         var last: (name: Substring, zone: ZoneFile?) = ("", nil)
         var (zones, offsets): (Int, TimeZoneOffsets?) = (0, nil)
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(.enabled(if: knows2024, "the system's time zone data are older than 2024a"))
-    func daysFollowRecentChangesOfZones() throws {
+    func daysFollowRecentChangesOfTimeZones() throws {
         let cairo = try TimeZoneOffsets("Africa/Cairo")
         #expect(day("2023-07-01T21:30:00Z", cairo) == "2023-07-02")
         #expect(day("2023-12-01T21:30:00Z", cairo) == "2023-12-01")
@@ -103,7 +103,7 @@ import Testing
         #expect(String(decoding: coptic, as: UTF8.self) == "2022-09-11")
     }
 
-    @Test func theNewerOfTwoZoneDataDecides() throws {
+    @Test func theNewerOfTwoVersionsOfZoneDataIsUsed() throws {
         let zone = CompiledZone(offsets: [3600 * 14], rule: "<+14>-14")
         let newer = try write(["Africa/Cairo": zone], version: "2099b")
         let cairo = try TimeZoneOffsets("Africa/Cairo", in: newer)
@@ -125,7 +125,7 @@ import Testing
         #expect(day("2024-01-01T15:00:00Z", try TimeZoneOffsets("Asia/Tokyo", in: missing)) == "2024-01-02")
     }
 
-    @Test func versionsAreOrderedByTheirReleases() throws {
+    @Test func zoneDataVersionsAreOrderedByRelease() throws {
         let versions = ["2022e", "2023a", "2024a", "2024b", "2024z", "2024za", "2025a"]
         let read = try versions.map { try #require(ZoneDataVersion($0)) }
         #expect(read == read.sorted() && Set(read.map(\.description)).count == read.count)
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func unusualRulesHaveAnOffsetAtEachMoment() throws {
+    @Test func unusualTimeZoneRulesGiveAnOffsetAtEachMoment() throws {
         func offset(_ rule: String, _ moment: Double) throws -> Double {
             let file = try ZoneFile(CompiledZone(offsets: [0], rule: rule).bytes)
             let period = file.period(around: moment)
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    @Test func damagedZonesAreReportedAsErrors() throws {
+    @Test func damagedTimeZonesAreReportedAsErrors() throws {
         let good = CompiledZone(
             changes: [(-100, 1), (0, 0), (1_000_000_000, 1)], offsets: [-1234, 7200],
             rule: "EET-2EEST,M4.5.5/0,M10.5.4/24")

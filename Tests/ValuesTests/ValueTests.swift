@@ -58,7 +58,7 @@ import Testing
         ("2016-13-01", .date), ("abc", .data), ("--5", .decimal), ("1-", .decimal), (".", .decimal), ("5-3", .decimal),
         ("1e", .decimal), ("", .decimal),
         ("not-a-uuid", .uuid), ("", .url),
-    ]) func aMalformedTextGivesNil(text: String, type: ValueType) {
+    ]) func aMalformedTextReadsAsNil(text: String, type: ValueType) {
         #expect(Value(text, as: type) == nil)
     }
 
@@ -80,7 +80,7 @@ import Testing
         #expect(alike("e\u{301}", "é", .caseInsensitive))
     }
 
-    @Test func collationOrdersAsReadersExpect() throws {
+    @Test func localizedOrdersFollowTheRulesOfTheirLanguage() throws {
         func sorted(_ texts: [String], _ order: TextOrder) throws -> [String] {
             let collator = try #require(try TextCollator(order))
             return texts.map { text in

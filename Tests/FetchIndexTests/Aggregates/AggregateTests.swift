@@ -243,7 +243,7 @@ final class Sale: ManagedObject {
         }
     }
 
-    @Test func anAverageOfEqualDoublesIsTheirValue() throws {
+    @Test func theAverageOfEqualDoublesIsTheirCommonValue() throws {
         let least = Double.leastNonzeroMagnitude
         for weights in [[0.1, 0.1, 0.1], [1.5e308, 1.5e308], [least, least, least]] {
             let store = try LiveStore(Model(Sale.self))

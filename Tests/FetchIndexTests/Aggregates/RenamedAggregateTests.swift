@@ -28,7 +28,7 @@ import Testing
         return (outcome, sums.map { controller.aggregate($0, in: 0..<50) })
     }
 
-    @Test func anAggregateMayUseTheFormerName() throws {
+    @Test func anAggregateMayUseTheFormerNameOfAnAttribute() throws {
         let store = try store()
         #expect(try fetch(store, [.sum("price")], sums: [.sum("price")]) == (.rebuilt(.first), [.integer(1225)]))
         try store.container.migrate(

@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    /// Long keys with a common beginning share nodes, also beside aggregates.
+    /// Long keys with a common beginning share nodes, even if the nodes have aggregates.
     @Test func aggregatesDoNotScatterLongKeysOverMoreNodes() throws {
         let model = Model(entities: [
             Entity("Page", [AttributeDescription("path", .string), AttributeDescription("size", .integer)])

@@ -67,20 +67,21 @@
             }
         }
 
-        @Test(arguments: State.allCases, [false, true]) private func withOrderAssessesOnce(
+        @Test(arguments: State.allCases, [false, true]) private func openingAnOrderAssessesItsCacheOnce(
             state: State, exactly: Bool
         ) throws {
             try expectOne(state) { try open(exactly: exactly) }
         }
 
-        @Test(arguments: State.allCases, [false, true]) private func aFirstFetchAssessesOnce(
+        @Test(arguments: State.allCases, [false, true]) private func aControllersFirstFetchAssessesItsCacheOnce(
             state: State, exactly: Bool
         ) throws {
             let controller = try controller(in: store.container.newContext(), exactly: exactly)
             try expectOne(state) { try controller.performFetch() }
         }
 
-        @Test(arguments: State.allCases) private func aLiveControllerAssessesOnce(state: State) throws {
+        @Test(arguments: State.allCases) private func aLaterFetchOfAControllerAssessesItsCacheOnce(state: State) throws
+        {
             let controller = try controller(in: store.container.newContext())
             try controller.performFetch()
             try expectOne(state) { try controller.performFetch() }

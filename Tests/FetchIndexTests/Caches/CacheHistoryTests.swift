@@ -37,7 +37,7 @@ import Testing
     }
 
     /// Hits are written in groups; a container writes the rest when it closes.
-    @Test func aClosedContainerHasWrittenAllHits() throws {
+    @Test func closingAContainerWritesItsRemainingHits() throws {
         try open()
         do {
             let other = try PersistentContainer(at: URL(fileURLWithPath: store.folder.path))
@@ -104,7 +104,7 @@ import Testing
         #expect(try container.cacheHistory("c").openings.map(\.author) == ["view"])
     }
 
-    @Test func onlyTheLastOpeningsAreKept() throws {
+    @Test func theHistoryKeepsOnlyTheLastOpenings() throws {
         try open()
         for number in 0..<300 {
             try insert(1)
@@ -127,7 +127,7 @@ import Testing
     }
 
     /// The new cache takes the number of the deleted one, and the old file comes back after the deletion.
-    @Test func aCacheDoesNotTakeTheHistoryOfAnotherName() throws {
+    @Test func aNewCacheDoesNotTakeTheHistoryOfADeletedOne() throws {
         try open()
         try open()
         let left = try Data(contentsOf: URL(fileURLWithPath: file))
@@ -170,7 +170,7 @@ import Testing
     }
 
     /// The file is locked by another program, replaced by another file, and missing.
-    @Test func openingsDoNotWaitForTheHistoryFile() throws {
+    @Test func openingsGoOnWithoutAUsableHistoryFile() throws {
         try open()
         let other = openFile(file)
         defer { close(other) }

@@ -24,7 +24,9 @@ import Testing
         }
     }
 
-    @Test(arguments: 0..<6 as Range<UInt64>) func theChangeLeadsFromEachEarlierOrderToTheNewest(seed: UInt64) throws {
+    @Test(arguments: 0..<6 as Range<UInt64>) func theChangeSinceAnyEarlierCommitLeadsToTheNewestOrder(seed: UInt64)
+        throws
+    {
         var random = SeededGenerator(seed: seed &+ TestSettings.seed &* 100)
         let store = try LiveStore(Self.model)
         let context = store.container.newContext()

@@ -64,7 +64,7 @@ import Testing
     }
 
     /// The lock stores the request itself, so it holds also if the header cannot be read.
-    @Test func aDamagedHeaderKeepsTheLock() throws {
+    @Test func aCacheWithADamagedHeaderStaysLocked() throws {
         let writer = try container.store.beginWrite()
         var header: [UInt8] = []
         _ = try writer.view.get(Array("c".utf8), in: writer.tables.caches) { header = [UInt8](copying: $0) }

@@ -9,7 +9,7 @@ import Testing
 
     init() throws { reader = try OrderReader() }
 
-    @Test func theBatchOfAFailedReaderIsRepeated() throws {
+    @Test func aBatchOfAMaintainedCacheIsDeliveredAgainAfterItsReaderFailed() throws {
         try reader.container.setMaintained(true, cacheNamed: "c")
         let writer = try reader.newWriter()
         #expect(try reader.commit((3, 0, 50), writer, failing: true) == 1)
@@ -32,7 +32,7 @@ import Testing
         #expect(try reader.container.cacheStatistics().map(\.isFresh) == [true])
     }
 
-    @Test func aBatchFromBeforeTheCacheWasMaintainedIsNotRepeated() throws {
+    @Test func deliveredChangesAreNotDeliveredAgainOnceTheCacheIsMaintained() throws {
         let writer = try reader.newWriter()
         try reader.write([(3, 0, 50)], writer)
         _ = try writer.commit(bringing: OrderReader.definition, cacheName: "c") { outcome, _ in
@@ -44,7 +44,7 @@ import Testing
         #expect(reader.events(try reader.read()) == 1)
     }
 
-    @Test func changesAreNotLostWhenMaintainingBeginsOrEnds() throws {
+    @Test func noChangesAreLostWhenACacheStartsOrStopsBeingMaintained() throws {
         try reader.put([(2, 0, 49)])
         try reader.container.setMaintained(true, cacheNamed: "c")
         try reader.put([(3, 0, 50)])

@@ -8,7 +8,7 @@ import Testing
 
     init() throws { reader = try OrderReader() }
 
-    @Test func theBatchOfAFailedReaderIsRepeated() throws {
+    @Test func aBatchIsDeliveredAgainAfterItsReaderFailed() throws {
         try reader.put([(3, 0, 50)])
         #expect(reader.events(try reader.read(failing: true)) == 1)
         try reader.put([(4, 0, 51)])
@@ -28,7 +28,7 @@ import Testing
         #expect(try reader.read() == .hit)
     }
 
-    @Test func aReaderInsideAReaderGetsItsOwnBatch() throws {
+    @Test func aNestedReaderGetsAllUnreadChanges() throws {
         try reader.put([(3, 0, 50)])
         try reader.container.withOrder(OrderReader.definition, reader.options) { order in
             #expect(reader.events(order.outcome) == 1)
@@ -39,7 +39,7 @@ import Testing
     }
 
     /// The cache would have to wait for a writer of its own thread.
-    @Test func anOpenTransactionOfTheReaderLeavesTheCacheBehind() throws {
+    @Test func readingInsideOnesOwnTransactionDoesNotUpdateTheCache() throws {
         try reader.put([(3, 0, 50)])
         let writer = try reader.newWriter()
         try reader.write([(4, 0, 51)], writer)
@@ -50,7 +50,7 @@ import Testing
         #expect(try reader.read() == .hit)
     }
 
-    @Test func aCommitIsSavedAndRepeatedIfItsReaderFails() throws {
+    @Test func aCommitWhoseReaderFailsIsSavedAndDeliveredAgain() throws {
         let writer = try reader.newWriter()
         #expect(try reader.commit((3, 0, 50), writer, failing: true) == 1)
         #expect(try reader.commit((4, 0, 51), writer) == 2)
@@ -64,7 +64,7 @@ import Testing
     }
 
     /// A list that takes each batch whose reader succeeds equals the order.
-    @Test(arguments: 0..<16 as Range<UInt64>) func batchesLeadToTheOrderThoughReadersFail(seed: UInt64) throws {
+    @Test(arguments: 0..<16 as Range<UInt64>) func replayedBatchesGiveTheOrderEvenIfReadersFail(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed &+ TestSettings.seed &* 100)
         var list = try reader.rows()
         let writer = try reader.newWriter()

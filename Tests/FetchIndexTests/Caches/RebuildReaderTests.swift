@@ -22,7 +22,7 @@ import Testing
     }
 
     /// The second reader waits for the build of the first.
-    @Test func twoReadersOfAnUnusableCacheBothGetItsRebuild() throws {
+    @Test func eachOfTwoReadersOfAnUnusableCacheGetsItsRebuild() throws {
         try reader.put([(3, 0, 50)])
         try reader.trimLog()
         let outcomes = Mutex<[FetchOutcome]>([])

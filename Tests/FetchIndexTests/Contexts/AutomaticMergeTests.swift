@@ -29,8 +29,9 @@ import Testing
         }
     }
 
-    /// A writer's transaction is in the file a moment before readers see it. Whoever looks in that moment must look again.
-    @Test func theCommitStreamReachesTheNewestCommit() async throws {
+    /// A writer's transaction is in the file a moment before readers see it. A reader that looks in that moment must look
+    /// again.
+    @Test func theCommitStreamDeliversTheNewestCommit() async throws {
         let folder = TemporaryFolder()
         let url = URL(fileURLWithPath: folder.path)
         let container = try PersistentContainer(at: url, model: Model(Book.self), durability: .none)

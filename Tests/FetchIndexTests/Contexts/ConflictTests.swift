@@ -47,7 +47,7 @@ import Testing
         return try context.fetch(FetchRequest<Account>()).map { "\($0.balance) \($0.owner ?? "-")" }
     }
 
-    @Test func theErrorPolicyReportsBothSides() throws {
+    @Test func theErrorPolicyReportsOriginalEditedAndStoredValues() throws {
         _ = try conflict(.error)
         let error = #expect(throws: MergeConflicts.self) { try context.save() }
         let found = try #require(error?.conflicts.first)
@@ -65,7 +65,7 @@ import Testing
     @Test(arguments: [
         (MergePolicy.mergeByPropertyStoreTrump, ["2 theirs"]), (.mergeByPropertyObjectTrump, ["3 theirs"]),
         (.overwrite, ["3 old"]), (.rollback, ["2 theirs"]),
-    ]) func policiesSettleAnUpdateOfAnUpdatedObject(policy: MergePolicy, expected: [String]) throws {
+    ]) func mergePoliciesDecideBetweenTwoUpdatesOfAnObject(policy: MergePolicy, expected: [String]) throws {
         let ours = try conflict(policy)
         try context.save()
         #expect(try stored() == expected)
@@ -76,7 +76,7 @@ import Testing
     @Test(arguments: [
         (MergePolicy.mergeByPropertyStoreTrump, ["2 theirs"]), (.mergeByPropertyObjectTrump, []), (.overwrite, []),
         (.rollback, ["2 theirs"]),
-    ]) func policiesSettleADeletionOfAnUpdatedObject(policy: MergePolicy, expected: [String]) throws {
+    ]) func mergePoliciesDecideIfAnUpdatedObjectIsDeleted(policy: MergePolicy, expected: [String]) throws {
         let ours = try conflict(policy, deletes: true)
         try context.save()
         #expect(try stored() == expected)
@@ -87,7 +87,7 @@ import Testing
     @Test(arguments: [
         (MergePolicy.mergeByPropertyStoreTrump, []), (.mergeByPropertyObjectTrump, ["3 old"]),
         (.overwrite, ["3 old"]), (.rollback, []),
-    ]) func policiesSettleAnUpdateOfADeletedObject(policy: MergePolicy, expected: [String]) throws {
+    ]) func mergePoliciesDecideIfAnUpdateRestoresADeletedObject(policy: MergePolicy, expected: [String]) throws {
         let ours = try conflict(policy, isDeleted: true)
         try context.save()
         #expect(try stored() == expected)
@@ -95,7 +95,7 @@ import Testing
         #expect(expected.isEmpty ? ours.managedObjectContext == nil : ours.objectID.number == 2)
     }
 
-    @Test func deletionsOnBothSidesAreNoConflict() throws {
+    @Test func deletingAnObjectInBothContextsIsNoConflict() throws {
         _ = try conflict(.error, deletes: true, isDeleted: true)
         try context.save()
         #expect(try stored() == [])

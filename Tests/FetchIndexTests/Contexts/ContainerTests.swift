@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func aStoreIsNotCreatedAmongOtherFiles() throws {
+    @Test func aStoreIsNotCreatedInAFolderWithOtherFiles() throws {
         let folder = TemporaryFolder()
         let url = URL(fileURLWithPath: folder.path)
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
@@ -44,7 +44,7 @@ import Testing
         _ = try PersistentContainer(at: url, model: Model(Book.self))
     }
 
-    @Test func aReadOnlyContainerWritesNothing() throws {
+    @Test func aReadOnlyContainerDoesNotWriteToTheStore() throws {
         insertBook("a", in: context)
         try context.save()
         let copy = TemporaryFolder()

@@ -27,7 +27,7 @@ extension ContextTests {
         #expect(try context.count(for: FetchRequest<Account>()) == 2)
     }
 
-    @Test func rollbackReleasesAnObjectDeletedElsewhere() throws {
+    @Test func rollbackReleasesAnObjectThatAnotherContextDeleted() throws {
         let a = account("a", 1)
         try context.save()
         a.balance = 2
@@ -76,7 +76,7 @@ extension ContextTests {
         #expect(try mine.count(for: FetchRequest<Account>()) == 1)
     }
 
-    @Test func historyNamesAuthorsAndChanges() throws {
+    @Test func historyListsAuthorsAndChanges() throws {
         context.transactionAuthor = "import"
         let a = account("a")
         account("b")
@@ -124,7 +124,7 @@ extension ContextTests {
 
     // MARK: Batches
 
-    @Test func aBatchThatFailsChangesNothing() throws {
+    @Test func aFailedBatchRequestLeavesTheStoreUnchanged() throws {
         #expect(throws: StoreError.self) {
             try context.execute(
                 BatchInsertRequest(
@@ -137,7 +137,7 @@ extension ContextTests {
         }
     }
 
-    @Test func objectsHaveTheValuesThatABatchWrote() throws {
+    @Test func objectsGetTheValuesThatABatchRequestStored() throws {
         let a = account("a", 1), b = account("b", 2)
         try context.save()
         b.owner = "unsaved"

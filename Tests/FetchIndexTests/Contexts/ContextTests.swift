@@ -70,7 +70,7 @@ import Testing
         #expect(context.hasChanges, "an edited object is held")
     }
 
-    @Test func objectStatesFollowEdits() throws {
+    @Test func theStatesOfAnObjectFollowItsEdits() throws {
         let a = account("a", 1)
         #expect(a.isInserted)
         #expect(a.hasChanges)
@@ -98,7 +98,7 @@ import Testing
         #expect(try context.count(for: FetchRequest<Account>()) == 0)
     }
 
-    @Test func aRefreshDropsOrKeepsEdits() throws {
+    @Test func aRefreshKeepsEditsOnlyIfItMergesChanges() throws {
         let a = account("a", 1)
         try context.save()
         a.balance = 2
@@ -156,7 +156,7 @@ import Testing
         override class var entityName: String { "Account" }
     }
 
-    @Test func anEntityHasOneClassInAContext() throws {
+    @Test func fetchingAnEntityAsAnotherClassIsAnError() throws {
         #expect(throws: ContextError.wrongClass(entity: "Account", "Account", asked: "Other")) {
             try context.fetch(FetchRequest<Other>())
         }
@@ -178,7 +178,7 @@ import Testing
         try context.save()
     }
 
-    @Test func aUniqueValueIsFreeInTheSaveThatDeletesItsObject() throws {
+    @Test func aSaveMayReuseTheUniqueValueOfAnObjectThatItDeletes() throws {
         account("a")
         try context.save()
         let twin = account("a")

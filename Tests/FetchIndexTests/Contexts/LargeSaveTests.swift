@@ -76,7 +76,7 @@ import Testing
 
     /// The rows keep their keys, so leaves are read only for ranks, after the cache was written.
     @Test(.enabled(if: ProcessInfo.processInfo.activeProcessorCount > 1, "needs two processors"))
-    func aSaveThatMeetsDamageLateRebuildsTheCache() throws {
+    func aSaveThatFindsDamageAfterWritingACacheRebuildsIt() throws {
         let store = try LiveStore(Model(Book.self))
         try fill(store, 1000)
         let context = store.container.newContext()
@@ -94,8 +94,8 @@ import Testing
         #expect(recorder.take().contains { $0.contains("update") })
     }
 
-    /// One record cannot be written, so nothing of the save is stored.
-    @Test func aFailingSaveLeavesTheCacheAsItWas() throws {
+    /// One record cannot be written, so no part of the save is stored.
+    @Test func aFailedSaveLeavesTheCacheUnchanged() throws {
         let store = try LiveStore(Model(Account.self))
         let context = store.container.newContext()
         for number in 0..<300 {

@@ -85,7 +85,7 @@ import Testing
         #expect(account.name == "")
     }
 
-    @Test func undoKeepsWhatOtherContextsSaved() throws {
+    @Test func undoKeepsValuesSavedByOtherContexts() throws {
         let a = account("a", 1)
         try context.save()
         a.balance = 2
@@ -105,7 +105,7 @@ import Testing
         )
     }
 
-    @Test func undoDoesNotRestoreAnObjectDeletedElsewhere() throws {
+    @Test func undoDoesNotRestoreAnObjectThatAnotherContextDeleted() throws {
         let mine = book("mine"), gone = book("gone")
         try context.save()
         (mine.title, gone.title) = ("mine 2", "gone 2")

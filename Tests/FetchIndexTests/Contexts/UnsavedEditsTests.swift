@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...20 as ClosedRange<UInt64>) func followersSeeUnsavedRecordsOverStoredOnes(
+    @Test(arguments: 1...20 as ClosedRange<UInt64>) func unsavedRecordsTakePrecedenceOverStoredOnes(
         seed: UInt64
     ) {
         var generator = SeededGenerator(seed: seed)
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func leavingObjectsAreKeptUntilTheDelivery() {
+    @Test func objectsThatLeaveTheEditsAreKeptUntilTheDelivery() {
         var edits = UnsavedEdits<Item>()
         let (made, unmade) = (RecordKey(entity: 0, number: 1), RecordKey(entity: 0, number: 2))
         edits.leave(made, Item(made))
@@ -168,7 +168,7 @@ import Testing
         #expect(edits.leavingRecord(unmade) == nil)
     }
 
-    @Test func aDeliveryRefusesAnotherOneOfTheSameListener() throws {
+    @Test func aListenerIsNotCalledAgainDuringItsDelivery() throws {
         let (delivery, first, second) = (Delivery(), Item(RecordKey(rawValue: 1)), Item(RecordKey(rawValue: 2)))
         var told: [String] = []
         delivery.tell(first) {

@@ -33,7 +33,7 @@ import Testing
         return try #require(try context.fetch(request).first)
     }
 
-    @Test func sectionsAndRowsAreInOrder() throws {
+    @Test func aControllerListsSectionsAndRowsInOrder() throws {
         #expect(try controller.performFetch() == .rebuilt(.first))
         #expect(controller.listing(\.title) == ["文藝春秋: 火花", "新潮社: 雪国", "早川書房: 虐殺器官 ハーモニー"])
         #expect(controller.sections.count == 3)
@@ -47,7 +47,7 @@ import Testing
         #expect(recorder.take() == [])
     }
 
-    @Test func aNewBookIsAnInsertAndItsSectionToo() throws {
+    @Test func aNewBookOfANewPublisherInsertsASectionAndARow() throws {
         try controller.performFetch()
         let book = Book(context: context)
         (book.title, book.publisher, book.price) = ("新世界より", "講談社", 1045)
@@ -69,7 +69,7 @@ import Testing
         #expect(try store.container.verifyCache("books by publisher") == [])
     }
 
-    @Test func changedTitlesAreOneUpdateForEachRow() throws {
+    @Test func changedTitlesGiveOneUpdateForEachRow() throws {
         try controller.performFetch()
         var request = FetchRequest<Book>()
         request.predicate = try FetchPredicate("publisher == '早川書房'")

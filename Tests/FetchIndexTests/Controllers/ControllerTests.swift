@@ -56,7 +56,7 @@ import Testing
         #expect(first.listing(\.title) == same.listing(\.title))
     }
 
-    @Test func aControllerGoesOnInMemoryWhenItsCacheIsReplacedOrDeleted() throws {
+    @Test func aControllerWhoseCacheIsReplacedOrDeletedContinuesInMemory() throws {
         let first = try controller(cacheName: "c")
         let recorder = Recorder<Book>(\.title)
         first.delegate = recorder
@@ -96,7 +96,7 @@ import Testing
     }
 
     /// A save advances the caches of entities that it does not change, so that the log can be trimmed.
-    @Test func savesOfOtherEntitiesAdvanceTheCachesOfAnIdleOne() throws {
+    @Test func savesOfOtherEntitiesAdvanceTheCachesOfUnchangedOnes() throws {
         let store = try LiveStore(Model(Account.self, Book.self))
         let context = store.container.newContext()
         var request = FetchRequest<Book>()
@@ -113,7 +113,7 @@ import Testing
 
     // MARK: Reading
 
-    @Test func sectionsRowsAndIndexTitlesAreRead() throws {
+    @Test func aControllerGivesItsSectionsRowsAndIndexTitles() throws {
         let controller = try controller()
         #expect(controller.fetchedObjects == nil)
         #expect(controller.sections.isEmpty)
@@ -138,7 +138,7 @@ import Testing
         ) -> String? { "*" }
     }
 
-    @Test func withoutASectionKeyThereIsOneSectionThoughEmpty() throws {
+    @Test func anEmptyResultWithoutASectionKeyHasOneSection() throws {
         let controller = try controller("price > 100", sections: nil)
         try controller.performFetch()
         #expect(
@@ -181,7 +181,7 @@ import Testing
         #expect(ResultsChange().description == "no changes")
     }
 
-    @Test func aCollectionDifferenceIsTheSameChange() async throws {
+    @Test func theCollectionDifferenceOfAChangeLeadsToTheNewOrder() async throws {
         let controller = try controller(sections: nil)
         try controller.performFetch()
         var old = try #require(controller.fetchedObjects?.map(\.objectID))

@@ -26,8 +26,8 @@ import Testing
         #expect(recorder.take() == ["will change", "did change"])
     }
 
-    /// A program that polls, and never merges, is told what the merge in its fetch changed.
-    @Test(arguments: [nil, "books"]) func aSecondFetchDeliversWhatOtherContextsSaved(cacheName: String?) throws {
+    /// A program that only fetches, and does not merge, gets the changes of other contexts with its next fetch.
+    @Test(arguments: [nil, "books"]) func aSecondFetchDeliversTheSavesOfOtherContexts(cacheName: String?) throws {
         let store = try LiveStore(Model(Book.self))
         let (context, other) = (store.container.newContext(), store.container.newContext())
         let controller = try FetchedResultsController(

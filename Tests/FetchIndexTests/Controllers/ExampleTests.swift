@@ -31,7 +31,7 @@ final class Magazine: ManagedObject {
         return request
     }
 
-    @Test func aSearchSeesUnsavedPrices() throws {
+    @Test func fetchesSeeUnsavedValuesUnlessExcluded() throws {
         let request = try search("ジャンプ")
         #expect(try context.fetch(request).map(\.price) == [255, 480])
         for magazine in try context.fetch(request) { magazine.price += 100 }
@@ -45,7 +45,7 @@ final class Magazine: ManagedObject {
         #expect(try store.container.newContext().count(for: saved) == 0)
     }
 
-    @Test func aRollbackRestoresAndADeletionRemovesRows() throws {
+    @Test func aRollbackRestoresValuesAndASavedDeletionRemovesRows() throws {
         let magazines = try context.fetch(search("ジャンプ"))
         magazines[0].price = 1
         context.delete(magazines[1])
@@ -82,7 +82,7 @@ final class Magazine: ManagedObject {
         #expect(try context.fetch(request).map(\.price) == [390, 480])
     }
 
-    @Test func anObjectTrumpMergeKeepsEditsAttributeByAttribute() throws {
+    @Test func theObjectTrumpPolicyKeepsOnlyEditedAttributes() throws {
         let other = store.container.newContext()
         let theirs = try #require(try other.fetch(search("コロコロ")).first)
         let ours = try #require(try context.fetch(search("コロコロ")).first)
@@ -162,7 +162,7 @@ final class Reading: ManagedObject {
         #expect(try controller(key, cacheName: nil).sections.map(\.name) == ["d", "c", "b", "a"])
     }
 
-    @Test func anotherVersionIsAnotherSectionKey() throws {
+    @Test func anotherVersionOfASectionFunctionRebuildsTheCache() throws {
         _ = try controller(Self.byDay, cacheName: "c")
         let container = try store.reopened()
         var request = FetchRequest<Reading>()

@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func aListOfIDsStaysCurrentByReplay() throws {
+    @Test func replayingChangesKeepsAListOfIDsCurrent() throws {
         let controller = try FetchedResultsController(fetchRequest: request(), context: context)
         let keeper = Keeper()
         controller.delegate = keeper
@@ -50,7 +50,7 @@ import Testing
     }
 
     /// The row leaves the fetch limit in the same batch that maps its temporary id.
-    @Test func aRowThatLeavesTheLimitWhenItIsSavedIsMapped() throws {
+    @Test func theIDOfARowThatLeavesTheLimitInASaveIsMapped() throws {
         let controller = try FetchedResultsController(fetchRequest: request(limit: 1), context: context)
         let keeper = Keeper()
         controller.delegate = keeper

@@ -11,7 +11,9 @@ import Testing
     /// The number of batches that a run proves: FETCHINDEX_TEST_BATCHES.
     static let batches = TestSettings.batches
 
-    @Test(arguments: 1...(TestSettings.isLong ? 8 : 4)) func everyBatchIsExact(seed: UInt64) throws {
+    @Test(arguments: 1...(TestSettings.isLong ? 8 : 4)) func aControllerDeliversTheExactChangeOfEachBatch(seed: UInt64)
+        throws
+    {
         var proven = 0
         var round: UInt64 = 0
         while proven < Self.batches / 8 {
@@ -23,7 +25,7 @@ import Testing
     }
 
     /// Saves so large that a second thread prepares the caches while records are written.
-    @Test(arguments: 1...4) func everyLargeBatchIsExact(seed: UInt64) throws {
+    @Test(arguments: 1...4) func aControllerDeliversTheExactChangeOfEachLargeBatch(seed: UInt64) throws {
         var scene = try Scene(seed: seed * 1_000_003, size: 700)
         for step in 0..<(TestSettings.isLong ? 12 : 6) { try scene.step(step) }
         #expect(scene.proven > 0)

@@ -41,7 +41,7 @@ import Testing
         return controller
     }
 
-    @Test(arguments: [0, 1, 5, 290]) func aLoopReadsTheSameSectionsAsIndexes(offset: Int) throws {
+    @Test(arguments: [0, 1, 5, 290]) func aLoopOverSectionsReadsTheSameSectionsAsSubscripts(offset: Int) throws {
         for limit in [0, 1, 130] {
             let sections = try controller(offset: offset, limit: limit).sections
             var index = 0
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func aLoopSeesItsOwnChanges() throws {
+    @Test func aLoopOverSectionsSeesChangesMadeInItsBody() throws {
         let controller = try controller(cacheName: "books")
         var names: [String] = []
         for section in controller.sections {
@@ -75,7 +75,7 @@ import Testing
         #expect(names == expected)
     }
 
-    @Test func aLoopThatDeletesSectionsEndsWithTheResults() throws {
+    @Test func aLoopThatDeletesLaterSectionsEndsAtTheLastOne() throws {
         let controller = try controller()
         var count = 0
         for section in controller.sections {
@@ -90,7 +90,7 @@ import Testing
         #expect(count == 20)
     }
 
-    @Test func aLoopThatDeletesItsRowsEndsWithTheResults() throws {
+    @Test func deletingFetchedObjectsInALoopSkipsEverySecondObject() throws {
         let store = try LiveStore(Model(Account.self))
         let context = store.container.newContext()
         for number in 0..<4 {

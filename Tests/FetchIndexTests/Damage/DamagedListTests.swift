@@ -7,8 +7,9 @@ import Testing
 
 @testable import FetchIndexRecords
 
-/// Damaged lists of caches, and a damaged origin of numbers: `check` finds them, a repair writes them anew, and no
-/// cache is lost.
+/// Damaged lists of caches and a damaged record of the store whose export filled this one: `check` reports them, and a
+/// repair empties or removes them. No cache is deleted; after a damaged list of unread changes, each reader is told once
+/// to fetch again.
 @Suite struct DamagedListTests {
     private static let byPrice = OrderDefinition(entity: "Book", sortKeys: [SortKey("price")])
     private let folder: TemporaryFolder
@@ -46,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: [CacheList.maintained, .unread, .locked])
-    func aDamagedListIsFoundAndWrittenAnew(list: CacheList) throws {
+    func aDamagedListIsReportedAndReplaced(list: CacheList) throws {
         try damage(list)
         let defects = try container.check { _, _ in }
         #expect(defects.count == 1 && defects[0].contains("the list of \(list) caches"), "\(defects)")
@@ -57,7 +58,7 @@ import Testing
         #expect(try container.cacheStatistics().map(\.name) == ["a", "b"])
     }
 
-    @Test func aDamagedOriginOfNumbersIsFoundAndRemoved() throws {
+    @Test func aDamagedRecordOfTheOriginOfNumbersIsRemoved() throws {
         let writer = try container.store.beginWrite()
         try writer.view.put(Array("damaged".utf8), for: StoreLayout.numbersKey, in: writer.tables.meta)
         try writer.commit()

@@ -117,7 +117,7 @@ import Testing
         return container
     }
 
-    @Test(arguments: Fault.allCases) func everyErrorIsPublic(fault: Fault) throws {
+    @Test(arguments: Fault.allCases) func everyThrownErrorHasAPublicType(fault: Fault) throws {
         let held = Held()
         // These objects and the controller are from before the fault.
         let opened = try filled(fault)

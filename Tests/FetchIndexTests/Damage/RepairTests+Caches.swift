@@ -8,7 +8,7 @@ import Testing
 
 /// A damaged cache is rebuilt from the records, or deleted if its request cannot be read.
 extension RepairTests {
-    @Test func damagedCachesAreRebuilt() throws {
+    @Test func aRepairRebuildsDamagedCachesAndDeletesStrayParts() throws {
         var generator = SeededGenerator(seed: 5)
         for trial in 0..<20 {
             let node = try #require(try entries(\.nodes).keys.sorted { $0[4] < $1[4] }.randomElement(using: &generator))

@@ -123,13 +123,13 @@ import FetchIndexValues
         return rows
     }
 
-    @Test func aRepairOfASoundStoreWritesNothing() throws {
+    @Test func aRepairDoesNotWriteToASoundStore() throws {
         let before = try container.store.lastTransaction()
         #expect(try PersistentContainer.repair(at: URL(fileURLWithPath: copy.path)) { _, _ in }.defects == [])
         #expect(try container.store.lastTransaction() == before)
     }
 
-    @Test func damagedUniqueKeysAreWrittenAnewFromRecords() throws {
+    @Test func damagedUniqueKeysAreRewrittenFromRecords() throws {
         let keys = try entries(\.unique).keys.sorted { $0.lexicographicallyPrecedes($1) }
         try change(\.unique, keys[3]) { _ in nil }
         try repair("one is missing")
@@ -149,7 +149,7 @@ import FetchIndexValues
         #expect(try entries(\.unique).count == 500)
     }
 
-    @Test func damagedCountersAreCountedAnewAndNoNumberIsUsedTwice() throws {
+    @Test func damagedCountersAreRecountedAndNoNumberIsReused() throws {
         let key = StoreLayout.entityKey(0)
         for (state, next) in [((600, 499), 601), ((1, 500), 601), ((7, 0), 601), ((9000, 1), 9000)] {
             try change(\.meta, key) { _ in
@@ -191,7 +191,7 @@ import FetchIndexValues
         #expect(try container.store.snapshot().state.logStart == 6)
     }
 
-    @Test func strangeEntriesOfTheLogAreRemoved() throws {
+    @Test func aRepairRemovesInvalidEntriesOfTheLog() throws {
         try change(\.log, [1, 2, 3]) { _ in [0] }
         try repair("a key of its own kind")
         try change(\.log, [0, 0, 0, 0, 0, 0, 0, 99, 0, 0, 0, 0]) { _ in [1, 2, 3, 4, 5] }
@@ -204,7 +204,7 @@ import FetchIndexValues
         #expect(try container.store.snapshot().state.logStart == 0)
     }
 
-    @Test func aDamagedStateIsReplacedByALaterCommit() throws {
+    @Test func aRepairReplacesADamagedStateByALaterCommit() throws {
         for (isMissing, commit) in [(false, UInt64(7)), (true, 8)] {
             try damageState(isMissing: isMissing)
             #expect(throws: StoreError.self) { try container.store.snapshot() }
@@ -236,7 +236,7 @@ import FetchIndexValues
         try transaction.commit()
     }
 
-    @Test func missingStoresAndNewerFormatsAreNotRepaired() throws {
+    @Test func repairingAMissingStoreOrANewerFormatIsRefused() throws {
         let missing = TemporaryFolder()
         #expect(throws: StoreError.missing(path: missing.path)) {
             try PersistentContainer.repair(at: URL(fileURLWithPath: missing.path)) { _, _ in }
@@ -256,7 +256,7 @@ import FetchIndexValues
         #expect(try container.store.lastTransaction() == before)
     }
 
-    @Test func damagedRecordsAreListedAndAllElseIsRepaired() throws {
+    @Test func aRepairListsDamagedRecordsAndRepairsEverythingElse() throws {
         try change(\.records, [1, 1, 0, 0, 0, 0, 0, 0], flipped)
         try change(\.caches, Array("by price".utf8), flipped)
         // The first keys do not belong to the damaged record, whose key could not be written anew.

@@ -22,7 +22,7 @@ import Testing
 
     private let book = "@Relationship(\"author\", inverse: \"books\") var author: Author?"
 
-    @Test func rightDeclarationsCompile() throws {
+    @Test func correctDeclarationsCompile() throws {
         let right = "@Relationship(\"books\", inverse: \"author\") var books: Related<Book>"
         #expect(try complaints(right, book) == "")
     }

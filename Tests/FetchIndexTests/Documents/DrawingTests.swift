@@ -96,7 +96,7 @@ import Testing
     }
 
     /// The plan has sixteen folders; each has its row in the table of rooms.
-    @Test func eachFolderIsARoom() throws {
+    @Test func theTableOfRoomsListsEachSourceFolder() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
         let folders = try FileManager.default.contentsOfDirectory(atPath: root.path + "/Sources")

@@ -14,7 +14,7 @@ private enum Readme {
 /// The README's example in Swift, word for word.
 @Suite struct ReadmeTests {
     /// The README's Swift blocks, one after the other, are one file of a user.
-    @Test(.enabled(if: UserProgram.canBeCompiled)) func theSwiftOfTheReadmeIsAProgram() throws {
+    @Test(.enabled(if: UserProgram.canBeCompiled)) func theReadmesSwiftCompilesAsOneProgram() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
         let text = try String(contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)
@@ -61,7 +61,7 @@ private enum Readme {
     }
 
     /// Without a context, an order is opened, read and closed.
-    @Test func anOrderIsOpenedByItself() throws {
+    @Test func anOrderIsReadWithoutAContext() throws {
         let folder = TemporaryFolder()
         let book = Entity(
             "Book",

@@ -4,7 +4,7 @@ import Testing
 
 /// A target's name must be the only one of its kind among all packages of a build.
 @Suite(.disabled(if: isUnderSanitizer)) struct TargetNameTests {
-    @Test func aPackageThatDependsOnOursMayHaveTargetsOfOurFolderNames() throws {
+    @Test func aDependentPackageMayHaveTargetsNamedLikeOurFolders() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
         let files = FileManager.default

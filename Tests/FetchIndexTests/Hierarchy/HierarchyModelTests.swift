@@ -36,7 +36,7 @@ import Testing
         return try withExtendedLifetime(context) { try context.fetch(request).map { $0["code"] } }
     }
 
-    @Test func subentitiesAreAddedToAStoreForFree() throws {
+    @Test func subentitiesAreAddedToAStoreWithoutAMigration() throws {
         try insert("Base", 0..<3, store.open(model()))
         let second = model(with: Entity("One", [AttributeDescription("own", .string)], superentity: "Base"))
         let container = try store.open(second)

@@ -55,7 +55,7 @@ import Testing
         #expect(try context.fetch(tomes).contains { $0 === manga })
     }
 
-    @Test func dictionariesAndIDsNameTheObjectsOwnEntity() throws {
+    @Test func idsOfABaseEntitysObjectsNameTheirSubentities() throws {
         let container = try store.open()
         try store.fill(container, 9)
         let context = container.newContext()
@@ -143,7 +143,7 @@ import Testing
         #expect(found == [taken])
     }
 
-    @Test func anAbstractEntityHasNoObjectsOfItsOwn() throws {
+    @Test func insertingAnObjectOfAnAbstractEntityIsAnError() throws {
         let container = try store.open()
         let context = container.newContext()
         let work = try context.insert("Work")
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func batchRequestsReachSubentities() throws {
+    @Test func batchRequestsIncludeSubentitiesUnlessExcluded() throws {
         let container = try store.open()
         try store.fill(container, 30)
         let context = container.newContext()
@@ -189,7 +189,7 @@ import Testing
         #expect(!refused(Entity("A", [name]), Entity("B", [], superentity: "A")))
     }
 
-    @Test func objectsWithoutAClassOfTheirOwnAreOfTheBaseClass() throws {
+    @Test func objectsOfUndeclaredSubentitiesAreOfTheBaseClass() throws {
         try store.fill(try store.open(), 3)
         // This program declares the base class alone.
         let container = try store.open(Model(Work.self))

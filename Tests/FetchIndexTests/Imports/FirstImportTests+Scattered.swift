@@ -70,7 +70,7 @@ extension FirstImportTests {
         for row in rows.suffix(20) { #expect(try count(of: row.id) == 1) }
     }
 
-    /// Repeated keys are on pages that exist, so nothing is deferred.
+    /// Repeated keys are on existing pages, so no key is deferred.
     @Test func repeatedKeysAreNotDeferred() throws {
         var generator = SeededGenerator(seed: 3)
         let rows = Array(interleavedRows(&generator)[..<(3 * Self.batchLength)])
@@ -166,7 +166,7 @@ extension FirstImportTests {
     }
 
     /// Rows with null keys, rows with too long keys, and a rollback, while keys are deferred.
-    @Test func nullAndTooLongKeysAmongScatteredOnesAreHandled() throws {
+    @Test func deferringKeysAllowsNullsAndRefusesTooLongKeys() throws {
         var generator = SeededGenerator(seed: 9)
         let rows = interleavedRows(&generator)
         let writer = try BatchWriter(container, entity: "Other", key: "id")

@@ -69,7 +69,9 @@ import Testing
         return order.enumerated().map { "\($0 + 1) \($1) \(sizes[$1] ?? 0)" }
     }
 
-    @Test(arguments: 1...8 as ClosedRange<UInt64>) func shuffledAndRepeatedRowsEqualADictionary(seed: UInt64) throws {
+    @Test(arguments: 1...8 as ClosedRange<UInt64>) func importsOfShuffledAndRepeatedRowsEqualADictionary(seed: UInt64)
+        throws
+    {
         var generator = SeededGenerator(seed: seed)
         let rows = (0..<2000).map { _ -> Row in
             (

@@ -183,7 +183,7 @@ import Testing
         try expectKept(container)
     }
 
-    @Test func anIndexOfAnEmptyEntityIsFree() throws {
+    @Test func anIndexOfAnEmptyEntityNeedsNoPass() throws {
         _ = try open(Self.plain)
         let container = try open(Model(Book.self))
         try fill(container)

@@ -41,7 +41,7 @@ import Testing
         withExtendedLifetime(controller) {}
     }
 
-    @Test func aCacheIsCurrentOnlyWhileItIsMaintained() throws {
+    @Test func aCacheIsKeptCurrentOnlyWhileItIsMaintained() throws {
         let container = try filled()
         let byPrice = OrderDefinition(
             entity: "Book", predicate: try FetchPredicate("price > 5"), sortKeys: [SortKey("price")],

@@ -11,7 +11,7 @@ import Testing
     let store = ModelStore()
 
     /// Fetches, undo, merges and batch updates after an attribute was removed.
-    @Test func valuesAreReadAndWrittenBySlot() throws {
+    @Test func valuesAreReadAndWrittenAfterAnAttributeIsRemoved() throws {
         let start = ModelStore.book([
             AttributeDescription("old", .string), AttributeDescription("isbn", .string, isUnique: true),
             AttributeDescription("title", .string), AttributeDescription("note", .string),

@@ -125,7 +125,7 @@ import Testing
         #expect(try container.check { _, _ in } == [])
     }
 
-    @Test func aDerivationIsAddedAndChangedByAPass() throws {
+    @Test func aMigrationAddsAndChangesADerivation() throws {
         let writer = try BatchWriter(store.models.open(store.model()), entity: "Item")
         for code in 0..<10 { try writer.insert([.integer(Int64(code)), .string("N\(code)"), .integer(Int64(code))]) }
         try writer.commit()

@@ -69,7 +69,7 @@ private final class Member: ManagedObject {
         return try context.fetch(request).map(\.place)
     }
 
-    @Test func aValueIsUniqueAmongTheObjectsWithOneRelatedObject() throws {
+    @Test func aUniqueListMayIncludeARelationship() throws {
         let store = try LiveStore(model)
         let context = store.container.newContext()
         let (first, second) = (shelf("a", [1, 2], in: context), shelf("b", [1], in: context))

@@ -12,7 +12,7 @@ import FetchIndexValues
 @Suite struct ModelChangeTests {
     let store = ModelStore()
 
-    @Test func theOrderOfAttributesHasNoMeaning() throws {
+    @Test func declaringAttributesInAnotherOrderChangesNoValues() throws {
         try store.fill(store.open(ModelStore.first))
         let turned = ModelStore.book([
             AttributeDescription("price", .integer), AttributeDescription("title", .string, isOptional: false),
@@ -138,7 +138,7 @@ import FetchIndexValues
         #expect(try store.values(store.open(ModelStore.first), of: "price") == (0..<10).map { .integer($0 * 100) })
     }
 
-    @Test func aPassChangesTheTypeOfAnAttribute() throws {
+    @Test func aMigrationConvertsAnAttributeToAnotherType() throws {
         try store.fill(store.open(ModelStore.first))
         #expect(try store.opened(store.open(nil), "title") == .rebuilt(.first))
         #expect(try store.opened(store.open(nil), "price") == .rebuilt(.first))
@@ -154,7 +154,7 @@ import FetchIndexValues
         #expect(try container.check { _, _ in } == [])
     }
 
-    @Test func aFailedMigrationNamesObjectsAndChangesNothing() throws {
+    @Test func aFailedMigrationNamesObjectsAndLeavesTheStoreUnchanged() throws {
         let container = try store.open(ModelStore.first)
         try store.fill(container)
         let context = container.newContext()
@@ -226,7 +226,7 @@ import FetchIndexValues
     }
 
     /// The model changes while a context is open.
-    @Test func anOpenContextGoesOnOrGetsAModelMismatch() throws {
+    @Test func afterAModelChangeAnOpenContextWorksOrThrowsModelMismatch() throws {
         let container = try store.open(ModelStore.first)
         try store.fill(container)
         let context = container.newContext()
@@ -255,7 +255,7 @@ import FetchIndexValues
     }
 
     /// The stored file is of format version 4, in which attributes had no permanent numbers.
-    @Test func aStoreOfVersion4IsRaisedByItsFirstTransaction() throws {
+    @Test func theFirstTransactionUpgradesAStoreOfVersion4() throws {
         let stored = try #require(
             Bundle.module.url(forResource: "version4", withExtension: "mdb", subdirectory: "Stores"))
         try FileManager.default.createDirectory(atPath: store.folder.path, withIntermediateDirectories: true)

@@ -22,8 +22,8 @@ import Testing
         #expect(throws: StoreError.self) { try store.open(start) }
     }
 
-    /// A program is an older one also if its declaration never changed the model.
-    @Test func aProgramThatOnlyReadIsRecognizedAsOlder() throws {
+    /// The older program declares a part of the model only, so its declaration changed no attribute of the store.
+    @Test func anOlderProgramThatNeverChangedTheModelIsRefused() throws {
         try store.fill(store.open(ModelStore.first))
         let part = ModelStore.book([AttributeDescription("price", .integer)])
         _ = try store.open(part)
@@ -47,7 +47,7 @@ import Testing
         override class var entityName: String { "Note" }
     }
 
-    @Test func anOlderAndANewerProgramShareAStore() throws {
+    @Test func programsWithOlderAndNewerModelsShareAStore() throws {
         let old = try store.open(Model(OldNote.self))
         let first = old.newContext()
         for number in 0..<5 {
@@ -102,7 +102,7 @@ import Testing
 
     /// The merge after the save would fail, so the save must fail first: otherwise it would be stored and reported as
     /// failed.
-    @Test func aSaveBesideADroppedEntityFailsAndChangesNothing() throws {
+    @Test func aSaveFailsIfAControllerFollowsADroppedEntity() throws {
         let store = try LiveStore(Model(Book.self, Account.self))
         let context = store.container.newContext()
         let kept = Book(context: context)

@@ -105,7 +105,7 @@ private final class Team: ManagedObject {
         #expect(letters.sections.map(\.name) == ["a", "b", "c", "d"])
     }
 
-    @Test func firstGivesTheFirstMatchInTheAskedOrder() throws {
+    @Test func firstGivesTheFirstMatchInTheRequestedOrder() throws {
         for name in ["b", "a", "c"] { _ = person(name) }
         #expect(try context.first(Person.self)?.name == "b")
         #expect(try context.first(Person.self, sortedBy: [SortKey(\.name)])?.name == "a")
@@ -190,7 +190,7 @@ private final class Team: ManagedObject {
     }
 
     #if compiler(>=6.2)
-        @Test func aTrapForAWrongKeyPathSaysWhatToWrite() async throws {
+        @Test func theTrapForAnInvalidKeyPathExplainsTheMistake() async throws {
             func message(_ result: ExitTest.Result?) -> String {
                 String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
             }

@@ -45,7 +45,7 @@ final class Post: ManagedObject {
         #expect(message.objectID != conversation.objectID)
     }
 
-    @Test func anIDIsReadBackInAnotherOpening() throws {
+    @Test func anIDIsValidAfterTheStoreIsOpenedAgain() throws {
         let text = try JSONEncoder().encode([conversation.objectID])
         let uri = try #require(conversation.objectID.uriRepresentation)
         let decoded = try JSONDecoder().decode([ObjectID].self, from: text)
@@ -109,7 +109,7 @@ final class Post: ManagedObject {
         #expect(throws: EncodingError.self) { try JSONEncoder().encode([message.objectID]) }
     }
 
-    @Test func idsAreValuesOfAttributes() throws {
+    @Test func objectIDsAreStoredAndComparedAsAttributeValues() throws {
         let first = try message("first")
         try context.save()
         let second = try message("second")
@@ -131,7 +131,7 @@ final class Post: ManagedObject {
     }
 
     /// Stores of older versions get an identifier with their next commit.
-    @Test func anOldStoreAcceptsIDsAndGetsAnIdentifier() throws {
+    @Test func aStoreOfAnOlderVersionAcceptsIDsAndGetsAnIdentifier() throws {
         let folder = TemporaryFolder()
         let url = URL(fileURLWithPath: folder.path)
         let id: ObjectID
@@ -160,7 +160,7 @@ final class Post: ManagedObject {
     }
 
     /// Ids in attributes of a backup name the backup's objects.
-    @Test func aBackupAcceptsIDsFromBeforeItOnly() throws {
+    @Test func aBackupAcceptsOnlyIDsFromBeforeItWasMade() throws {
         _ = try message("a")
         try context.save()
         let folder = TemporaryFolder()
@@ -183,7 +183,7 @@ final class Post: ManagedObject {
         #expect(throws: ContextError.otherStore(its.objectID)) { try context.existingObject(with: its.objectID) }
     }
 
-    @Test func aDamagedListOfOriginalsIsFoundAndRemoved() throws {
+    @Test func aDamagedListOfABackupsOriginalsIsFoundAndRemoved() throws {
         try context.save()
         let folder = TemporaryFolder()
         let url = URL(fileURLWithPath: folder.path)

@@ -100,7 +100,7 @@ final class Draft: ManagedObject {
         #expect(try context.fetchHistory(after: 0).last?.author == "nobody")
     }
 
-    @Test func aNewObjectKeepsItsContext() throws {
+    @Test func aNewObjectRetainsItsContext() throws {
         let label = Label(context: container.newContext())
         label.name = "alone"
         try #require(label.managedObjectContext).save()
@@ -122,7 +122,7 @@ final class Draft: ManagedObject {
         #expect(try context.fetch(FetchRequest<Novel>()).map(\.title).sorted() == ["novel 1", "novel 2", "novel 3"])
     }
 
-    @Test func anIDHasOneObjectThoughItsContextIsMadeAgain() throws {
+    @Test func objectsOfAReleasedContextShareOneRestoredContext() throws {
         let novels = try novels()
         let (first, second) = (novels[0].managedObjectContext, novels[1].managedObjectContext)
         #expect(first === second)
@@ -238,7 +238,7 @@ final class Draft: ManagedObject {
         #expect(remains.areGone)
     }
 
-    @Test func aResetContextIsReleasedThoughObjectsStay() throws {
+    @Test func aResetContextIsReleasedEvenIfItsObjectsStay() throws {
         var kept: [Novel] = []
         let remains = try remains {
             kept = try $0.fetch(FetchRequest<Novel>())
@@ -250,7 +250,7 @@ final class Draft: ManagedObject {
     }
 
     /// Objects of an actor follow the store while one of them is alive, also without their context.
-    @Test @MainActor func automaticMergesGoOnWithoutTheContext() async throws {
+    @Test @MainActor func automaticMergesContinueAfterTheContextIsReleased() async throws {
         func novel() throws -> Novel {
             let context = container.newContext()
             context.automaticallyMergesChanges = true

@@ -69,7 +69,7 @@ final class Ticket: ManagedObject {
     }
 
     /// The default value is computed for each object.
-    @Test func eachObjectGetsADefaultValueOfItsOwn() throws {
+    @Test func eachObjectGetsItsOwnDefaultValue() throws {
         let store = try LiveStore(Model(Ticket.self))
         let context = store.container.newContext()
         let tickets = (0..<3).map { _ in Ticket(context: context) }

@@ -30,7 +30,7 @@ import Testing
         return counter.count
     }
 
-    @Test func anAttributeIsObservedByItself() throws {
+    @Test func anObserverOfAnAttributeIsNotifiedOfItsChangesOnly() throws {
         let book = book
         #expect(heard(reading: { _ = book.price }, during: { book.price = 2 }) == 1)
         #expect(heard(reading: { _ = book.price }, during: { book.title = "b" }) == 0)
@@ -40,7 +40,7 @@ import Testing
         #expect(try heard(reading: { _ = book.title }, during: { try context.save() }) == 0)
     }
 
-    @Test func objectStatesAreObserved() throws {
+    @Test func observersAreNotifiedOfChangedObjectStates() throws {
         let book = book
         #expect(heard(reading: { _ = book.hasChanges }, during: { book.price = 2 }) == 1)
         #expect(try heard(reading: { _ = book.hasChanges }, during: { try context.save() }) == 1)

@@ -49,7 +49,7 @@ import Testing
         #expect(try sizes(where: "size == 2") == Self.count + 1)
     }
 
-    @Test(arguments: [3, 8192, 19_999]) func aTakenKeyInsertsNothing(row: Int) throws {
+    @Test(arguments: [3, 8192, 19_999]) func aTakenKeyRefusesTheWholeBatch(row: Int) throws {
         var rows = Self.rows(1)
         rows[row][0] = .string(Self.code(1))
         let error = StoreError.notUnique(entity: "Item", attribute: "code", value: Self.code(1))
@@ -115,7 +115,7 @@ import Testing
         #expect(controller.fetchedObjects?.count == Self.count)
     }
 
-    @Test func theFirstOfSeveralConstraintsDecides() throws {
+    @Test func aBatchInsertUpdatesByTheFirstMatchingConstraint() throws {
         var request = BatchInsertRequest(entityName: "Pair", rows: [["a", 1], ["b", 2]] as [[Value]])
         #expect(try context.execute(request) == 2)
         request = BatchInsertRequest(entityName: "Pair", rows: [["c", 3], ["d", 2]] as [[Value]])

@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func valuesThatAreUniqueTogetherAreRefusedTogether() throws {
+    @Test func onlyTheCombinationOfAUniqueListMustBeUnique() throws {
         part("a", "bolt", 1)
         part("b", "bolt", 2)
         part("c", "nut", 1)
@@ -180,7 +180,7 @@ import Testing
         #expect(try listing() == ["#1 a bolt 1 -", "#2 b bolt 2 -"])
     }
 
-    @Test func batchInsertsUpdateByUniqueLists() throws {
+    @Test func batchInsertsUpdateStoredObjectsByUniqueLists() throws {
         part("a", "bolt", 1, note: "old")
         try context.save()
         let rows: [[Value]] = [
@@ -207,7 +207,7 @@ import Testing
         #expect(try context.fetch(sorted).map(\.balance) == [1, 3, 4])
     }
 
-    @Test func aControllerReplacesANewRowByTheUpdatedOne() throws {
+    @Test func anUpsertReplacesTheNewRowByTheUpdatedOneInAController() throws {
         part("a", note: "old")
         part("c")
         try context.save()

@@ -102,7 +102,7 @@ import FetchIndexValues
         if !format.contains("size") { #expect(found == expected) }
     }
 
-    @Test func thePlanSaysHowManyValuesAreLookedUp() throws {
+    @Test func aPlanShowsTheNumberOfLookUps() throws {
         let container = try store(Self.items(2000))
         let texts = (0..<50).map { "key == 'k\($0)'" }.joined(separator: " OR ")
         #expect(try plan(container, FetchPredicate(texts)).description == "unique key key, 50 look-ups")
@@ -120,7 +120,7 @@ import FetchIndexValues
 
     /// The cost must not be the number of terms times the number of rows.
     @Test(arguments: ["key", "number", "name", "made", "tag", "key and size"])
-    func manyTermsCostARowNoMoreThanOneTerm(attribute: String) throws {
+    func manyTermsOfADisjunctionCostNoMorePerRowThanOne(attribute: String) throws {
         let container = try store(Self.items(3000))
         let count = TestSettings.isLong ? 100_000 : 8000
         let terms = try (0..<count).map { number -> FetchPredicate in

@@ -83,7 +83,7 @@ import FetchIndexValues
         }
     }
 
-    @Test(arguments: 1...20) func recordsAndDictionariesAreEvaluatedAlike(seed: UInt64) throws {
+    @Test(arguments: 1...20) func predicatesGiveTheSameResultForRecordsAndDictionaries(seed: UInt64) throws {
         var random = Random(generator: SeededGenerator(seed: seed))
         let entity = Entity("Thing", zip(Self.names, Self.types).map { AttributeDescription($0, $1) })
         var compiledCount = 0
@@ -103,7 +103,7 @@ import FetchIndexValues
     }
 
     /// Scans evaluate blocks of records. Some of the records lack the value of an added attribute.
-    @Test(arguments: 1...10) func scansAgreeWithEvaluationOneByOne(seed: UInt64) throws {
+    @Test(arguments: 1...10) func scansAgreeWithEvaluatingEachRecord(seed: UInt64) throws {
         var random = Random(generator: SeededGenerator(seed: seed))
         let folder = TemporaryFolder()
         let attributes = zip(Self.names, Self.types).map { AttributeDescription($0, $1) }

@@ -81,7 +81,9 @@ import FetchIndexValues
         return container
     }
 
-    @Test(arguments: 1...(TestSettings.isLong ? 24 : 6)) func aPlannedFetchFindsWhatAScanFinds(seed: UInt64) throws {
+    @Test(arguments: 1...(TestSettings.isLong ? 24 : 6)) func aPlannedFetchFindsTheSameObjectsAsAScan(seed: UInt64)
+        throws
+    {
         var generator = SeededGenerator(seed: seed)
         let folder = TemporaryFolder()
         let container = try store(300, using: &generator, at: folder.path)

@@ -60,7 +60,7 @@ import Testing
         return try #require(try context.fetch(request).first).objectID
     }
 
-    @Test func selfIsTheObjectOfTheRow() throws {
+    @Test func selfInAPredicateNamesTheObjectOfTheRow() throws {
         let (c0, d1) = (try id(Novel.self, "title == 'c0'"), try id(Novel.self, "title == 'd1'"))
         #expect(try titles("SELF == %@", c0) == ["c0"])
         #expect(try titles("self == %@", c0) == ["c0"])
@@ -100,7 +100,7 @@ import Testing
         #expect(try titles("SELF IN writer.novels").count == 6)
     }
 
-    @Test func entityIsComparedByItsName() throws {
+    @Test func aPredicateComparesEntitiesByName() throws {
         #expect(try titles("entity == 'Novel'").count == 7)
         #expect(try titles("entity.name == 'Writer'") == [])
         #expect(try titles("self.entity.name BEGINSWITH[c] 'nov'").count == 7)
@@ -112,7 +112,7 @@ import Testing
         #expect(try titles("entity.name.length == 5").count == 7)
     }
 
-    @Test func anObjectsEntityIsItsSubentity() throws {
+    @Test func theEntityOfAnObjectInAPredicateIsItsSubentity() throws {
         let works = Works()
         let container = try works.open()
         try works.fill(container, 12)
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func selfIsComparedWithObjectsOnly() throws {
+    @Test func comparingSelfWithAnythingButObjectsIsAnError() throws {
         let writer = try id(Writer.self, "name == 'd'")
         for (format, arguments) in [
             ("SELF == 'd'", []), ("SELF == 5", []), ("SELF IN {1, 2}", []), ("SELF == title", []),
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func objectsNamedByIDAreLookedUp() throws {
+    @Test func predicatesOnObjectIDsAreLookedUp() throws {
         for number in 0..<400 { _ = context.novel("n\(number)") }
         try context.save()
         let ids = try (100..<130).map { try id(Novel.self, "title == 'n\($0)'") }
@@ -178,7 +178,7 @@ import Testing
         #expect(try titles("SELF == %@", ids[0]) == [])
     }
 
-    @Test func anOrderWithSelfIsCached() throws {
+    @Test func anOrderWhosePredicateHasSelfIsCached() throws {
         let ids = try ["c0", "d1", "d2"].map { try id(Novel.self, "title == '\($0)'") }
         var request = FetchRequest<Novel>(sortKeys: [SortKey("title")])
         func open(_ format: String, _ arguments: any PredicateArgument...) throws -> (FetchOutcome, [String]) {

@@ -121,7 +121,8 @@ import FetchIndexValues
         }
     }
 
-    @Test(arguments: 1...6 as ClosedRange<UInt64>) func rangesOfUniqueKeysFindWhatAScanFinds(seed: UInt64) throws {
+    @Test(arguments: 1...6 as ClosedRange<UInt64>) func rangesOfUniqueKeysFindTheSameObjectsAsAScan(seed: UInt64) throws
+    {
         var generator = SeededGenerator(seed: seed)
         let items = Self.items(2000, &generator)
         let container = try container()
@@ -225,7 +226,7 @@ import FetchIndexValues
         #expect(try context.count(for: request) == 10)
     }
 
-    @Test func theRangeWithTheFewestCandidatesIsTaken() throws {
+    @Test func aPlanUsesTheRangeWithTheFewestCandidates() throws {
         let container = try container()
         try insert(
             (0..<2000).map { Item(key: String(format: "k%04d", $0), weight: Double($0), size: 1) }, into: container)

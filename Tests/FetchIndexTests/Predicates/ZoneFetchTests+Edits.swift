@@ -65,7 +65,7 @@ extension ZoneFetchTests {
     }
 
     /// Removing an attribute removes all columns of its zones. Changes are found before and after the columns are rebuilt.
-    @Test func columnsFollowARemovedAttribute() throws {
+    @Test func fetchesStayCorrectAfterAnAttributeIsRemoved() throws {
         let texts = [AttributeDescription("kind", .string), AttributeDescription("section", .string)]
         do {
             let container = try PersistentContainer(

@@ -3,7 +3,7 @@ import FetchIndexTestSupport
 import Testing
 
 extension RelationshipModelTests {
-    @Test func aNewInverseTakesOverTheLinksOfTheRemovedOne() throws {
+    @Test func aNewInverseKeepsTheLinksOfTheInverseThatItReplaces() throws {
         try fill(store.open(Self.tagged)) { $0.relatedObjects("authors").insert($1) }
         let replaced = Self.model(
             [RelationshipDescription("authors", toMany: "Author", inverse: "works")],

@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func aRelationshipOfAnotherKindIsRefused() throws {
+    @Test func changingTheKindOfARelationshipIsRefused() throws {
         try fill(store.open(Self.related))
         #expect(throws: StoreError.self) { try store.open(Self.tagged, .automatic) }
         #expect(throws: StoreError.self) {
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test func invalidModelsSayWhy() throws {
+    @Test func invalidRelationshipsAreRefusedWithAReason() throws {
         func reason(_ book: [RelationshipDescription], _ author: [RelationshipDescription] = []) -> String? {
             let error = #expect(throws: StoreError.self) { try store.open(Self.model(book, author)) }
             if case .invalidModel(let reason)? = error { return reason }

@@ -26,7 +26,7 @@ import Testing
     }
 
     /// Swift's `==` takes a composed letter and a decomposed one as equal; requests differ.
-    @Test func requestsWithCanonicallyEquivalentTextsDiffer() throws {
+    @Test func requestsWithCanonicallyEquivalentTextsAreDifferent() throws {
         let container = try PersistentContainer(
             temporaryWith: Model(entities: [Entity("Word", [AttributeDescription("name", .string)])]))
         let texts = ["\u{e9}", "e\u{301}"]
@@ -54,7 +54,7 @@ import Testing
     }
 
     /// Another container changes the model under one that has compiled requests.
-    @Test func aChangedModelCompilesRequestsAnew() throws {
+    @Test func aChangedModelRecompilesRequests() throws {
         let folder = TemporaryFolder()
         let url = URL(fileURLWithPath: folder.path)
         func model(_ attributes: [AttributeDescription]) throws -> Model {

@@ -53,7 +53,7 @@ import Testing
     ]
 
     @Test(arguments: orders)
-    func aLimitGivesTheFirstObjectsOfAllInAnyOrder(sortKeys: [SortKey<ManagedObject>]) throws {
+    func aLimitGivesTheFirstObjectsOfTheWholeOrder(sortKeys: [SortKey<ManagedObject>]) throws {
         for format in ["", "price > 3", "shelf.label != 'shelf 1'", "title CONTAINS[cd] 'AP'"] {
             let context = container.newContext()
             for isEdited in [false, true] {
@@ -93,7 +93,7 @@ import Testing
 
     /// There are enough objects for several threads, of two entities whose records have different slots. Some lack a
     /// value of an attribute that was added later.
-    @Test func aLimitGivesTheFirstObjectsOfSeveralThreadsAndEntities() throws {
+    @Test func aLimitGivesTheFirstObjectsOverSeveralThreadsAndEntities() throws {
         let folder = TemporaryFolder()
         let attributes = [AttributeDescription("title", .string), AttributeDescription("price", .integer)]
         func open(adding added: [AttributeDescription]) throws -> PersistentContainer {

@@ -249,7 +249,7 @@ extension PlainSectionOrder {
             try container.withOrder(changed, .init(cacheName: "one name")) { $0.outcome } == .rebuilt(.modelChanged))
     }
 
-    @Test func aReadThatMeetsDamageRebuildsTheCache() throws {
+    @Test func aReadThatFindsDamageRebuildsTheCache() throws {
         let container = try container()
         let writer = try BatchWriter(container, entity: "Book")
         var generator = SeededGenerator(seed: 2)

@@ -103,7 +103,7 @@ import Testing
         #expect(try OrderDefinition(plain.compile(in: model).identity, in: model) == plain)
     }
 
-    @Test func aRequestThatItsEntityCannotServeIsAnError() {
+    @Test func aRequestThatDoesNotFitItsModelIsAnError() {
         let model = Model(entities: [
             Entity("Book", [AttributeDescription("title", .string), AttributeDescription("price", .integer)])
         ])

@@ -39,7 +39,7 @@ import Testing
         #expect(without["aggregates"] == nil)
     }
 
-    @Test func aCacheHasOneListOfAggregates() throws {
+    @Test func onlyADifferentSetOfAggregatesRebuildsACache() throws {
         let request = self.request + ["--aggregate", "sum(price),max(price)"]
         func fetched(_ arguments: [String]) throws -> [String?] {
             let json = try tool.run(
@@ -84,7 +84,7 @@ import Testing
     }
 
     /// With any flipped byte, the document is right or missing: aggregates are read before anything is printed.
-    @Test func aDamagedStorePrintsAWholeDocumentOrNone() throws {
+    @Test func aFetchFromADamagedStorePrintsAWholeDocumentOrNone() throws {
         let rows = (0..<4000).map { "\($0 + 10),h\($0 % 40),\($0 * 7919 % 4000),\($0).25\n" }.joined()
         let file = try tool.file("more.csv", "code,house,price,weight\n" + rows)
         #expect(try tool.run("import", tool.store, file, "--entity", "Book", "--key", "code").status == 0)

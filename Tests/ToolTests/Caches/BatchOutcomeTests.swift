@@ -34,7 +34,7 @@ import Testing
     }
 
     /// A fetch would rebuild the cache after this number of changes, but a reader gets the exact batch.
-    @Test(arguments: ["apply", "changes"]) func aBatchOfThirtyThousandRowsIsExact(command: String) throws {
+    @Test(arguments: ["apply", "changes"]) func aBatchOfThirtyThousandRowsIsReportedExactly(command: String) throws {
         try importRows(31_000)
         #expect(try tool.run(["fetch", tool.store, "--sections-only"] + request).status == 0)
         let file = try changes(0..<30_000, kind: "new")
@@ -110,7 +110,7 @@ import Testing
     }
 
     /// The repaired cache is current, but its reader has not got the changes from before.
-    @Test func theReaderOfARepairedCacheGetsTheRebuild() throws {
+    @Test func aRepairedCacheReportsTheRebuildToItsReader() throws {
         try importRows(400)
         #expect(try tool.run(["fetch", tool.store, "--sections-only"] + request).status == 0)
         #expect(try tool.run(["apply", tool.store, try changes([3], kind: "new"), "--entity", "Row"]).status == 0)

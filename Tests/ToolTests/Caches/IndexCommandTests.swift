@@ -74,7 +74,7 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    @Test func aCacheIsMaintainedByEachCommand() throws {
+    @Test func applyKeepsAMaintainedCacheFresh() throws {
         let fetch = ["fetch", tool.store, "--entity", "Book", "--sort", "price:desc", "--cache", "by price"]
         #expect(try tool.run(fetch).status == 0)
         let maintained = try tool.run("cache", "maintain", tool.store, "by price")

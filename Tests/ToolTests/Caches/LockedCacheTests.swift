@@ -33,7 +33,7 @@ import Testing
         try succeed("apply", tool.store, tool.file("delta.jsonl", line), "--entity", "Row")
     }
 
-    @Test func noOtherRequestReplacesALockedCache() throws {
+    @Test func anotherRequestCannotReplaceALockedCache() throws {
         try succeed("cache", "lock", tool.store, "c")
         for request in [
             other, ["--entity", "Row", "--where", "size > 3", "--section", "kind", "--sort", "size", "--cache", "c"],
@@ -90,7 +90,7 @@ import Testing
         #expect(try tool.run("fetch", tool.store).status == 2)
     }
 
-    @Test func anUnmetRequirementChangesNothing() throws {
+    @Test func anUnmetRequirementLeavesTheCacheUnchanged() throws {
         #expect(try fetch("--require", "hit").status == 0)
         try change()
         let behind = try fetch("--require", "hit")
@@ -125,7 +125,7 @@ import Testing
     }
 
     /// Section key and section order are separate members.
-    @Test func cacheShowHasTheSectionOrderAsAMember() throws {
+    @Test func cacheShowPrintsSectionKeyAndSectionOrderSeparately() throws {
         let shown = try succeed("cache", "show", tool.store, "c", "--output", "json")["cache"] as? [String: Any]
         #expect(shown?["section"] as? String == "kind")
         #expect(shown?["sectionOrder"] as? String == "first-row")

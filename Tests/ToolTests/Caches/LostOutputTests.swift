@@ -185,7 +185,7 @@ import Testing
         #expect(try reported() == [])
     }
 
-    @Test func changesWaitsForAWriterBeforeItEnds() throws {
+    @Test func theChangesCommandWaitsForAWriterBeforeItEnds() throws {
         try apply(3, 7)
         try beforeTheCacheAdvances { process, release in
             release()
@@ -195,7 +195,7 @@ import Testing
         #expect(try reported() == [])
     }
 
-    @Test func aBatchPrintedBesideABusyWriterIsRepeated() throws {
+    @Test func aBatchPrintedDuringAnotherWriteIsPrintedAgain() throws {
         try apply(3, 7)
         do {
             let lock = open(tool.store + "/writer.lock", O_RDWR)
@@ -246,7 +246,7 @@ import Testing
 
     /// The start of a watcher is a hit, and each printed batch is a catch-up. Commits that do not change the order are
     /// neither.
-    @Test(arguments: [false, true]) func openingsOfAWatcherAreItsStartAndItsBatches(isMaintained: Bool) throws {
+    @Test(arguments: [false, true]) func aWatcherRecordsItsStartAndEachBatchAsOpenings(isMaintained: Bool) throws {
         if isMaintained { try succeed(["cache", "maintain", tool.store, "c"]) }
         try succeed(["import", tool.store, tool.file("other.csv", "x\n1\n"), "--entity", "Other"])
         let before = try openings()

@@ -51,7 +51,7 @@ import Testing
         #expect(try fetch("day(at,Africa/Cairo)", zones("2001a", hours: 14)).1 == ["2030-01-01"])
     }
 
-    @Test func infoShowsWhichZoneDataAreUsed() throws {
+    @Test func infoShowsTheUsedZoneData() throws {
         let environment = try zones("2098c", hours: 2)
         let table = try tool.run(["info", tool.store], environment: environment)
         #expect(table.output.contains("zones   time zones of the system, 2098c; ICU has 20"), "\(table.output)")
@@ -68,7 +68,7 @@ import Testing
     }
 
     /// Only the fetch that needs the zone fails, with one sentence; the store is sound.
-    @Test func damagedZoneDataAreReportedAsErrorsAndStopNothingElse() throws {
+    @Test func damagedZoneDataFailOnlyTheFetchThatNeedsThem() throws {
         let good = try zones("2098a", hours: 2)
         #expect(try fetch("day(at,Africa/Cairo)", good).0 == "rebuilt first")
         #expect(

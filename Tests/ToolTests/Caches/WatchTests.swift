@@ -212,7 +212,7 @@ import Testing
         if watch.isRunning { kill(watch.processIdentifier, SIGKILL) }
     }
 
-    @Test func storesAndCachesThatCannotBeWatchedAreReportedInOneSentence() throws {
+    @Test func watchingAnUnknownCacheIsAnError() throws {
         _ = try tool.run("import", tool.store, try tool.file("rows.csv", "id\na\n"), "--entity", "Row")
         let result = try tool.run("watch", tool.store, "--cache", "c")
         #expect(
@@ -224,7 +224,7 @@ import Testing
     }
 
     /// With any limit of files, the watcher watches or says at its start what it needs. An interrupt ends it in any case.
-    @Test(.disabled(if: isUnderSanitizer)) func aWatcherWithTooFewFilesSaysSoAtItsStart() throws {
+    @Test(.disabled(if: isUnderSanitizer)) func aWatcherWorksOrReportsItsFileLimitAtItsStart() throws {
         _ = try tool.run("import", tool.store, try tool.file("rows.csv", "id\na\n"), "--entity", "Row")
         _ = try tool.run("fetch", tool.store, "--entity", "Row", "--cache", "c")
         let output = tool.folder.path + "/watched", errors = tool.folder.path + "/errors"

@@ -38,7 +38,7 @@ import Testing
         #expect(try apply([#"{"op":"upsert","values":{"name":"x"}}"#]).error.contains(#""upsert" needs a "key""#))
     }
 
-    @Test func aFileCanBeAppliedAgain() throws {
+    @Test func applyingAFileAgainMakesNoFurtherChanges() throws {
         let lines = [
             #"{"op":"insert","key":"c","values":{"size":3}}"#, #"{"op":"update","key":"a","values":{"size":7}}"#,
             #"{"op":"delete","key":"b"}"#,
@@ -77,7 +77,7 @@ import Testing
     }
 
     /// Otherwise each run would insert another object.
-    @Test func valuesThatContradictTheKeyAreABadRow() throws {
+    @Test func valuesThatContradictTheKeyAreReportedAsABadRow() throws {
         let before = try rows()
         for (line, said) in [
             (#"{"op":"upsert","key":"c","values":{"code":"z"}}"#, #"code "z""#),
@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test(arguments: [[], ["--cache", "c", "--sort", "code"]])
-    func theLastOfSeveralUpdatesDecides(options: [String]) throws {
+    func theLastOfSeveralUpdatesOfAnObjectIsStored(options: [String]) throws {
         let lines = [
             #"{"op":"update","key":"a","values":{"size":5}}"#, #"{"op":"upsert","key":"b","values":{"name":"X"}}"#,
             #"{"op":"update","key":"a","values":{"name":"Y"}}"#, #"{"op":"update","key":"a","values":{"size":6}}"#,

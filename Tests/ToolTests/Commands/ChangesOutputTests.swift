@@ -69,8 +69,8 @@ import Testing
         #expect(lines.map { $0?["toSectionName"] as? String } == [nil, "B", "C", "A"])
     }
 
-    /// A row has the names of its old and new section, also if the sections change.
-    @Test(arguments: 0..<4 as Range<UInt64>) func rowsNameTheirSections(seed: UInt64) throws {
+    /// A changed row has the names of its old and new sections, even if the sections themselves change.
+    @Test(arguments: 0..<4 as Range<UInt64>) func changedRowsShowTheirOldAndNewSections(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed &+ 40)
         func rows() -> [Int: String] {
             var rows: [Int: String] = [:]

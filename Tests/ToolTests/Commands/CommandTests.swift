@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func tablesAreFormattedForReaders() throws {
+    @Test func readableTablesAreTheDefaultOutput() throws {
         _ = try fetch()
         let table = try tool.run(["fetch", tool.store] + request).output
         #expect(table.hasPrefix("hit, in "))
@@ -201,7 +201,7 @@ import Testing
     }
 
     /// Rows are named even if their objects were deleted or other commits came in between.
-    @Test func changesNameTheirRows() throws {
+    @Test func changesShowTheKeysOfDeletedAndInsertedRows() throws {
         _ = try fetch()
         for (number, line) in [
             #"{"op":"delete","key":"2"}"#, #"{"op":"insert","key":"8","values":{"title":"a\tb","price":1}}"#,
@@ -220,7 +220,7 @@ import Testing
         #expect((deleted["old"] as? [String: Any])?["title"] as? String == "ロックイン")
     }
 
-    @Test func cachesAreVerifiedRebuiltAndDeleted() throws {
+    @Test func cacheCommandsVerifyRebuildAndDeleteCaches() throws {
         _ = try fetch()
         #expect(try tool.run("cache", "verify", tool.store).output == "by publisher: sound (fresh)\n")
         #expect(
@@ -243,7 +243,7 @@ import Testing
         (["fetch", "/nonexistent", "--entity", "Book"], 1, "there is no store at /nonexistent"),
         (["fetch", "/tmp", "--entity", "Book"], 1, "not a FetchIndex store"),
         (["cache", "show", "STORE", "nope"], 2, "there is no cache \"nope\""),
-    ]) func mistakesAreReportedInOneSentence(arguments: [String], status: Int, text: String) throws {
+    ]) func wrongArgumentsAreReportedWithTheirReasonAndStatus(arguments: [String], status: Int, text: String) throws {
         let result = try tool.run(arguments.map { $0 == "STORE" ? tool.store : $0 })
         #expect(result.status == Int32(status), "\(result.error)")
         #expect(result.error.contains(text), "\(result.error)")

@@ -145,7 +145,7 @@ import Testing
         #expect(try tool.run("fetch", tool.store, "--entity", "Book", "--output", "csv", "--explain").status == 2)
     }
 
-    @Test func sectionsOnlyPrintsSectionsAsRows() throws {
+    @Test func sectionsOnlyPrintsOneRowPerSection() throws {
         let sections = ["--sections-only", "--aggregate", "max(price)", "--section-order", "name"]
         let csv = try tool.run(["fetch", tool.store] + request + sections + ["--output", "csv"])
         #expect(csv.status == 0, "\(csv.error)")

@@ -93,7 +93,7 @@ import Testing
     }
 
     /// As in `apply`, a member that one line lacks is kept, though other lines have it.
-    @Test func aMissingMemberKeepsAndNullClearsAValue() throws {
+    @Test func aMissingMemberKeepsItsValueAndNullClearsIt() throws {
         try makeLibrary()
         let lines = [
             #"{"isbn":"b","title":"B","price":2}"#, #"{"isbn":"a","price":null}"#, #"{"isbn":"b","stock":7}"#,
@@ -181,7 +181,7 @@ import Testing
     }
 
     /// `--types` names a member that no line has.
-    @Test func aTypeOfAMissingMemberMakesAnAttributeWithoutValues() throws {
+    @Test func aDeclaredTypeOfAnAbsentMemberAddsAnAttribute() throws {
         let file = try tool.file("a.jsonl", "{\"k\":1}\n")
         #expect(
             try tool.run("import", tool.store, file, "--entity", "E", "--types", "k:integer,note:string").status == 0)

@@ -9,7 +9,7 @@ import Testing
 
     init() throws { tool = try Tool() }
 
-    @Test func membersWithoutAUsableNameAreBadRows() throws {
+    @Test func membersWithoutAUsableNameAreReportedAsBadRows() throws {
         let lines = ["{\"k\":1}", "{\"\":2}", "{\"k\":3,\"a\\tb\":4}", "{\"k\":5}"]
         let file = try tool.file("names.jsonl", lines.joined(separator: "\n") + "\n")
         let stopped = try tool.run("import", tool.store, file, "--entity", "E")
@@ -86,7 +86,7 @@ import Testing
         #expect(printed == types[1] + "\n")
     }
 
-    @Test func attributesNamedSectionAndRowHaveColumnsOfTheirOwn() throws {
+    @Test func attributesNamedSectionAndRowHaveTheirOwnColumns() throws {
         let rows = try tool.file("rows.csv", "section,row\nx,7\n")
         #expect(try tool.run("import", tool.store, rows, "--entity", "Row").status == 0)
         let output = try tool.run("fetch", tool.store, "--entity", "Row").output

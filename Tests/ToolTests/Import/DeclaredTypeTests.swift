@@ -17,7 +17,7 @@ import Testing
         ("double", "-Infinity", "is not a double; write nan, inf or -inf"),
         ("date", "2024/01/02", "is not a date; write 2024-01-31, 2024-01-31T03:04:05Z or "),
         ("integer", "1.5", "is not an integer"),
-    ]) func aTextThatIsNotExactInItsTypeIsABadRow(type: String, text: String, reason: String) throws {
+    ]) func aTextThatIsNotExactInItsTypeIsReportedAsABadRow(type: String, text: String, reason: String) throws {
         let file = try tool.file("a.csv", "k,v\n1,\(text)\n")
         let result = try tool.run("import", tool.store, file, "--entity", "E", "--types", "v:\(type)")
         #expect(result.status == 1 && result.error.contains("\"\(text)\" ".prefix(30)), "\(result.error)")
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: ["http://a.example/ä", "http://a.example/a b", "http://a.example/%zz"])
-    func aURLKeepsItsTextOrIsABadRow(url: String) throws {
+    func aURLKeepsItsTextOrIsReportedAsABadRow(url: String) throws {
         let file = try tool.file("a.csv", "k,u\n1,http://a.example/x?y=1\n2,\(url)\n")
         let result = try tool.run(
             "import", tool.store, file, "--entity", "E", "--key", "k", "--types", "u:url", "--skip-bad-rows")

@@ -17,7 +17,7 @@ import Testing
         return String(result.error.dropFirst("fetchindex: ".count).dropLast())
     }
 
-    @Test func badRowsAreCountedAndNamedAndOthersImported() throws {
+    @Test func badRowsAreCountedAndReportedAndOtherRowsAreImported() throws {
         let lines = [
             "{\"k\":\"a\",\"n\":1}", "[1]", "{\"k\":\"b\",\"n\":2,\"n\":3}", "{\"k\":\"c\",\"n\":\"x\"}",
             "{\"k\":\"d\",\"n\":1.0}",
@@ -142,7 +142,7 @@ import Testing
         #expect(try tool.rows("--entity", "E").map { $0["k"] as? Int } == [99])
     }
 
-    @Test func anInvalidObjectNumberNamesNoObject() throws {
+    @Test func applyRefusesInvalidObjectNumbers() throws {
         _ = try tool.run("import", tool.store, try tool.file("a.csv", "n\n1\n2\n"), "--entity", "E")
         for key in ["281474976710657", "18446744073709551617", "-1", "0", "1.5", "\"x\""] {
             let change = try tool.file("c.jsonl", "{\"op\":\"delete\",\"key\":\(key)}\n")
@@ -151,7 +151,7 @@ import Testing
         #expect(try tool.rows("--entity", "E").count == 2)
     }
 
-    @Test func explosivePatternsAreAnError() throws {
+    @Test func aFetchWithATooCostlyPatternIsAnError() throws {
         let text = String(repeating: "a", count: 3_000_000) + "!"
         _ = try tool.run(
             "import", tool.store, try tool.file("a.csv", "t\n\(text)\n"), "--entity", "E", "--types", "t:string")

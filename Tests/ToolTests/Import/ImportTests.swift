@@ -7,7 +7,7 @@ import Testing
 
     init() throws { tool = try Tool() }
 
-    @Test func csvWithQuotesLineEndsAndByteOrderMarkIsRead() throws {
+    @Test func quotedFieldsAnyLineEndsAndAByteOrderMarkAreAccepted() throws {
         let text =
             "\u{FEFF}title,price,note\r\n\"影, との \"\"戦い\"\"\",777,\"two\r\nlines\"\r\n帰還,820,\r\n\r\n plain ,5,'x'\r\n"
         let file = try tool.file("本.csv", text)
@@ -19,7 +19,7 @@ import Testing
         #expect(rows[1]["price"] as? Int == 777)
     }
 
-    @Test func typesAreInferredOrGiven() throws {
+    @Test func typesAreInferredUnlessTheyAreDeclared() throws {
         let file = try tool.file(
             "types.tsv",
             "code\tcount\trate\tflag\tday\tname\n007\t-5\t1.5\ttrue\t2016-05-16\t\"x\n010\t12\t3\tfalse\t2016-05-16T10:30:00+09:00\t\n"
@@ -34,7 +34,7 @@ import Testing
         #expect(rows[0]["code"] as? String == "007" && rows[1]["day"] as? String == "2016-05-16T01:30:00Z")
     }
 
-    @Test func jsonLinesAreRead() throws {
+    @Test func jsonLinesAreImported() throws {
         let file = try tool.file(
             "a.jsonl", "{\"name\":\"a\",\"n\":1,\"f\":1.5}\n\n{\"name\":\"b\",\"n\":null,\"f\":2,\"ok\":true}\n")
         #expect(try tool.run("import", tool.store, file, "--entity", "E", "--key", "name").status == 0)
@@ -42,7 +42,7 @@ import Testing
         #expect(rows[0]["n"] as? Int == 1 && rows[1]["f"] as? Double == 2 && rows[1]["ok"] as? Bool == true)
     }
 
-    @Test func aSecondImportChangesNothingAndWritesNoLog() throws {
+    @Test func repeatingAnImportChangesNoRowsAndWritesNoLog() throws {
         let file = try tool.file("a.csv", "id,price\na,1\nb,2\n")
         _ = try tool.run("import", tool.store, file, "--entity", "Book", "--key", "id")
         let before = try tool.run("info", tool.store, "--output", "json")
@@ -77,7 +77,7 @@ import Testing
         #expect(result.error == "fetchindex: \(file), \(expected)\(saved)\n")
     }
 
-    @Test func invalidUTF8IsABadRow() throws {
+    @Test func invalidUTF8IsReportedAsABadRow() throws {
         var data = Data("name\tprice\nä\t1\n".utf8)
         data.append(contentsOf: [0xFF, 0xFE, 0x09, 0x32, 0x0A])
         data.append(Data("b\tx\nc\t3\n".utf8))

@@ -15,7 +15,7 @@ import Testing
         (["1234567890123456789012345678901234567890", "1234567890123456789012345678901234567891"], "string"),
         (["2024-01-02", "2024-01-03"], "string"), (["true", "false"], "string"), (["0", "-0"], "string"),
         (["1e-400", "1e-401"], "string"),
-    ]) func aKeyColumnIsANumberOnlyIfEachTextPrintsBack(texts: [String], type: String) throws {
+    ]) func aKeyColumnIsNumericOnlyIfEachTextPrintsBackUnchanged(texts: [String], type: String) throws {
         let file = try tool.file("a.csv", "code\n" + texts.map { $0 + "\n" }.joined())
         #expect(try tool.importedTypes(file, "--key", "code") == "code:\(type)\n")
         #expect(try Set(tool.exportedRows().split(separator: "\n")) == Set((["code"] + texts).map { $0[...] }))
@@ -30,12 +30,12 @@ import Testing
         ([".5", "2"], "string"), (["true", "FALSE"], "boolean"), (["2024-01-02", "2024-01-02 03:04:05,5"], "date"),
         ([String(repeating: "1", count: 38) + ".5", "1"], "string"),
         ([String(repeating: "9", count: 38), "1"], "decimal"),
-    ]) func aColumnIsANumberOnlyIfEachTextIsPlainAndExact(texts: [String], type: String) throws {
+    ]) func aColumnIsNumericOnlyIfEachTextIsPlainAndExact(texts: [String], type: String) throws {
         let file = try tool.file("a.csv", "k,v\n" + texts.enumerated().map { "\($0),\"\($1)\"\n" }.joined())
         #expect(try tool.importedTypes(file, "--key", "k") == "k:integer,v:\(type)\n")
     }
 
-    @Test(arguments: ["csv", "csv.gz", "pipe"]) func allRowsDecideTheTypes(form: String) throws {
+    @Test(arguments: ["csv", "csv.gz", "pipe"]) func typesAreInferredFromAllRows(form: String) throws {
         let rows = (0..<5000).map { "\($0),\($0),\($0 % 2 == 0 ? "" : "1")\n" }.joined()
         let file = try tool.file("a.csv", "k,n,m\n" + rows + "5000,0042,2.5\n")
         // The wide file is larger than what an import keeps of a pipe in memory.

@@ -16,7 +16,7 @@ import Testing
         ("double", "1.50", "another spelling of the key 1.5"),
         ("date", "2024-01-02T03:04:05.0000001234567Z", "another spelling of the key 2024-01-02T03:04:05"),
         ("boolean", "yes", "another spelling of the key true"),
-    ]) func anotherSpellingOfAKeyIsABadRow(type: String, text: String, reason: String) throws {
+    ]) func anotherSpellingOfAKeyIsReportedAsABadRow(type: String, text: String, reason: String) throws {
         let file = try tool.file("a.csv", "code,n\n\(text),1\n")
         let command = [
             "import", tool.store, file, "--entity", "E", "--types", "code:\(type),n:integer", "--key", "code",
@@ -55,7 +55,7 @@ import Testing
         ("\"2\"", "2", "2 is not in quotation marks, as keys before it are; \"2\" would be the same key"),
         ("2", "\"3\"", "\"3\" is in quotation marks, which keys before it are not; 3 would be the same key"),
         ("true", "\"true\"", "\"true\" is in quotation marks, which keys before it are not"),
-    ]) func aKeyWithAndWithoutQuotationMarksIsABadRow(first: String, second: String, reason: String) throws {
+    ]) func aKeyWithAndWithoutQuotationMarksIsReportedAsABadRow(first: String, second: String, reason: String) throws {
         let text = "{\"k\":\(first)}\n{\"k\":\"x\"}\n{\"k\":\(second)}\n"
         let result = try tool.run(
             "import", tool.store, tool.file("a.jsonl", text), "--entity", "E", "--key", "k", "--skip-bad-rows")

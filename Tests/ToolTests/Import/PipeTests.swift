@@ -30,7 +30,7 @@ import Testing
         "gzip -k $FOLDER/a.csv; $FETCHINDEX import \"$STORE\" $FOLDER/a.csv.gz --entity E --key k",
         "mkfifo $FOLDER/p.csv; cat $FOLDER/a.csv > $FOLDER/p.csv & $FETCHINDEX import \"$STORE\" $FOLDER/p.csv --entity E --key k",
     ])
-    func rowsAreReadFromAPipe(command: String) throws {
+    func rowsAreImportedFromAPipe(command: String) throws {
         _ = try tool.file("a.csv", rows)
         let result = try shell(command)
         #expect(result.status == 0, "\(result.output)")
@@ -42,7 +42,7 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    @Test func aPipeThatCannotBeBufferedImportsNothing() throws {
+    @Test func aPipeThatCannotBeBufferedImportsNoRows() throws {
         _ = try tool.file("a.csv", "k,d\n" + (0..<150_000).map { "\($0),some text \($0)\n" }.joined())
         let result = try shell(
             "cat $FOLDER/a.csv | TMPDIR=$FOLDER/missing $FETCHINDEX import \"$STORE\" - --entity E --key k --format csv 2>&1"
@@ -78,7 +78,7 @@ import Testing
         #expect(try count() == 3000)
     }
 
-    @Test func changesAreReadFromAPipe() throws {
+    @Test func changesAreAppliedFromAPipe() throws {
         #expect(try tool.run("import", tool.store, tool.file("a.csv", rows), "--entity", "E", "--key", "k").status == 0)
         let result = try shell(
             #"echo '{"op":"delete","key":3}' | $FETCHINDEX apply "$STORE" - --entity E --key k"#)

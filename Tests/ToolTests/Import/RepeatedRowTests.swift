@@ -29,13 +29,15 @@ import Testing
         #expect(try tool.run("export", tool.store, "--entity", "Item").output == rowsBefore)
     }
 
-    @Test(arguments: [[], ["--replace"]]) func adjacentRowsWithOneKeyChangeNothingWhenRepeated(options: [String]) throws
+    @Test(arguments: [[], ["--replace"]]) func repeatingAnImportOfAdjacentRowsWithOneKeyChangesNoRows(options: [String])
+        throws
     {
         try expectUnchanged((0..<3000).flatMap { ["\($0),first\n", "\($0),second\n"] }, options)
         #expect(try tool.rows("--entity", "Item", "--where", "v == 'second'").count == 3000)
     }
 
-    @Test(arguments: [[], ["--replace"]]) func distantRowsWithOneKeyChangeNothingWhenRepeated(options: [String]) throws
+    @Test(arguments: [[], ["--replace"]]) func repeatingAnImportOfDistantRowsWithOneKeyChangesNoRows(options: [String])
+        throws
     {
         let doubles = (0..<5).map { $0 * 20_000 }
         let first = (0..<120_000).map { "\($0),\(doubles.contains($0) ? "first" : "only")\n" }
@@ -43,7 +45,7 @@ import Testing
         #expect(try tool.rows("--entity", "Item", "--where", "v == 'second'").count == 5)
     }
 
-    @Test func jsonLinesWithOneKeyChangeNothingWhenRepeated() throws {
+    @Test func repeatingAnImportOfJSONLinesWithOneKeyChangesNoRows() throws {
         let rows = (0..<100).flatMap {
             ["{\"k\":\($0),\"v\":1}\n", "{\"k\":\($0),\"v\":2}\n", "{\"k\":\($0),\"v\":3}\n"]
         }
@@ -65,7 +67,7 @@ import Testing
     }
 
     /// Updates wait for later rows with the same key, and are written at the end or before a bad row ends the import.
-    @Test func waitingUpdatesAreSaved() throws {
+    @Test func updatesThatWaitForLaterRowsAreSaved() throws {
         let count = 160_000
         let rows = (0..<count).map { "\($0),\($0)\n" }
         #expect(try put(tool.file("a.csv", "k,v\n" + rows.joined()), "--types", "v:integer").status == 0)
@@ -111,7 +113,7 @@ import Testing
         _ = try PersistentContainer(path: tool.store, model: Model(entities: [entity]))
     }
 
-    @Test func repeatedKeysWithLinksToLaterRowsChangeNothingWhenRepeated() throws {
+    @Test func repeatingAnImportOfKeysWithLinksToLaterRowsChangesNoRows() throws {
         try makeRelatedItems()
         try expectUnchanged(
             [
@@ -143,7 +145,7 @@ import Testing
         #expect(try tool.rows("--entity", "Item", "--where", "k == 'a' AND parent.k == '59997'").count == 1)
     }
 
-    @Test func manyRepeatedKeysWithLinksChangeNothingWhenRepeated() throws {
+    @Test func repeatingAnImportOfManyRepeatedKeysWithLinksChangesNoRows() throws {
         try makeRelatedItems()
         let count = 6000
         let rows = (0..<2).flatMap { _ in

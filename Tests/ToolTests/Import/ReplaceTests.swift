@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: [UInt64(1), 2, 3])
-    func afterEachFileTheStoreHasExactlyItsObjects(seed: UInt64) throws {
+    func replaceLeavesExactlyTheObjectsOfTheFile(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var wanted: [Int: String] = [:]
         for step in 0..<8 {
@@ -88,7 +88,7 @@ import Testing
         #expect(try rows() == [1: "a", 2: "b", 3: "c", 4: "d"])
     }
 
-    @Test func replaceNeedsAKey() throws {
+    @Test func theReplaceOptionNeedsAKey() throws {
         let path = try file([1: "a"])
         let result = try tool.run("import", tool.store, path, "--entity", "Item", "--replace")
         #expect(result.status == 2)

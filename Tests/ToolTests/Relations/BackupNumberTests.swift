@@ -10,7 +10,7 @@ import Testing
 
     init() throws { books = try BookStores() }
 
-    @Test func aBackupAndItsOriginalGiveNumbersOfTheirOwn() throws {
+    @Test func aBackupAndItsOriginalAssignNumbersIndependently() throws {
         let backup = tool.store + " backup"
         try books.make(tool.store, ["a", "b"], author: "ann")
         #expect(try tool.run("backup", tool.store, backup).status == 0)
@@ -39,7 +39,7 @@ import Testing
         #expect(try books.put(second, books.export(tool.store)).error.contains("line 3, column 1 (@id): \(refusal)"))
     }
 
-    @Test func aBackupFollowsItsOriginalUntilItGivesNumbers() throws {
+    @Test func aBackupAcceptsExportsOfItsOriginalUntilItAssignsNumbers() throws {
         let backup = tool.store + " backup"
         try books.make(tool.store, ["a", "b"], author: "ann")
         #expect(try tool.run("backup", tool.store, backup).status == 0)
@@ -66,7 +66,7 @@ import Testing
         #expect(try tool.run("check", backup).status == 0)
     }
 
-    @Test func aBackupSharesTheIDsOfObjectsFromBeforeIt() throws {
+    @Test func aBackupKeepsTheIDsOfTheObjectsThatItCopied() throws {
         let backup = tool.store + " backup"
         try books.make(tool.store, ["a"])
         #expect(try tool.run("backup", tool.store, backup).status == 0)

@@ -10,7 +10,7 @@ import Testing
 
     init() throws { books = try BookStores() }
 
-    @Test(arguments: ["jsonl", "csv", "tsv"]) func withAKeyForeignNumbersDoNotNameOwnObjects(format: String)
+    @Test(arguments: ["jsonl", "csv", "tsv"]) func importsWithAKeyDoNotTakeForeignNumbersForOwnObjects(format: String)
         throws
     {
         let other = tool.store + " other"
@@ -24,7 +24,7 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    @Test func withoutAKeyForeignNumbersAreRefused() throws {
+    @Test func importsWithoutAKeyRefuseNumbersOfAnotherStore() throws {
         let other = tool.store + " other"
         try books.make(tool.store, ["x", "y"])
         try books.make(other, ["a", "b", "c"])
@@ -51,7 +51,7 @@ import Testing
     }
 
     /// A store filled from another store's export shares its numbers until both give new ones.
-    @Test func aFilledStoreSharesTheNumbersOfItsOrigin() throws {
+    @Test func aStoreFilledFromAnExportSharesItsObjectNumbers() throws {
         let copy = tool.store + " copy"
         try books.make(tool.store, ["a", "b"], author: "ann")
         _ = try PersistentContainer(path: copy, model: BookStores.model)
@@ -76,7 +76,7 @@ import Testing
         #expect(try books.sequels(copy) == ["a A b", "b B", "c C", "own OWN"])
     }
 
-    @Test func aRowWithContradictingNumberAndKeyIsABadRow() throws {
+    @Test func aRowWhoseNumberContradictsItsKeyIsReportedAsABadRow() throws {
         try books.make(tool.store, ["a", "b"])
         let file = try books.export(tool.store)
         let text = try String(contentsOfFile: file, encoding: .utf8)
@@ -92,7 +92,7 @@ import Testing
     }
 
     /// A row's link may lead to an earlier or to a later row.
-    @Test func withAKeyNumbersLinkRowsOfTheFile() throws {
+    @Test func importsWithAKeyLinkRowsByTheNumbersInTheFile() throws {
         try books.make(tool.store, ["x", "y"])
         let text = "@id,isbn,title,sequel\n700,a,A,900\n800,b,B,700\n900,x,X,\n"
         let file = try tool.file("rows.csv", text)
@@ -130,7 +130,7 @@ import Testing
     @Test(arguments: [
         "{\"isbn\":\"z\"}", "{\"@id\":null,\"@store\":\"STORE\",\"isbn\":\"z\"}", "{\"@id\":9,\"isbn\":\"z\"}",
     ])
-    func aRowWithoutANumberBesideForeignNumbersIsABadRow(row: String) throws {
+    func aRowWithoutANumberAmongForeignNumbersIsReportedAsABadRow(row: String) throws {
         let copy = tool.store + " copy"
         try books.make(tool.store, ["a"])
         let identifier = try #require(try PersistentContainer(path: tool.store).storeIdentifier?.uuidString)
@@ -145,7 +145,7 @@ import Testing
         #expect(try books.sequels(copy) == ["a A", "b "])
     }
 
-    @Test func allEntitiesOfAStoreHaveOneOriginOfNumbers() throws {
+    @Test func allEntitiesOfAStoreShareOneOriginOfObjectNumbers() throws {
         let copy = tool.store + " copy"
         try books.make(tool.store, ["a"], author: "ann")
         let identifier = try #require(try PersistentContainer(path: tool.store).storeIdentifier?.uuidString)
@@ -163,7 +163,7 @@ import Testing
     }
 
     /// Numbers in a file name only its own rows. New objects get other numbers.
-    @Test func withAKeyNumbersOfAFileDoNotNameNewObjects() throws {
+    @Test func importsWithAKeyGiveNewObjectsTheirOwnNumbers() throws {
         try books.make(tool.store, ["x", "y"])
         let file = try tool.file("a.csv", "@id,isbn,sequel\n4,f,\n3,d,4\n")
         let result = try books.put(tool.store, file, "--key", "isbn")

@@ -42,7 +42,7 @@ import Testing
         #expect(try tool.run("check", tool.store, "--repair").status == 0)
     }
 
-    @Test func changesNameTheEntitiesOfTheirObjects() throws {
+    @Test func reportedChangesNameTheSubentityOfEachObject() throws {
         let request = ["--entity", "Work", "--sort", "title", "--cache", "all"]
         #expect(try tool.run(["fetch", tool.store] + request).status == 0)
         let changes = try tool.file("changes.jsonl", #"{"op":"delete","key":3}"# + "\n")
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func aCacheThatLacksANewSubentityIsBehind() throws {
+    @Test func aNewSubentityMakesACacheOutdated() throws {
         let store = tool.folder.path + "/alone"
         let rows = try tool.file("alone.csv", "code,title\n1,b\n")
         #expect(try tool.run("import", store, rows, "--entity", "Work", "--key", "code").status == 0)

@@ -10,7 +10,7 @@ import Testing
 
     init() throws { books = try BookStores() }
 
-    @Test func idsOfJSONLDAreAttributes() throws {
+    @Test func importsTakeIDsOfJSONLDAsAttributes() throws {
         let lines =
             "{\"@id\":\"http://a.example/1\",\"@type\":\"Book\"}\n{\"@id\":\"http://a.example/2\",\"@type\":\"Book\"}\n"
         let file = try tool.file("ld.jsonl", lines)
@@ -39,7 +39,7 @@ import Testing
         #expect(bad.error.contains("line 3, column 1 (@@id): \"http://a.example/1\" is not the number"), "\(bad.error)")
     }
 
-    @Test(arguments: ["jsonl", "csv"]) func exportRenamesItsOwnColumnsBesideAttributesOfTheSameName(format: String)
+    @Test(arguments: ["jsonl", "csv"]) func exportRenamesItsOwnColumnsIfAttributesHaveTheirNames(format: String)
         throws
     {
         let entities = [
@@ -63,7 +63,7 @@ import Testing
         #expect(try tool.run("export", copy, "--entity", "Node", "--format", format).output == text)
     }
 
-    @Test func aStoreColumnWithoutAnIdentifierIsABadRow() throws {
+    @Test func aStoreColumnWithoutAnIdentifierIsReportedAsABadRow() throws {
         try books.make(tool.store, ["a"])
         let file = try tool.file("b.csv", "@id,isbn,@store\n1,a,shop\n")
         let result = try books.put(tool.store, file, "--key", "isbn")

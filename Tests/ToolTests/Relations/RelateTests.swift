@@ -56,7 +56,7 @@ import Testing
         #expect(try tool.run("cache", "verify", tool.store, "by author").status == 0)
     }
 
-    @Test func aMissingRelatedObjectIsAnErrorOrCreated() throws {
+    @Test func aMissingRelatedObjectIsAnErrorUnlessItIsToBeCreated() throws {
         try importAuthors()
         let text = "title,author\n一,村上春樹\n二,三島由紀夫\n三,三島由紀夫\n"
         let refused = try importBooks(text)
@@ -78,7 +78,7 @@ import Testing
         #expect(try titles("author.name == '大江健三郎'") == ["個人的な体験"])
     }
 
-    @Test func updatesByKeyChangeLinks() throws {
+    @Test func importsWithAKeyUpdateLinks() throws {
         try importAuthors()
         #expect(try importBooks(Self.books, "--key", "title").status == 0)
         let again = try importBooks(Self.books, "--key", "title")
@@ -96,7 +96,7 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    @Test func twoColumnsMayNameOneEntity() throws {
+    @Test func twoColumnsMayRelateToOneEntity() throws {
         let file = try tool.file("p.csv", "title,author,editor\n一,甲,乙\n")
         let result = try tool.run(
             "import", tool.store, file, "--entity", "Book", "--relate", "author=Person.name", "--relate",

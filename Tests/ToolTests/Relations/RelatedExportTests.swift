@@ -125,7 +125,7 @@ import Testing
     }
 
     /// A refused row stores nothing, and the next row can use its number.
-    @Test func eachObjectNumberIsUsedOnce() throws {
+    @Test func anImportUsesEachObjectNumberOnce() throws {
         let model = try tool.file(
             "model.json",
             #"{"entities":[{"name":"A","attributes":[{"name":"n","type":"string","isUnique":true}],"relationships":[{"name":"next","destination":"A"}]}]}"#
@@ -149,7 +149,7 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    @Test func anAbstractEntityIsNotImported() throws {
+    @Test func importingIntoAnAbstractEntityIsAnError() throws {
         let model = try tool.file(
             "model.json",
             #"{"entities":[{"name":"P","isAbstract":true,"attributes":[{"name":"n","type":"string"}],"relationships":[{"name":"next","destination":"P"}]},{"name":"Q","superentity":"P","attributes":[]}]}"#
@@ -160,7 +160,7 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    @Test func aListWithARepeatedObjectIsABadRow() throws {
+    @Test func aListWithARepeatedObjectIsReportedAsABadRow() throws {
         try fill(seed: 5)
         let before = try tool.run("export", tool.store, "--entity", "Novel").output
         let row = try #require(before.split(separator: "\n").first)
@@ -173,7 +173,7 @@ import Testing
     }
 
     /// A list without positions takes the order of the file.
-    @Test func aListWithoutPositionsKeepsItsOrder() throws {
+    @Test func anImportedListWithoutPositionsKeepsItsOrder() throws {
         try fill(seed: 6)
         #expect(
             try tool.run("import", tool.store, tool.file("t.csv", "@id,name\n101,x\n102,y\n103,z\n"), "--entity", "Tag")

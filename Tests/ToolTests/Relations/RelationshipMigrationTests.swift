@@ -121,7 +121,7 @@ import Testing
     @Test(arguments: [
         (["--rename", "author=tags"], "tags"), (["--rename", "author=title"], "title"),
         (["--drop", "author", "--rename", "author=writer"], "author"), (["--drop", "writer"], "writer"),
-    ]) func anInvalidMigrationIsReportedAndChangesNothing(options: [String], named: String) throws {
+    ]) func anInvalidMigrationIsReportedAndLeavesTheModelUnchanged(options: [String], named: String) throws {
         let before = try relationships()
         let result = try tool.run(["model", "migrate", tool.store, "--entity", "Book"] + options)
         #expect(result.status != 0, "\(result.error)")

@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func theCheckFindsNothingWhileAnotherProcessWrites() throws {
+    @Test func theCheckReportsNoDefectsWhileAnotherProcessWrites() throws {
         _ = try tool.run(
             "import", tool.store, try tool.file("first.tsv", "id\tsection\tsize\na\tb\t1\n"), "--entity", "Row")
         let writer = tool.process(["import", tool.store, rows, "--entity", "Row"])

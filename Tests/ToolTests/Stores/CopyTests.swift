@@ -70,7 +70,7 @@ import Testing
     }
 
     /// A value is damaged, though no page is.
-    @Test func aBackupWithDamagedValuesIsKeptApart() throws {
+    @Test func aBackupWithDamagedValuesIsKeptUnderAnotherName() throws {
         let data = try Data(contentsOf: URL(fileURLWithPath: tool.store + "/data.mdb"))
         let pristine = tool.store
         var generator = SeededGenerator(seed: KillTests.seed + 9)
@@ -100,7 +100,7 @@ import Testing
         #expect(apart > 2)
     }
 
-    @Test func backupsBesideAWriterHaveWholeCommits() throws {
+    @Test func backupsDuringWritesContainWholeCommits() throws {
         let writer = tool.process(["apply", tool.store, try pairs(800), "--entity", "Row"])
         writer.standardOutput = FileHandle.nullDevice
         try writer.run()
@@ -118,7 +118,7 @@ import Testing
         #expect(counts.allSatisfy { $0 % 2 == 0 }, "\(counts)")
     }
 
-    @Test func anOpenStoreIsNotCompactedAndItsReaderIsNamed() throws {
+    @Test func compactingAnOpenStoreFailsAndNamesTheReader() throws {
         _ = try tool.run("cache", "rebuild", tool.store)
         let watcher = tool.process(["watch", tool.store, "--cache", "c"])
         let pipe = Pipe()
@@ -182,7 +182,7 @@ import Testing
 
     /// Compactions begin beside processes that open the store to write and to read, a little before or after them, and
     /// every third one dies: nothing that was committed is lost, and nobody is refused.
-    @Test func compactionsAmongOtherProcessesLoseNothing() throws {
+    @Test func compactionsAmongOtherProcessesLoseNoData() throws {
         var generator = SeededGenerator(seed: KillTests.seed + 8)
         var compacted = 0
         for round in 0..<KillTests.kills * 2 {

@@ -4,7 +4,7 @@ import Testing
 
 /// The inspection script, also while another process writes.
 @Suite struct InspectTests {
-    @Test func cachesAreInspectedWhileAnotherProcessWrites() throws {
+    @Test func inspectReportsSoundCachesWhileAnotherProcessWrites() throws {
         let tool = try Tool()
         var text = "id,section\n"
         for number in 0..<5000 { text += "\(number),s\(number % 9)\n" }

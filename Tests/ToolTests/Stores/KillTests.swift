@@ -78,7 +78,7 @@ import Testing
         #expect(try tool.run(found).output.contains("unique key"), "seed \(Self.seed)")
     }
 
-    @Test func aKilledBuildLeavesNoDamageAndAKilledApplyWholeTransactions() throws {
+    @Test func aKilledBuildDamagesNoCacheAndAKilledApplySavesWholeTransactions() throws {
         var generator = SeededGenerator(seed: Self.seed + 1)
         var text = "id,section,size\n"
         for number in 0..<60_000 { text += "id-\(number),s\(number % 50),\(number)\n" }

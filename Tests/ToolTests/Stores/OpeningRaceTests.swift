@@ -95,8 +95,8 @@ import Testing
         #expect(try opened.store.snapshot().entityState(0).count == UInt64(Self.rows) + 1)
     }
 
-    /// A killed compaction may leave a lock file that LMDB does not accept. The first process that has it alone makes
-    /// it anew, but several waiting processes are never alone.
+    /// A killed compaction may leave a lock file that LMDB does not accept. The first process that has it alone creates
+    /// a new one, but each of several waiting processes is never alone.
     @Test func writersThatWaitedForAKilledCompactionGoOn() throws {
         let compaction = try stoppedCompaction()
         let writers = try (0..<3).map { try start(insertion(Self.rows + $0)) }

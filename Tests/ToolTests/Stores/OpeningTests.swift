@@ -81,7 +81,7 @@ import Testing
 
     /// A new store is not created in a folder with other content, like another store. A store that is named like a part
     /// of a store is left as it is.
-    @Test func aStoreInsideTheFolderOfANewOneIsKept() throws {
+    @Test func creatingAStoreKeepsAStoreInsideItsFolder() throws {
         for (name, isRefused) in [("new", true), ("data.mdb.partial", false)] {
             let inner = try folder("stores-\(name)") + "/" + name
             #expect(try tool.run("import", inner, catalogue, "--entity", "E", "--key", "k").status == 0)

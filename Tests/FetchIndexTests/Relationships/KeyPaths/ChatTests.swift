@@ -89,7 +89,7 @@ final class ChatMessage: ManagedObject {
         #expect(try store.container.verifyCache("conversations") == [])
     }
 
-    @Test func countsMinimaAndAveragesSortToo() throws {
+    @Test func ordersMaySortByCountsMinimaAndAverages() throws {
         let morning = try #require(
             try context.fetch(FetchRequest<Chat>(sortKeys: [])).first { $0.topic == "朝" })
         send("三", at: 3, in: morning, context)

@@ -105,7 +105,7 @@ import Testing
         #expect(try titles("writer.name == 'd'") == ["d0", "d1", "d2"])
     }
 
-    @Test func aSelectivePredicateOnARelatedObjectIsPlannedFromIt() throws {
+    @Test func aPredicateOnARelatedObjectIsPlannedFromThatObject() throws {
         let writer = context.writer("e")
         writer.passport = Passport(context: context)
         writer.passport?.number = 7
@@ -127,12 +127,12 @@ import Testing
         #expect(try titles("writer.passport.number == NIL").count == 203)
     }
 
-    @Test func aToManyRelationshipIsNotComparedWithNil() throws {
+    @Test func comparingAToManyRelationshipWithNilIsAnError() throws {
         let error = #expect(throws: FetchPredicateError.self) { try titles("labels == NIL") }
         #expect(error.map { "\($0)" }?.contains("write labels.@count == 0") == true)
     }
 
-    @Test func aCountOfRelatedObjectsOfAnObjectIsCheap() throws {
+    @Test func aPredicateCountsTheRelatedObjectsOfARelatedObject() throws {
         let writer = context.writer("w")
         for number in 0..<2000 { _ = context.novel("\(number)", by: writer) }
         try context.save()
@@ -141,7 +141,9 @@ import Testing
         #expect(try context.count(for: request) == 2000)
     }
 
-    @Test(arguments: [nil, "by writer"]) func aRenamedWriterMovesItsNovels(cacheName: String?) throws {
+    @Test(arguments: [nil, "by writer"]) func renamingARelatedObjectMovesTheRowsSortedByItsName(cacheName: String?)
+        throws
+    {
         let request = FetchRequest<Novel>(sortKeys: [SortKey("writer.name"), SortKey("price")])
         let controller = try FetchedResultsController(
             fetchRequest: request, context: context, sectionKey: .attribute("writer.name"), cacheName: cacheName)

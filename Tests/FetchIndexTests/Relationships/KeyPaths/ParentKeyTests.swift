@@ -143,7 +143,7 @@ final class ForumPost: ManagedObject {
     }
 
     /// A forum of many posts, sorted by the forum's last post.
-    @Test func aNewPostIsOneEvent() throws {
+    @Test func aPostThatReordersItsForumIsReportedAsOneRowChange() throws {
         let store = try LiveStore(Model(Forum.self, ForumPost.self))
         let context = store.container.newContext()
         let forum = Forum(context: context)

@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func manyRenamesAreCaughtUpAtOnce() throws {
+    @Test func aCacheCatchesUpWithManyRenamedSectionsAtOnce() throws {
         _ = try open()
         for number in stride(from: 10, to: 50, by: 3) { try rename("writer \(number)", to: "x \(60 - number)") }
         let (sections, outcome) = try open()

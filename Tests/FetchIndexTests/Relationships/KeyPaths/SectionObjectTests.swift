@@ -73,7 +73,7 @@ import Testing
         for name in ["by name", "by key"] { #expect(try store.container.verifyCache(name) == []) }
     }
 
-    @Test func objectsWithSimilarNamesHaveSectionsOfTheirOwn() throws {
+    @Test func objectsWithSimilarNamesHaveSeparateSections() throws {
         let controller = try controller()
         try writer("b").name = "a 2"
         try context.save()
@@ -126,7 +126,7 @@ import Testing
     ])
 
     /// A new country with publishers is deleted before it was ever saved.
-    @Test(arguments: [true, false]) func aSectionOfANewObjectEndsWithTheDeletionOfTheObject(includesSubentities: Bool)
+    @Test(arguments: [true, false]) func deletingANewObjectDeletesItsSection(includesSubentities: Bool)
         throws
     {
         let context = try PersistentContainer(temporaryWith: Self.countries).newContext()
@@ -237,7 +237,7 @@ import Testing
         }
     }
 
-    @Test func prefetchingChangesNoResult() throws {
+    @Test func prefetchingDoesNotChangeTheResults() throws {
         var request = FetchRequest<Novel>(sortKeys: [SortKey("title")])
         request.relationshipKeyPathsForPrefetching = ["writer.passport", "labels", "chapters"]
         _ = context.novel("unsaved", by: context.writer("new"))

@@ -31,7 +31,7 @@ import Testing
         #expect(!context.hasChanges)
     }
 
-    @Test func aLinkMadeElsewhereToADeletedObjectIsDropped() throws {
+    @Test func aLinkOfAnotherContextToADeletedObjectIsDropped() throws {
         let novel = context.novel("b")
         let label = context.label("t")
         try context.save()

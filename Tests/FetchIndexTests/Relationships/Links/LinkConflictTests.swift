@@ -28,7 +28,7 @@ import Testing
         return try #require(try context.fetch(request).first)
     }
 
-    @Test func aSaveWithALinkToAnObjectDeletedElsewhereFails() throws {
+    @Test func aSaveWithALinkToAnObjectThatAnotherContextDeletedFails() throws {
         let writer: Writer = try one("a", in: first)
         let other: Novel = try one("other", in: second)
         other.writer = try one("a", in: second)
@@ -92,7 +92,7 @@ import Testing
         #expect(seen.novels.map(\.title) == ["other"])
     }
 
-    @Test func aOneToOneLinkOfTwoContextsFails() throws {
+    @Test func aSaveFailsIfAnotherContextHasSetTheOneToOneLink() throws {
         for context in [first, second] {
             let passport = Passport(context: context)
             passport.owner = try one("a", in: context)
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test(arguments: [MergePolicy.mergeByPropertyObjectTrump, .mergeByPropertyStoreTrump, .overwrite, .rollback])
-    func mergePoliciesSettleALinkThatBothContextsChanged(policy: MergePolicy) throws {
+    func mergePoliciesDecideBetweenTwoChangesOfALink(policy: MergePolicy) throws {
         let novels: [Novel] = try [one("novel", in: first), one("novel", in: second)]
         novels[0].writer = try one("b", in: first)
         novels[1].writer = nil
@@ -140,7 +140,7 @@ import Testing
         try first.rollback()
     }
 
-    @Test func batchRequestsKeepAndReleaseLinks() throws {
+    @Test func batchUpdatesKeepLinksAndBatchDeletesRemoveThem() throws {
         let novel: Novel = try one("novel", in: first)
         try second.execute(BatchUpdateRequest(entityName: "Novel", propertiesToUpdate: ["price": 9]))
         try first.mergeChanges()

@@ -41,7 +41,7 @@ import Testing
         try other.save()
     }
 
-    @Test func minimumCountsIgnoreDeletedObjects() throws {
+    @Test func minimumCountsOfRelationshipsIgnoreDeletedObjects() throws {
         let ann = context.person("ann")
         let team = context.team("t")
         ann.teams.insert(team)

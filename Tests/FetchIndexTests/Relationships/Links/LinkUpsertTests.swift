@@ -42,7 +42,7 @@ import Testing
         #expect(found[0].email == "ann@example.org" && found[0].buddy === found[1] && found[1].buddy === found[0])
     }
 
-    @Test func linksToBothSidesOfAnUpsertBecomeOne() throws {
+    @Test func linksToANewObjectAndTheObjectItUpdatesBecomeOne() throws {
         let ann = context.person("ann")
         let stored = context.team("x", ann)
         try context.save()

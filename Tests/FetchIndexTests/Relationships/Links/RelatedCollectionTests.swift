@@ -39,7 +39,7 @@ import Testing
         #expect(Array(ann.teams) == teams)
     }
 
-    @Test func observersOfACollectionAreToldOfInsertionsAndRemovals() throws {
+    @Test func observersAreNotifiedWhenARelatedCollectionChanges() throws {
         let (ann, bob) = (context.person("ann"), context.person("bob"))
         let team = context.team("t", ann)
         bob.buddy = ann

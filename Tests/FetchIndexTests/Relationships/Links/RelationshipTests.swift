@@ -4,7 +4,7 @@ import FetchIndexTestSupport
 import Testing
 
 @Suite struct RelationshipTests {
-    @Test func settingOneSideSetsTheOther() throws {
+    @Test func settingOneSideOfARelationshipSetsTheOther() throws {
         let store = try LiveStore(.library)
         let context = store.container.newContext()
         let itoh = context.writer("伊藤計劃")
@@ -30,7 +30,7 @@ import Testing
         #expect(found.novels.first?.writer === found)
     }
 
-    @Test func aToOneRelationshipHasOneObject() throws {
+    @Test func insertingAnObjectIntoAnotherCollectionMovesIt() throws {
         let store = try LiveStore(.library)
         let context = store.container.newContext()
         let (a, b) = (context.writer("a"), context.writer("b"))
@@ -167,7 +167,7 @@ import Testing
         try context.save()
     }
 
-    @Test func aTreeIsDeletedWithItsRoot() throws {
+    @Test func deletingAFolderDeletesItsSubtree() throws {
         let store = try LiveStore(.library)
         let context = store.container.newContext()
         let root = context.folder("/")

@@ -25,7 +25,7 @@ import Testing
         #expect(try context.count(for: FetchRequest<Novel>()) == 0 && label.novels.isEmpty)
     }
 
-    @Test func undoOfAMoveDeletesNothing() throws {
+    @Test func undoingAMoveDeletesNoObjects() throws {
         let store = try LiveStore(.library)
         let context = store.container.newContext()
         let root = context.folder("root")

@@ -170,7 +170,9 @@ import Testing
         }
     }
 
-    @Test(arguments: 0..<(TestSettings.isLong ? 40 : 16)) func controllersFollowARandomGraph(seed: UInt64) throws {
+    @Test(arguments: 0..<(TestSettings.isLong ? 40 : 16)) func controllersFollowRandomEditsOfARandomModel(seed: UInt64)
+        throws
+    {
         var series = Series(seed: seed &+ TestSettings.seed &* 1000)
         let store = try LiveStore(series.graph.shape.model)
         let requests = (0..<5).map { _ in GraphRequest(series.graph.shape, &series.random) }

@@ -5,7 +5,7 @@ import Testing
 /// Random edits of a library, compared with plain lists: both sides of every relationship after every step, in the
 /// context that edits, in one that merges and in one that reads the store anew.
 @Suite struct RelationshipSeriesTests {
-    @Test(arguments: 0..<12) func bothSidesOfRelationshipsAgreeWithPlainLists(seed: UInt64) throws {
+    @Test(arguments: 0..<12) func bothSidesOfARelationshipAgreeWithPlainLists(seed: UInt64) throws {
         var series = try LibrarySeries(seed: seed)
         let follower = series.store.container.newContext()
         for step in 0..<220 {
