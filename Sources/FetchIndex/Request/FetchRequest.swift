@@ -72,6 +72,15 @@ public struct FetchRequest<Object: ManagedObject>: Sendable {
     var offset: Int { max(0, fetchOffset) }
 }
 
+extension FetchRequest<ManagedObject> {
+    /// The request of a definition. A controller has the definition's section key and section order beside it.
+    init(_ definition: OrderDefinition) {
+        self.init(entityName: definition.entity, predicate: definition.predicate, sortKeys: definition.sortKeys)
+        includesSubentities = definition.includesSubentities
+        aggregates = definition.aggregates
+    }
+}
+
 /// The result of `execute`.
 public enum FetchResult<Object: ManagedObject> {
     case objects([Object])

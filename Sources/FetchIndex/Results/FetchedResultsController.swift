@@ -62,9 +62,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
         } catch { throw publicError(error) }
     }
 
-    /// The tool's initializer. The tool also follows orders without sort keys, and may need the exact change since a
-    /// cache was last current, at any cost. Then only `settle` advances the cache.
-    package init(
+    init(
         _ fetchRequest: FetchRequest<Object>, _ context: ManagedObjectContext, sectionKey: SectionKey?,
         sectionOrder: SectionOrder, cacheName: String?, requiresSortKeys: Bool, needsExactChange: Bool = false
     ) throws {

@@ -96,14 +96,7 @@ actor CacheView {
         if let opened, opened.definition == definition, opened.modelVersion == state.modelVersion { return opened }
         close()
         let context = container.newContext()
-        var fetch = FetchRequest<ManagedObject>(entityName: definition.entity)
-        fetch.predicate = definition.predicate
-        fetch.sortKeys = definition.sortKeys
-        fetch.includesSubentities = definition.includesSubentities
-        fetch.aggregates = definition.aggregates
-        let controller = try FetchedResultsController(
-            fetch, context, sectionKey: definition.sectionKey, sectionOrder: definition.sectionOrder, cacheName: name,
-            requiresSortKeys: false)
+        let controller = try FetchedResultsController(definition, context, cacheName: name)
         let changes = Changes()
         controller.delegate = changes
         try controller.performFetch()

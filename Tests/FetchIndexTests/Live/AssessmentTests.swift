@@ -41,10 +41,8 @@
 
         private func controller(
             in context: ManagedObjectContext, exactly: Bool = false
-        ) throws -> FetchedResultsController<Book> {
-            try FetchedResultsController(
-                FetchRequest<Book>(sortKeys: [SortKey(\.price)]), context, sectionKey: .attribute("publisher"),
-                sectionOrder: .byFirstRow, cacheName: "c", requiresSortKeys: true, needsExactChange: exactly)
+        ) throws -> FetchedResultsController<ManagedObject> {
+            try FetchedResultsController(definition, context, cacheName: "c", needsExactChange: exactly)
         }
 
         private func bringCache(to state: State) throws {

@@ -25,14 +25,7 @@ struct WatchCommand: ParsableCommand {
         // Created before the fetch, so that no commit between the two is missed.
         let commits = CommitWatch(container)
         let context = container.newContext()
-        var fetch = FetchRequest<ManagedObject>(entityName: definition.entity)
-        fetch.predicate = definition.predicate
-        fetch.sortKeys = definition.sortKeys
-        fetch.includesSubentities = definition.includesSubentities
-        fetch.aggregates = definition.aggregates
-        let controller = try FetchedResultsController(
-            fetch, context, sectionKey: definition.sectionKey, sectionOrder: definition.sectionOrder,
-            cacheName: cacheName, requiresSortKeys: false, needsExactChange: true)
+        let controller = try FetchedResultsController(definition, context, cacheName: cacheName, needsExactChange: true)
         let printer = WatchPrinter(of: definition, isJSON: output.isJSON)
         controller.delegate = printer
         let start = ContinuousClock.now
