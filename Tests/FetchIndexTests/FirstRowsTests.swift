@@ -78,7 +78,7 @@ import Testing
                 if isEdited { continue }
                 for countsAll in [false, true] {
                     var options = PersistentContainer.OrderOptions()
-                    (options.mostRows, options.countsAllRows) = (10, countsAll)
+                    options.limitRows(to: 10, countingAll: countsAll)
                     let definition = OrderDefinition(entity: "Book", predicate: request.predicate, sortKeys: sortKeys)
                     try container.withOrder(definition, options) { order in
                         #expect(order.memberCount == (countsAll ? all.count : min(10, all.count)))
@@ -130,7 +130,7 @@ import Testing
                     // An entity has some 15,000 objects, of which threads divide those behind the first 8,192.
                     for most in TestSettings.isLong ? [1, 50, 8192, 8200, 20_000, 50_000] : [50, 8200, 50_000] {
                         var options = PersistentContainer.OrderOptions()
-                        (options.mostRows, options.countsAllRows) = (most, false)
+                        options.limitRows(to: most, countingAll: false)
                         try container.withOrder(definition, options) { order in
                             var first: [ObjectID] = []
                             try order.forEachRow { first.append($0.id) }

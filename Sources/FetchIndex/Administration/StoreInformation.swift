@@ -184,24 +184,6 @@ extension PersistentContainer {
             isToMany: relationship.isToMany, isOptional: relationship.isOptional, isOrdered: relationship.isOrdered,
             deleteRule: "\(relationship.deleteRule)", links: links)
     }
-
-    /// The number of objects of an entity. Throws if the store doesn't have the entity.
-    package func count(ofEntity name: String) throws -> Int {
-        try withPublicErrors {
-            let snapshot = try store.snapshot()
-            return Int(clamping: try snapshot.entityState(snapshot.model.number(of: name)).count)
-        }
-    }
-
-    /// The number of records of all entities. Entities whose counter can't be read count 0.
-    package func recordCount() throws -> Int {
-        try withPublicErrors {
-            let snapshot = try store.snapshot()
-            return snapshot.model.entities.indices.reduce(0) {
-                $0 + Int(clamping: (try? snapshot.entityState($1).count) ?? 0)
-            }
-        }
-    }
 }
 
 extension StoreInformation.TimeZones {

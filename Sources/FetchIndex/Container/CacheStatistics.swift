@@ -64,7 +64,7 @@ public struct CacheOpening: Equatable, Sendable {
     /// or another process was writing.
     public let isStored: Bool
     /// The commit of the cache before the opening; nil for a new order.
-    package let start: UInt64?
+    public let start: UInt64?
     public let processName: String
     /// The ``ManagedObjectContext/transactionAuthor`` of the context, or the author of the options.
     public let author: String
@@ -77,8 +77,6 @@ public struct CacheHistory: Sendable {
     /// The number of hits in each hour of the last 30 days that had any; `hour` is its beginning. Another process may
     /// hold the hits of a second in memory, until its next hit or until its container is released.
     public let hitsByHour: [(hour: Date, count: Int)]
-    /// The number of damaged entries, which are left out.
-    package let damagedCount: Int
 }
 
 extension PersistentContainer {
@@ -88,8 +86,7 @@ extension PersistentContainer {
             let history = try caches.history(of: name, in: store.snapshot())
             return CacheHistory(
                 openings: history.openings.map(CacheOpening.init),
-                hitsByHour: history.hitsByHour.map { (Date(timeIntervalSince1970: Double($0.hour) * 3600), $0.hits) },
-                damagedCount: history.defects)
+                hitsByHour: history.hitsByHour.map { (Date(timeIntervalSince1970: Double($0.hour) * 3600), $0.hits) })
         }
     }
 }

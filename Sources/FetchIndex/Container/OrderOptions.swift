@@ -24,20 +24,16 @@ extension PersistentContainer {
         public var replacesOtherRequest = true
 
         /// Called with the outcome, without its change, before anything is built or stored. An error that it throws
-        /// ends the opening.
-        package var check: ((FetchOutcome) throws -> Void)?
+        /// ends the opening: a program can refuse to wait for a build.
+        public var check: ((FetchOutcome) throws -> Void)?
 
         /// The author of the opening, for the cache's history.
         public var author = ""
 
-        /// The maximum number of rows of an order without a cache, sections and aggregates; later rows are left out.
-        package var mostRows = Int.max
-        /// Whether an order with `mostRows` counts all its rows.
-        package var countsAllRows = true
+        /// The rows that an order without cache, sections and aggregates has.
+        var wantedRows = WantedRows.all
 
         public init(cacheName: String? = nil) { self.cacheName = cacheName }
-
-        var wantedRows: WantedRows { WantedRows(most: mostRows, countsAll: countsAllRows) }
 
         func applied(to request: OrderRequest) -> OrderRequest {
             var request = request

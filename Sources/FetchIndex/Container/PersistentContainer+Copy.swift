@@ -11,9 +11,10 @@ extension PersistentContainer {
     /// Each of the two stores refuses ids of objects that the other one inserts later. The copy gets its name when it
     /// is complete and on disk; a failed copy leaves nothing.
     ///
-    /// Pages are checked before they are copied, values are not. `fetchindex backup` also compares values with their
-    /// checksums, and keeps a damaged copy apart. The copied state is pinned during the copy, as by a reader. O(bytes
-    /// of the store). Throws `StoreCopyError`, and `StoreError` if the store can't be read or its identity is damaged.
+    /// Pages are checked before they are copied, values are not. ``checkedBackup(to:copied:progress:)`` also compares
+    /// values with their checksums, and keeps a damaged copy apart. The copied state is pinned during the copy, as by a
+    /// reader. O(bytes of the store). Throws `StoreCopyError`, and `StoreError` if the store can't be read or its
+    /// identity is damaged.
     @discardableResult
     public func backup(to url: URL) throws -> StoreBackup { try backup(to: url, keepsDamaged: false) }
 

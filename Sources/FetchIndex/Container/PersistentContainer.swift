@@ -169,12 +169,8 @@ public final class PersistentContainer: Sendable {
         }
     }
 
-    /// Removes an entity like `dropEntity`, but only if it has no objects. Returns false if it has some. O(caches).
-    package func dropEmptyEntity(named name: String) throws -> Bool {
-        try dropEntity(named: name, onlyEmpty: true) != nil
-    }
-
-    private func dropEntity(named name: String, onlyEmpty: Bool) throws -> Int? {
+    /// Removes an entity, with its objects unless only an empty one may be removed. Returns nil if it stays.
+    func dropEntity(named name: String, onlyEmpty: Bool) throws -> Int? {
         let writer = try store.beginWrite()
         let number = try writer.model.number(of: name)
         if onlyEmpty, try writer.entityState(number).count > 0 { return nil }

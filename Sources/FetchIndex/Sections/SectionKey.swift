@@ -62,11 +62,4 @@ public enum SectionKey: Hashable, Sendable {
         return .relationship(
             names.prefix(steps).joined(separator: "."), name: names.dropFirst(steps).joined(separator: "."))
     }
-
-    /// The index title of a section with this key: its name if that is an index title, otherwise the upper-cased first
-    /// character of the name; nil for a section without a name.
-    package static func indexTitle(ofSectionNamed name: String, _ key: SectionKey?) -> String? {
-        if case .indexTitle = key { return name.isEmpty ? nil : name }
-        return name.first.map { $0.uppercased() }
-    }
 }

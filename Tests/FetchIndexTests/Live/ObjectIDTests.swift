@@ -222,9 +222,7 @@ final class Post: ManagedObject {
         }
         #expect(!FileManager.default.fileExists(atPath: folder.path))
         #expect(throws: DamagedBackup.self) {
-            try container.checkedBackup(to: folder.path) {
-            } progress: { _, _ in
-            }
+            try container.checkedBackup(to: URL(fileURLWithPath: folder.path))
         }
         #expect(!FileManager.default.fileExists(atPath: folder.path))
         #expect(FileManager.default.fileExists(atPath: folder.path + ".damaged/data.mdb"))

@@ -81,7 +81,7 @@ struct FetchCommand: ParsableCommand {
         var options = request.orderOptions(cacheName: cacheName, bar, author: "fetch")
         options.writeTimeout = timeout.limit
         if let require, let cacheName { options.check = { try require.check($0, cacheName: cacheName) } }
-        (options.mostRows, options.countsAllRows) = (mostRows, output.catalogue == nil)
+        options.limitRows(to: mostRows, countingAll: output.catalogue == nil)
         let start = ContinuousClock.now
         try container.withOrder(definition, options) { order in
             let outcome = OutcomeReport(order.outcome, ContinuousClock.now - start)

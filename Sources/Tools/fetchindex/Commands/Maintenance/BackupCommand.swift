@@ -41,7 +41,7 @@ struct BackupCommand: ParsableCommand {
                     "copying", "\(destination)/data.mdb.partial", of: expected.fileBytes - expected.freeBytes,
                     until: { isCopied.load(ordering: .relaxed) }
                 ) {
-                    try container.checkedBackup(to: destination) {
+                    try container.checkedBackup(to: URL(fileURLWithPath: destination)) {
                         isCopied.store(true, ordering: .relaxed)
                     } progress: {
                         bar.show(rows: $0, of: $1)

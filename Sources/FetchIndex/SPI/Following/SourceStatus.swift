@@ -5,6 +5,8 @@ internal import FetchIndexRecords
 
 /// The last report of the process that follows a source. It is written every second to a file beside the store, outside
 /// of transactions. If the file is lost, only the report is lost.
+///
+/// For the module that follows a source. Users read ``StoreInformation/Source``.
 package struct SourceStatus: Codable, Equatable, Sendable {
     package enum State: String, Codable, Sendable {
         case copying

@@ -9,6 +9,8 @@ package struct RefreshedCache: Sendable {
     package let outcome: FetchOutcome
 }
 
+// For commands that name caches, and keep many of them current. Users open an order, which catches its cache up, and list caches
+// with ``PersistentContainer/namedCaches()``.
 extension PersistentContainer {
     /// Whether a cache's name is the name of an index, whose order every writer maintains.
     package static func isIndex(_ name: String) -> Bool { CacheDirectory.isIndex(name) }
@@ -45,6 +47,29 @@ extension PersistentContainer {
                 }
                 try done(index, refreshed)
             }
+        }
+    }
+
+    /// Builds a cache that is missing, belongs to another request, or was made unusable by a change of the model, the
+    /// collation or the format. In the last case the body gets the rebuilt order, because the cache's exact reader must
+    /// learn of the rebuild. A cache in any other state stays as it is.
+    package func establishCache(
+        _ definition: OrderDefinition, _ options: OrderOptions, telling body: (FetchedOrder) throws -> Void
+    ) throws {
+        try withPublicErrors {
+            guard var cache = try cacheRequest(definition, options) else { return }
+            if CacheDirectory.isIndex(cache.name) { throw StoreError.invalidCacheName(cache.name) }
+            let reason: RebuildReason
+            let transaction: Int
+            do {
+                let snapshot = try store.snapshot()
+                guard let found = try cacheEngine.assess(cache, in: snapshot).unusable, !found.isOfState else { return }
+                (reason, transaction) = (found, snapshot.transactionNumber)
+            }  // The snapshot ends before the build.
+            let isTold = !reason.isOfOtherRequest
+            cache.needsExactChange = isTold
+            let rebuilt = try cacheEngine.rebuild(cache, reason, since: transaction)
+            try withOrder(cache, rebuilt, options) { order in if isTold { try body(order) } }
         }
     }
 }

@@ -4,6 +4,8 @@ internal import FetchIndexRecords
 
 /// The position in its source that a store has reached. The rows up to the position are saved in the same transaction.
 /// Its bytes: time 8 (the bits of a double) | text
+///
+/// For the module that follows a source. Users read ``StoreInformation/Source``.
 package struct SourcePosition: Equatable, Sendable {
     /// The position as the source writes it.
     package var text: String

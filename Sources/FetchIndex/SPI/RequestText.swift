@@ -1,5 +1,7 @@
 /// The text form of requests. Names that contain syntax characters are enclosed in backquotes; backquotes in them are
 /// doubled.
+///
+/// For the tool's options that name columns, types and keys in the same form. Users pass names as they are.
 package enum RequestText {
     private static let syntax: Set<Character> = [",", ":", "(", ")", "`", " "]
 
