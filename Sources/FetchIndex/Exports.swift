@@ -3,7 +3,11 @@
 @_exported public import FetchIndexPredicates
 @_exported public import FetchIndexValues
 // Types of other rooms that users name.
+@_exported public import enum FetchIndexLMDB.Durability
 @_exported public import enum FetchIndexOrderCaches.RebuildReason
+@_exported public import enum FetchIndexOrderCaches.SectionOrder
 @_exported public import struct FetchIndexOrderCaches.RowPath
+@_exported public import struct FetchIndexRecords.StoreBackup
+@_exported public import struct FetchIndexRecords.StoreCompaction
 @_exported public import enum FetchIndexRecords.StoreCopyError
 @_exported public import enum FetchIndexRecords.StoreError

@@ -48,12 +48,6 @@ extension Environment {
     /// The number of bytes by which a small transaction may lengthen a file.
     private static let roomToWrite = 1 << 20
 
-    /// The result of a compaction.
-    package struct Compaction: Sendable {
-        package let bytesBefore: Int
-        package let bytesAfter: Int
-    }
-
     /// Thrown if a process has the folder's environment open.
     package struct InUse: Error {
         package let process: Int
@@ -61,8 +55,8 @@ extension Environment {
 
     /// Replaces a folder's data file by a compact copy. Throws `InUse` if any process has the environment open, because
     /// it would go on with the old file. An opening during the compaction waits. If the process dies, the old file or
-    /// the new one remains.
-    package static func compact(at path: String) throws -> Compaction {
+    /// the new one remains. Returns the sizes of the two.
+    package static func compact(at path: String) throws -> (bytesBefore: Int, bytesAfter: Int) {
         guard let real = realpath(path, nil) else { throw LMDBError(rawValue: errno) }
         defer { free(real) }
         let path = String(cString: real)
@@ -81,7 +75,7 @@ extension Environment {
                 try replaceFile(with: copy, path, lock)
                 var after = stat()
                 guard stat(dataFile, &after) == 0 else { throw LMDBError(rawValue: errno) }
-                return Compaction(bytesBefore: Int(before.st_size), bytesAfter: Int(after.st_size))
+                return (bytesBefore: Int(before.st_size), bytesAfter: Int(after.st_size))
             }
         }
     }

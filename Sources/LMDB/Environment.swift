@@ -8,17 +8,6 @@ package import Synchronization
 /// A process has at most one open environment per file (LMDB's file locks demand it): opening it again returns the same
 /// object. LMDB does not work on network file systems: its locks live in shared memory.
 package final class Environment: Sendable {
-    /// How much of a commit has reached the disk when `commit()` returns.
-    package enum Durability: UInt8, Sendable {
-        /// The whole commit.
-        case full
-        /// All but the commit's meta page, which is synced with the next commit: a power loss may undo the last commit,
-        /// but damages none. MDB_NOMETASYNC
-        case relaxed
-        /// What the operating system has written, in any order: a power loss may leave no valid environment. MDB_NOSYNC
-        case none
-    }
-
     package struct Options: Sendable {
         package var durability = Durability.full
         package var isReadOnly = false

@@ -56,7 +56,7 @@ import FetchIndexValues
             [.null] + texts.map { .data(Data($0.utf8)) },
         ]
         var held: Set<ValueType?> = []
-        for order: OrderShape.SectionOrder in [
+        for order: SectionOrder in [
             .byName(), .byName(descending: true), .byName(.localized("en")), .byCount(), .byFirstRow,
         ] {
             let shape = try OrderShape(hasSections: true, sectionOrder: order)

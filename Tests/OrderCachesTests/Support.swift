@@ -105,7 +105,7 @@ final class TestPlacer: RowPlacer {
 struct TestOrder: CustomStringConvertible {
     var hasSections: Bool
     var isDescending = false
-    var sectionOrder = OrderShape.SectionOrder.byFirstRow
+    var sectionOrder = SectionOrder.byFirstRow
 
     /// Descending orders keep aggregates.
     var columns: AggregateColumns {

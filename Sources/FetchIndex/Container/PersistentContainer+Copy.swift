@@ -21,19 +21,6 @@ extension PersistentContainer {
     /// Makes a backup like `backup(to:)`. With `keepsDamaged`, a copy whose identity is damaged isn't removed, so that
     /// it can be checked; it keeps the store's identity.
     func backup(to url: URL, keepsDamaged: Bool) throws -> StoreBackup {
-        try withPublicErrors {
-            let backup = try store.backup(to: url.path, keepsDamaged: keepsDamaged)
-            return StoreBackup(commit: backup.commit, byteCount: backup.byteCount, isCompact: backup.isCompact)
-        }
+        try withPublicErrors { try store.backup(to: url.path, keepsDamaged: keepsDamaged) }
     }
-}
-
-/// A finished backup.
-public struct StoreBackup: Equatable, Sendable {
-    /// The commit whose state the backup has.
-    public let commit: UInt64
-    /// The bytes of the backup's file.
-    public let byteCount: Int
-    /// Whether unused pages were left out. LMDB can leave them out only if it knows of each page whether it is used.
-    public let isCompact: Bool
 }

@@ -32,14 +32,17 @@ public final class PersistentContainer: Sendable {
 
     /// Opens the store in a folder. With a model, a missing store is created, and the stored model is changed as far as
     /// `migration` allows. Without a model, the stored model is used, and a missing store is an error. A read-only
-    /// container writes nothing, caches included, and refuses a model that would change the store. Throws `StoreError`.
+    /// container writes nothing, caches included, and refuses a model that would change the store.
+    ///
+    /// The durability applies to all transactions: saves, builds and catch-ups of caches, and the opening of a store
+    /// with a new model. Throws `StoreError`.
     public convenience init(
         at url: URL, model: Model? = nil, migration: MigrationPolicy = .freeChanges, durability: Durability = .full,
         isReadOnly: Bool = false
     ) throws {
         let path = try url.storePath()
         var options = Store.Options()
-        options.setDurability(durability)
+        options.durability = durability
         options.isReadOnly = isReadOnly
         options.creates = model != nil && !isReadOnly
         var allowed = Migration()
@@ -52,7 +55,7 @@ public final class PersistentContainer: Sendable {
     public convenience init(temporaryWith model: Model) throws {
         let folder = TemporaryStoreFolder()
         var options = Store.Options()
-        options.setDurability(.none)
+        options.durability = .none
         try self.init(path: folder.path, model: model, migration: Migration(), options: options, folder: folder)
     }
 

@@ -96,7 +96,7 @@ public struct OrderDefinition: Hashable, Sendable {
         let ofPaths = related.keys
         if let headings = placer.headings { related.merge(headings.reads) { $0.union($1) } }
         let shape = try OrderShape(
-            hasSections: sectionKey != nil, hasHeadings: placer.headings != nil, sectionOrder: sectionOrder.shape,
+            hasSections: sectionKey != nil, hasHeadings: placer.headings != nil, sectionOrder: sectionOrder,
             namesAreNumbers: placer.hasNumberedSections, aggregates: placer.columns)
         let versions = Set(placer.versions + [shape.collationVersion].compactMap { $0 })
         let permanent =

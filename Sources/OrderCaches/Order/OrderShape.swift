@@ -1,19 +1,9 @@
 internal import FetchIndexPlatform
 internal import FetchIndexCountedTree
-package import FetchIndexValues
+internal import FetchIndexValues
 
 /// The properties of an order, besides its placements, that determine its sections.
 package struct OrderShape: Sendable {
-    /// The order of sections.
-    package enum SectionOrder: Hashable, Sendable {
-        /// Ordered by each section's first row, under the sort keys.
-        case byFirstRow
-        /// Ordered by name.
-        case byName(descending: Bool = false, TextOrder = .binary)
-        /// Ordered by the number of rows; equal numbers by the section's value, or by name if sections are objects.
-        case byCount(descending: Bool = true)
-    }
-
     /// Whether the order has sections; if not, it always has one unnamed section.
     package let hasSections: Bool
     package let sectionOrder: SectionOrder

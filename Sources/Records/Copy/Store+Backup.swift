@@ -3,19 +3,22 @@ internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 internal import FetchIndexLMDB
 
-extension Store {
-    /// A finished backup: the commit whose state it holds, the size of its file, and whether it has no unused pages.
-    package struct Backup {
-        package let commit: UInt64
-        package let byteCount: Int
-        package let isCompact: Bool
-    }
+/// A finished backup.
+public struct StoreBackup: Equatable, Sendable {
+    /// The commit whose state the backup has.
+    public let commit: UInt64
+    /// The bytes of the backup's file.
+    public let byteCount: Int
+    /// Whether unused pages were left out. LMDB can leave them out only if it knows of each page whether it is used.
+    public let isCompact: Bool
+}
 
+extension Store {
     /// Copies the newest state to a new or empty folder, while readers and writers go on. The umask determines the
     /// file's permissions. The copy gets an identity of its own. If that fails because of damage, a copy with
     /// `keepsDamaged` keeps the store's identity, so that its `check` finds the damage; otherwise the copy is removed
     /// and the damage thrown. O(bytes of the store).
-    package func backup(to path: String, keepsDamaged: Bool = false) throws -> Backup {
+    package func backup(to path: String, keepsDamaged: Bool = false) throws -> StoreBackup {
         try Self.requireOutsideOfStores(path)
         try Self.requireWholePages(at: self.path)
         do {
@@ -62,7 +65,7 @@ extension Store {
         return false
     }
 
-    private func copy(toFolder path: String, keepsDamaged: Bool) throws -> Backup {
+    private func copy(toFolder path: String, keepsDamaged: Bool) throws -> StoreBackup {
         let first = try snapshot().commit
         let dataFile = path + "/data.mdb"
         let file = try NewFile(at: dataFile, .byUmask)
@@ -80,7 +83,7 @@ extension Store {
             let commit = try Self.verifyBackup(path, commits: first...snapshot().commit)
             var status = stat()
             guard stat(dataFile, &status) == 0 else { throw SystemError.last }
-            return Backup(commit: commit, byteCount: Int(status.st_size), isCompact: isCompact)
+            return StoreBackup(commit: commit, byteCount: Int(status.st_size), isCompact: isCompact)
         } catch {
             for name in ["data.mdb", "lock.mdb"] { unlink(path + "/" + name) }
             throw error

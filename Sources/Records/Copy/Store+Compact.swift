@@ -1,10 +1,11 @@
 internal import FetchIndexModels
 internal import FetchIndexLMDB
 
-/// The sizes of a store's file before and after a compaction.
-package struct StoreCompaction: Sendable {
-    package let bytesBefore: Int
-    package let bytesAfter: Int
+/// The result of a compaction.
+public struct StoreCompaction: Equatable, Sendable {
+    /// The bytes of the store's file before the compaction.
+    public let bytesBefore: Int
+    public let bytesAfter: Int
 }
 
 extension Store {
@@ -18,8 +19,8 @@ extension Store {
         _ = try Store(at: path, options: options)
         try requireWholePages(at: path)
         do {
-            let compaction = try Environment.compact(at: path)
-            return StoreCompaction(bytesBefore: compaction.bytesBefore, bytesAfter: compaction.bytesAfter)
+            let bytes = try Environment.compact(at: path)
+            return StoreCompaction(bytesBefore: bytes.bytesBefore, bytesAfter: bytes.bytesAfter)
         } catch let error as Environment.InUse {
             throw StoreCopyError.inUse(process: error.process, program: programName(ofProcess: error.process))
         } catch let error as LMDBError where error == .leaked {

@@ -12,7 +12,7 @@ internal import Synchronization
 package final class Store: Sendable {
     package struct Options: Sendable {
         package var isReadOnly = false
-        package var durability = Environment.Durability.full
+        package var durability = Durability.full
         /// The number of the log's newest bytes that are kept even if no cache needs them: contexts and history read
         /// them.
         package var keptLogBytes: UInt64 = 16 << 20
@@ -180,7 +180,7 @@ package final class Store: Sendable {
 
     /// Writes the contents of an empty store, unless they exist: another process may have been faster.
     private static func createIfEmpty(
-        _ environment: Environment, _ tables: StoreTables, _ durability: Environment.Durability
+        _ environment: Environment, _ tables: StoreTables, _ durability: Durability
     ) throws {
         let key = StoreLayout.formatKey
         do {

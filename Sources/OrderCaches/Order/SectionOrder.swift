@@ -1,4 +1,3 @@
-internal import FetchIndexOrderCaches
 public import FetchIndexValues
 
 /// The order of sections.
@@ -9,12 +8,4 @@ public enum SectionOrder: Hashable, Sendable {
     case byName(descending: Bool = false, TextOrder = .binary)
     /// Ordered by the number of rows; equal numbers by the section's value, or by name if sections are related objects.
     case byCount(descending: Bool = true)
-
-    var shape: OrderShape.SectionOrder {
-        switch self {
-        case .byFirstRow: .byFirstRow
-        case .byName(let descending, let textOrder): .byName(descending: descending, textOrder)
-        case .byCount(let descending): .byCount(descending: descending)
-        }
-    }
 }

@@ -1,6 +1,3 @@
-internal import FetchIndexRecords
-internal import FetchIndexLMDB
-
 /// The part of a commit that is on disk when the commit returns. Durability concerns power losses and crashes of the
 /// system. A process that crashes or is killed loses no commit, whatever the durability.
 ///
@@ -11,20 +8,9 @@ public enum Durability: Sendable {
     case full
     /// Everything is on disk except the page that makes the commit the newest. A power loss may undo the last
     /// transaction, and only the last, because each commit puts the previous one on disk. No transaction is ever torn.
-    /// A commit waits for the disk once. Builds and catch-ups of caches are transactions too, and so is the opening of
-    /// a store with a new model.
+    /// A commit waits for the disk once.
     case relaxed
     /// Nothing need be on disk, and pages reach it in any order: after a power loss the store may be damaged or
     /// unreadable. Use it for benchmarks, and for stores that can be made again. A commit doesn't wait.
     case none
-}
-
-extension Store.Options {
-    mutating func setDurability(_ durability: Durability) {
-        switch durability {
-        case .full: self.durability = .full
-        case .relaxed: self.durability = .relaxed
-        case .none: self.durability = .none
-        }
-    }
 }
