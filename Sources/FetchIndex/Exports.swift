@@ -5,7 +5,9 @@
 // Types of other rooms that users name.
 @_exported public import enum FetchIndexLMDB.Durability
 @_exported public import enum FetchIndexOrderCaches.RebuildReason
+@_exported public import enum FetchIndexOrderCaches.SectionEvent
 @_exported public import enum FetchIndexOrderCaches.SectionOrder
+@_exported public import struct FetchIndexOrderCaches.OrderChange
 @_exported public import struct FetchIndexOrderCaches.RowPath
 @_exported public import struct FetchIndexRecords.StoreBackup
 @_exported public import struct FetchIndexRecords.StoreCompaction

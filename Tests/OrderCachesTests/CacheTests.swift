@@ -111,7 +111,7 @@ import FetchIndexValues
         }
         #expect(try caches.open("n", request).outcome == .hit, "another entity's changes do not touch it")
         try update(1, TestRow(group: "a", rank: 1, note: 5))
-        var expected = OrderChange()
+        var expected = OrderChange<RecordKey>()
         expected.rows = [
             .update(
                 RecordKey(entity: 0, number: 1), from: RowPath(section: 0, row: 0),

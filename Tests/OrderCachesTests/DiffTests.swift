@@ -124,7 +124,7 @@ struct TestState {
 /// What is wrong with a change, one sentence each: it must lead from the old rows to the new ones, tell everything
 /// once, nothing for nothing, and move as little as can be.
 func defects(
-    of change: OrderChange, from old: TestState, to new: TestState, _ order: TestOrder
+    of change: OrderChange<RecordKey>, from old: TestState, to new: TestState, _ order: TestOrder
 ) -> [String] {
     let (oldRows, newRows) = (old.rows, new.rows)
     var defects: [String] = []

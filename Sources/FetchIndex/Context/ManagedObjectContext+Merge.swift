@@ -306,6 +306,7 @@ protocol ContextFollower: AnyObject {
     /// Updates the order, and stores the change until it is delivered. The record changes lead from what the follower
     /// saw to what it sees now.
     func advance(
-        _ renumbered: [RecordKey: RecordKey], _ edits: [RecordChange], _ step: (LiveOrder) throws -> OrderChange)
+        _ renumbered: [RecordKey: RecordKey], _ edits: [RecordChange],
+        _ step: (LiveOrder) throws -> OrderChange<RecordKey>)
     func deliver()
 }

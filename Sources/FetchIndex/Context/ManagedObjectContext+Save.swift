@@ -138,7 +138,7 @@ extension ManagedObjectContext {
         let prepared = written.prepared
         let known = written.edits.map { CacheEngine.KnownChanges(since: first, $0, prepared: prepared) }
         var brought: [String: OpenedOrder] = [:]
-        var changes: [String: OrderChange] = [:]
+        var changes: [String: OrderChange<RecordKey>] = [:]
         var saved: Snapshot?
         let threads = prepared.rowCount < Self.fewestForThread ? 1 : 2
         try Threads.run(threads) { thread in

@@ -23,7 +23,8 @@ extension FetchedResultsController: ContextFollower {
     var followed: CacheRequest? { needsExactChange ? nil : live?.cache }
 
     func advance(
-        _ renumbered: [RecordKey: RecordKey], _ edits: [RecordChange], _ step: (LiveOrder) throws -> OrderChange
+        _ renumbered: [RecordKey: RecordKey], _ edits: [RecordChange],
+        _ step: (LiveOrder) throws -> OrderChange<RecordKey>
     ) {
         guard let order = live else { return }
         #if DEBUG
@@ -100,7 +101,7 @@ extension FetchedResultsController: ContextFollower {
         while let change = undelivered {
             undelivered = nil
             if change.isEmpty && change.renumbered.isEmpty { continue }
-            tell(ResultsChange(change) { managedObjectContext.id(of: $0) })
+            tell(change.identified { managedObjectContext.id(of: $0) })
         }
     }
 
@@ -115,35 +116,15 @@ extension FetchedResultsController: ContextFollower {
             return
         }
         delegate.controllerWillChangeContent(self)
-        for event in change.sections { tell(delegate, event) }
-        for event in change.rows { tell(delegate, event) }
+        for event in change.sections {
+            delegate.controller(
+                self, didChangeSection: event.name, at: event.from, for: event.kind, newIndex: event.to)
+        }
+        for event in change.rows {
+            delegate.controller(
+                self, didChange: object(event.id.key), at: event.from, for: event.kind, newIndexPath: event.to)
+        }
         delegate.controllerDidChangeContent(self)
         delegate.controller(self, didChange: change)
-    }
-
-    private func tell(_ delegate: any FetchedResultsControllerDelegate<Object>, _ event: ResultsChange.SectionEvent) {
-        switch event {
-        case .delete(let from, let name):
-            delegate.controller(self, didChangeSection: name, at: from, for: .delete, newIndex: nil)
-        case .insert(let to, let name):
-            delegate.controller(self, didChangeSection: name, at: nil, for: .insert, newIndex: to)
-        case .move(let from, let to, let name):
-            delegate.controller(self, didChangeSection: name, at: from, for: .move, newIndex: to)
-        case .update(let from, let to, let name):
-            delegate.controller(self, didChangeSection: name, at: from, for: .update, newIndex: to)
-        }
-    }
-
-    private func tell(_ delegate: any FetchedResultsControllerDelegate<Object>, _ event: ResultsChange.RowEvent) {
-        switch event {
-        case .delete(let id, let from):
-            delegate.controller(self, didChange: object(id.key), at: from, for: .delete, newIndexPath: nil)
-        case .insert(let id, let to):
-            delegate.controller(self, didChange: object(id.key), at: nil, for: .insert, newIndexPath: to)
-        case .move(let id, let from, let to):
-            delegate.controller(self, didChange: object(id.key), at: from, for: .move, newIndexPath: to)
-        case .update(let id, let from, let to):
-            delegate.controller(self, didChange: object(id.key), at: from, for: .update, newIndexPath: to)
-        }
     }
 }

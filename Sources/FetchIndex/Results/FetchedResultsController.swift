@@ -38,9 +38,9 @@ public final class FetchedResultsController<Object: ManagedObject> {
     /// The properties of the last fetch.
     var fetched: Fetched?
     /// The newest change.
-    var merged: OrderChange?
+    var merged: OrderChange<RecordKey>?
     /// The newest change until it is delivered; then nil.
-    var undelivered: OrderChange?
+    var undelivered: OrderChange<RecordKey>?
     var isFailureUndelivered = false
     /// The reading that the cache takes at the next `settle`.
     var reading: CacheReading?

@@ -1,12 +1,3 @@
-/// The kind of change of a section, a row or an object. Only sections and rows move. A section is updated if its object
-/// has another name.
-public enum ChangeKind: Hashable, Sendable {
-    case insert
-    case delete
-    case move
-    case update
-}
-
 /// Receives the changes of the results of a controller: will change; sections deleted, inserted, moved and updated;
 /// rows deleted, inserted, moved and updated; did change. All methods are optional.
 ///

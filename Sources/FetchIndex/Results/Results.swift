@@ -163,13 +163,8 @@ extension ResultsChange {
     /// removal and an insertion that are associated. Updated rows are not included. Nil if the change has events of
     /// sections, or of rows outside the first section.
     public var collectionDifference: CollectionDifference<ObjectID>? {
-        let paths = rows.flatMap { event -> [RowPath] in
-            switch event {
-            case .delete(_, let path), .insert(_, let path): [path]
-            case .move(_, let from, let to), .update(_, let from, let to): [from, to]
-            }
-        }
-        guard sections.isEmpty, paths.allSatisfy({ $0.section == 0 }) else { return nil }
+        let isPlain = rows.allSatisfy { ($0.from?.section ?? 0) == 0 && ($0.to?.section ?? 0) == 0 }
+        guard sections.isEmpty, isPlain else { return nil }
         var changes: [CollectionDifference<ObjectID>.Change] = []
         for event in rows {
             switch event {

@@ -148,25 +148,22 @@ actor CacheView {
         var event = RowsEvent(cache: name, state: opened.changes.state)
         event.count = order.fetchedObjects?.count ?? 0
         event.sectionCount = order.sections.count
-        var (inserted, updated, moved, deleted, other) = (0, 0, 0, 0, false)
+        var counts: [ChangeKind: Int] = [:]
+        var isComputed = false
         for batch in opened.changes.batches {
-            if batch.rebuilt != nil { other = true }
+            if batch.rebuilt != nil { isComputed = true }
             if !batch.sections.isEmpty { event.shifts = true }
             for row in batch.rows {
-                let kind: String
-                switch row {
-                case .insert: (kind, inserted) = ("inserted", inserted + 1)
-                case .update: (kind, updated) = ("updated", updated + 1)
-                case .move: (kind, moved) = ("moved", moved + 1)
-                case .delete: (kind, deleted) = ("deleted", deleted + 1)
+                counts[row.kind, default: 0] += 1
+                if event.rows.count < Self.mostEvents {
+                    event.rows.append([Self.text(row.id), row.kind.participle])
                 }
-                if event.rows.count < Self.mostEvents { event.rows.append([Self.text(row.id), kind]) }
             }
         }
-        event.shifts = event.shifts || inserted + moved + deleted > 0 || other
-        let parts = [(inserted, "inserted"), (updated, "updated"), (moved, "moved"), (deleted, "deleted")]
-        let words = parts.filter { $0.0 > 0 }.map { "\(Numbers.grouped($0.0)) \($0.1)" }
-        event.sentence = other ? "the order was computed anew" : words.joined(separator: ", ")
+        event.shifts = event.shifts || isComputed || counts.keys.contains { $0 != .update }
+        let kinds: [ChangeKind] = [.insert, .update, .move, .delete]
+        let words = kinds.compactMap { kind in counts[kind].map { "\(Numbers.grouped($0)) \(kind.participle)" } }
+        event.sentence = isComputed ? "the order was computed anew" : words.joined(separator: ", ")
         return event
     }
 

@@ -7,7 +7,7 @@ extension OrderDiff {
     /// objects' keys in the old window to their keys in the new one, if they differ.
     static func change(
         from old: OrderWindow, to new: OrderWindow, updated: Set<RecordKey>, renumbered: [RecordKey: RecordKey]
-    ) throws -> OrderChange {
+    ) throws -> OrderChange<RecordKey> {
         var numbers = SectionNumbers()
         let oldList = try WindowList(old, &numbers, renumbered: renumbered)
         let newList = try WindowList(new, &numbers)

@@ -32,7 +32,7 @@ struct OrderDiff {
     /// `places` contains the old and new positions of their rows and sections, as `update` returned it.
     static func change(
         from old: SectionedOrder, to new: SectionedOrder, _ rowChanges: [RowChange], _ places: ChangedPlaces
-    ) throws -> OrderChange {
+    ) throws -> OrderChange<RecordKey> {
         let diff = OrderDiff(
             hasSections: new.shape.hasSections, oldSectionCount: old.sectionCount, places: places,
             sectionName: {
@@ -46,7 +46,7 @@ struct OrderDiff {
     /// The change between two lists of sections and rows. Every row that is in both is a row change, and `places` has
     /// every section.
     static func change(hasSections: Bool, oldSectionCount: Int, _ rowChanges: [RowChange], _ places: ChangedPlaces)
-        throws -> OrderChange
+        throws -> OrderChange<RecordKey>
     {
         let diff = OrderDiff(
             hasSections: hasSections, oldSectionCount: oldSectionCount, places: places,
@@ -56,7 +56,9 @@ struct OrderDiff {
     }
 
     /// The change between two states whose places aren't known from an update; looks them up in both.
-    static func change(from old: SectionedOrder, to new: SectionedOrder, _ edits: OrderEdits) throws -> OrderChange {
+    static func change(from old: SectionedOrder, to new: SectionedOrder, _ edits: OrderEdits) throws -> OrderChange<
+        RecordKey
+    > {
         let keys = ChangedKeys(edits)
         var places = ChangedPlaces(keys, count: edits.rows.count)
         for (number, section) in keys.sections.enumerated() {
@@ -72,16 +74,16 @@ struct OrderDiff {
         return try change(from: old, to: new, edits.rows, places)
     }
 
-    private func change(_ rowChanges: [RowChange]) throws -> OrderChange {
-        var change = OrderChange()
-        if hasSections { change.sections = try sectionEvents() }
+    private func change(_ rowChanges: [RowChange]) throws -> OrderChange<RecordKey> {
+        var change = OrderChange<RecordKey>()
+        if hasSections { try addSectionEvents(to: &change) }
         change.rows = try rowEvents(rowChanges)
         return change
     }
 
     // MARK: Sections
 
-    private func sectionEvents() throws -> [OrderChange.SectionEvent] {
+    private func addSectionEvents(to change: inout OrderChange<RecordKey>) throws {
         var deleted: [(Int, String?)] = []
         var inserted: [(Int, String?)] = []
         var changed: [FewestMoves.Changed] = []
@@ -103,19 +105,19 @@ struct OrderDiff {
         changed.sort { $0.new < $1.new }
         deleted.sort { $0.0 < $1.0 }
         inserted.sort { $0.0 < $1.0 }
-        var events = deleted.map { OrderChange.SectionEvent.delete(from: $0.0, name: $0.1) }
-        events += inserted.map { OrderChange.SectionEvent.insert(to: $0.0, name: $0.1) }
+        for (from, name) in deleted { change.add(name) { .delete(from: from, name: $0) } }
+        for (to, name) in inserted { change.add(name) { .insert(to: to, name: $0) } }
         let moves = try Self.moves(changed, oldCount: oldSectionCount, left: deleted.map(\.0), came: inserted.map(\.0))
         for move in moves.sorted(by: { $0.new < $1.new }) {
             let name = if let known = names[move.new] { known } else { try sectionName(move.new) }
-            events.append(.move(from: move.old, to: move.new, name: name))
+            change.add(name) { .move(from: move.old, to: move.new, name: $0) }
         }
         if !renamed.isEmpty {
             let moved = Set(moves.map(\.new))
-            events += renamed.sorted { $0.new < $1.new }.filter { !moved.contains($0.new) }
-                .map { .update(from: $0.old, to: $0.new, name: $0.name) }
+            for section in renamed.sorted(by: { $0.new < $1.new }) where !moved.contains(section.new) {
+                change.add(section.name) { .update(from: section.old, to: section.new, name: $0) }
+            }
         }
-        return events
     }
 
     /// The name of a section; nil for the section of null.
@@ -155,7 +157,7 @@ struct OrderDiff {
 
     // MARK: Rows
 
-    private func rowEvents(_ rowChanges: [RowChange]) throws -> [OrderChange.RowEvent] {
+    private func rowEvents(_ rowChanges: [RowChange]) throws -> [OrderChange<RecordKey>.RowEvent] {
         var events = RowEvents()
         var sections = Array(places.sections.count, copiesOf: SectionEdits())
         for (index, rowChange) in rowChanges.enumerated() {
@@ -240,12 +242,12 @@ private struct RowEvents {
     var moves: [(object: RecordKey, from: RowPath, to: RowPath)] = []
     var updates: [(object: RecordKey, from: RowPath, to: RowPath)] = []
 
-    consuming func inOrder() -> [OrderChange.RowEvent] {
+    consuming func inOrder() -> [OrderChange<RecordKey>.RowEvent] {
         deletes.sort { $0.from < $1.from }
         inserts.sort { $0.to < $1.to }
         moves.sort { $0.to < $1.to }
         updates.sort { $0.to < $1.to }
-        var events: [OrderChange.RowEvent] = []
+        var events: [OrderChange<RecordKey>.RowEvent] = []
         events.reserveCapacity(deletes.count + inserts.count + moves.count + updates.count)
         for row in deletes { events.append(.delete(row.object, from: row.from)) }
         for row in inserts { events.append(.insert(row.object, to: row.to)) }

@@ -1,4 +1,4 @@
-internal import FetchIndexModels
+package import FetchIndexModels
 package import FetchIndexRecords
 package import FetchIndexPlatform
 
@@ -14,7 +14,7 @@ extension CacheEngine {
         /// The changes of the orders, by the caches' names. A change that can't be computed is left out, because the
         /// cache is damaged. It reads only the state before the changes, so another thread may call it while the writer
         /// commits. O(k log n) for k changes.
-        package func changes() -> [String: OrderChange] { orders.compactMapValues { try? $0.change() } }
+        package func changes() -> [String: OrderChange<RecordKey>] { orders.compactMapValues { try? $0.change() } }
 
         /// The number of rows that change in the orders.
         package var rowCount: Int { orders.values.reduce(0) { $0 + $1.edits.rows.count } }
@@ -53,7 +53,7 @@ extension CacheEngine {
         }
 
         /// The change that the edits make. O(k log n) for k changes.
-        func change() throws -> OrderChange {
+        func change() throws -> OrderChange<RecordKey> {
             var places = places
             try base.findPostponed(&places)
             return try OrderDiff.change(from: base, to: fork.order, edits.rows, places)

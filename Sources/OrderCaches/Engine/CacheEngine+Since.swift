@@ -1,5 +1,5 @@
 internal import FetchIndexPlatform
-internal import FetchIndexModels
+package import FetchIndexModels
 package import FetchIndexRecords
 
 extension CacheEngine {
@@ -8,7 +8,7 @@ extension CacheEngine {
     /// log n) for k changes.
     package func change(
         of cache: CacheRequest, since commit: UInt64, limit: Int, in reader: StoreReader
-    ) throws -> OrderChange? {
+    ) throws -> OrderChange<RecordKey>? {
         let builder = cache.order.builder
         guard case .current(let header) = try assess(cache, in: reader), !builder.readsRelated, commit <= reader.commit,
             reader.logReaches(back: commit), try reader.changeCount(of: builder.entities, after: commit) <= limit
@@ -21,7 +21,7 @@ extension CacheEngine {
     /// from the new one. O(k log n) for k changes. Throws `logTooShort`.
     func change(
         of request: OrderRequest, to new: SectionedOrder, since commit: UInt64, in reader: StoreReader
-    ) throws -> OrderChange {
+    ) throws -> OrderChange<RecordKey> {
         let builder = request.builder
         var changes: [RecordChange] = []
         for entity in builder.dependencies { try reader.netChanges(of: entity, from: commit) { changes.append($0) } }

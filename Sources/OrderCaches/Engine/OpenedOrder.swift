@@ -1,4 +1,4 @@
-internal import FetchIndexModels
+package import FetchIndexModels
 package import FetchIndexCountedTree
 package import FetchIndexRecords
 
@@ -7,7 +7,7 @@ package enum OrderOutcome: Equatable, Sendable {
     /// The cache was current.
     case hit
     /// The cache was behind; the change is the one since its commit.
-    case caughtUp(OrderChange)
+    case caughtUp(OrderChange<RecordKey>)
     /// The cache was behind; the change isn't computed yet.
     case pending
     case rebuilt(RebuildReason)
@@ -15,7 +15,7 @@ package enum OrderOutcome: Equatable, Sendable {
     case computed
 
     /// The outcome of catching up a cache: a hit if nothing changed in its order.
-    init(of change: OrderChange) { self = change.isEmpty ? .hit : .caughtUp(change) }
+    init(of change: OrderChange<RecordKey>) { self = change.isEmpty ? .hit : .caughtUp(change) }
 }
 
 /// The order in one state of the store: how it was obtained, and where it is stored.
@@ -59,12 +59,12 @@ package struct OpenedOrder {
     package var isStored: Bool { if case .stored = place { true } else { false } }
 
     /// Sets a pending change; does nothing if the change isn't pending.
-    package mutating func take(_ change: OrderChange) {
+    package mutating func take(_ change: OrderChange<RecordKey>) {
         if case .pending = outcome { outcome = OrderOutcome(of: change) }
     }
 
     /// The change since the cache's commit `start`; nil if the order was built, or its change isn't known yet.
-    var change: OrderChange? {
+    var change: OrderChange<RecordKey>? {
         switch outcome {
         case .hit: OrderChange()
         case .caughtUp(let change): change

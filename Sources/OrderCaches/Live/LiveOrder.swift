@@ -70,7 +70,7 @@ package final class LiveOrder {
     // MARK: Unsaved edits
 
     /// Adds unsaved edits; their old records are the ones that the order reflects now. O(k log n).
-    package func edit(_ edits: [RecordChange], _ states: StateChange?) throws -> OrderChange {
+    package func edit(_ edits: [RecordChange], _ states: StateChange?) throws -> OrderChange<RecordKey> {
         let rows = try orderEdits(edits, states)
         if rows.isEmpty { return OrderChange() }
         let current = current
@@ -85,7 +85,7 @@ package final class LiveOrder {
     }
 
     /// Undoes all unsaved edits; the changes lead from them to the saved records. O(k log n).
-    package func rollBack(_ changes: [RecordChange], _ states: StateChange?) throws -> OrderChange {
+    package func rollBack(_ changes: [RecordChange], _ states: StateChange?) throws -> OrderChange<RecordKey> {
         let savedWindow = try window(on: saved.order)
         let change = try edit(changes, states)
         (window, fork) = (savedWindow, nil)
@@ -128,10 +128,10 @@ package final class LiveOrder {
     }
 
     /// Advances an order with a `cache` to a new commit, for which it was opened. O(k log n) for k changes.
-    package func advance(_ step: Step, to next: OpenedOrder) throws -> OrderChange {
+    package func advance(_ step: Step, to next: OpenedOrder) throws -> OrderChange<RecordKey> {
         let nextFork = try makeFork(over: next.order, with: step)
         let nextWindow = try window(on: nextFork?.order ?? next.order)
-        let change: OrderChange
+        let change: OrderChange<RecordKey>
         if case .stored(let header) = saved.place, header.commit == next.start, let known = next.change,
             nextFork == nil, fork == nil, isWhole, observed.isEmpty
         {
@@ -146,7 +146,7 @@ package final class LiveOrder {
     }
 
     /// Advances an order in memory to a new commit. O(k log n) for k changes.
-    package func advance(_ step: Step) throws -> OrderChange {
+    package func advance(_ step: Step) throws -> OrderChange<RecordKey> {
         guard case .memory(let nodes) = saved.place else {
             preconditionFailure("An order with a cache advances to one that is opened.")
         }
@@ -171,7 +171,7 @@ package final class LiveOrder {
     /// The change to another order, which replaces this one. O(n log n) for n rows of both.
     package func change(
         to other: LiveOrder, updated: Set<RecordKey> = [], renumbered: [RecordKey: RecordKey] = [:]
-    ) throws -> OrderChange {
+    ) throws -> OrderChange<RecordKey> {
         try OrderDiff.change(from: window, to: other.window, updated: updated, renumbered: renumbered)
     }
 
@@ -189,7 +189,7 @@ package final class LiveOrder {
     private func change(
         from current: SectionedOrder, to next: OrderWindow, _ changes: [RecordChange], _ rows: OrderEdits,
         _ places: ChangedPlaces?
-    ) throws -> OrderChange {
+    ) throws -> OrderChange<RecordKey> {
         if rows.isEmpty { return OrderChange() }
         if isWhole {
             if let places { return try OrderDiff.change(from: current, to: next.order, rows.rows, places) }

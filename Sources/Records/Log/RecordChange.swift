@@ -6,7 +6,7 @@ package import FetchIndexModels
 ///       | RowPlacer
 ///     RowChange (object, old key, new key)               -> SectionedOrder.update, OrderDiff
 ///       |
-///     ResultsChange (positions)                          -> delegates, streams
+///     OrderChange (positions)                            -> delegates, streams
 package struct RecordChange: Equatable, Sendable {
     package let object: RecordKey
     /// The object's key in the old state. It differs if the object had a temporary key then; its row is the same.
