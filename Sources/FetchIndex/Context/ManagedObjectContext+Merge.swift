@@ -171,7 +171,6 @@ extension ManagedObjectContext {
             object.base = record
             object.isGoneFromStore = false
             object.status = .saved
-            object.hasBeenSaved = true
             object.noteChangeOfState()
         }
         for object in removed { release(object) }

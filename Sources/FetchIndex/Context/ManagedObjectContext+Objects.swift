@@ -123,7 +123,7 @@ extension ManagedObjectContext {
     func release(_ object: ManagedObject) {
         core.registry.remove(object.key)
         core.edits.leave(object.key, object)
-        object.status = .gone
+        object.status = .gone(wasSaved: object.status.hasBeenSaved)
         object.noteChangeOfState()
         object.core = nil
     }

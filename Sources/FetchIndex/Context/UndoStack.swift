@@ -185,7 +185,6 @@ extension ManagedObjectContext {
                 object.entity.isReadable(with: model.entities[entity])
             else { return false }
             object.status = .inserted
-            object.hasBeenSaved = false
             object.base = nil
             object.changes = [:]
             object.core = core

@@ -32,37 +32,23 @@ open class ManagedObject {
     var core: ContextCore?
     public let entity: Entity
 
-    enum Status {
-        /// The object isn't in the store yet.
-        case inserted
-        /// The object is in the store, with or without changes.
-        case saved
-        /// The object is to be deleted by the next save; `wasSaved` tells whether the store has it.
-        case deleted(wasSaved: Bool)
-        /// The object no longer belongs to the context.
-        case gone
-
-        var isSaved: Bool { if case .saved = self { true } else { false } }
-        var isInserted: Bool { if case .inserted = self { true } else { false } }
-        var isDeleted: Bool { if case .deleted = self { true } else { false } }
-    }
-
     var key: RecordKey { currentID.key }
+    // The context's isolation domain guards all that follows: the object and its context change it there.
     /// The observers of properties that were read; nil if none was.
     var observers: Observers?
     var status: Status
     /// The record in the context's snapshot; nil for a fault and for an object that was never saved.
     var base: [UInt8]?
-    /// Whether another context or process deleted the object while it has unsaved edits: `base` is then its last
-    /// record.
+    /// Whether another context or process deleted a saved object that has unsaved edits, or is to be deleted here:
+    /// `base` is then its last record. The save finds the conflict.
     var isGoneFromStore = false
-    /// Unsaved values by slot.
+    /// Unsaved values by slot. They are kept in a deleted object, whose links are read from them.
     var changes: [Int: Value] = [:]
-    /// The slots of a new object that were set after its insertion, also to null.
+    /// The slots of an inserted object that were set after its insertion, also to null: the save updates only these if
+    /// the store has an object with its unique values.
     var givenSlots: Set<Int> = []
+    /// Nil unless the object only tells its class's attributes.
     let probe: AttributeProbe?
-    /// Whether the store has, or had, the object.
-    var hasBeenSaved: Bool
     /// Whether the object is preparing for its deletion: objects that delete each other do so once.
     var isBeingDeleted = false
 
@@ -94,7 +80,6 @@ open class ManagedObject {
         status = registration.isInserted ? .inserted : .saved
         base = registration.record
         probe = registration.probe
-        hasBeenSaved = !registration.isInserted
     }
 
     /// Inserts a new object. Traps unless the store's model has the class's entity.
@@ -128,7 +113,7 @@ open class ManagedObject {
         let value = try value(ofAttribute: name)
         if let wrapped = Wrapped(attributeValue: value) { return wrapped }
         // The attribute of a new object hasn't been set yet.
-        if value.isNull, !hasBeenSaved, let placeholder = Wrapped.placeholder { return placeholder }
+        if value.isNull, !status.hasBeenSaved, let placeholder = Wrapped.placeholder { return placeholder }
         throw AttributeError.unreadable(entity: entity.name, attribute: name, value: value, type: "\(type)")
     }
 
@@ -170,7 +155,7 @@ open class ManagedObject {
             return try RecordView(record.span.bytes, missing: missing.span.bytes).value(
                 at: slot, as: entity.type(at: slot))
         }
-        if !hasBeenSaved { return entity.attribute(at: slot).defaultValue }
+        if !status.hasBeenSaved { return entity.attribute(at: slot).defaultValue }
         let reason =
             if case .gone = status {
                 "the object has left its context: the context was reset, or the object was deleted or rolled back"
@@ -262,21 +247,19 @@ open class ManagedObject {
         fileprivate let base: [UInt8]?
         fileprivate let changes: [Int: Value]
         fileprivate let givenSlots: Set<Int>
-        fileprivate let hasBeenSaved: Bool
         fileprivate let isGoneFromStore: Bool
     }
 
     var unsavedValues: UnsavedValues {
         get {
             UnsavedValues(
-                status: status, base: base, changes: changes, givenSlots: givenSlots, hasBeenSaved: hasBeenSaved,
-                isGoneFromStore: isGoneFromStore)
+                status: status, base: base, changes: changes, givenSlots: givenSlots, isGoneFromStore: isGoneFromStore)
         }
         set {
             (status, base, changes, givenSlots) = (
                 newValue.status, newValue.base, newValue.changes, newValue.givenSlots
             )
-            (hasBeenSaved, isGoneFromStore) = (newValue.hasBeenSaved, newValue.isGoneFromStore)
+            isGoneFromStore = newValue.isGoneFromStore
         }
     }
 

@@ -79,7 +79,7 @@ extension ManagedObject {
     func links() -> [(saved: LinkEdits.Link?, current: LinkEdits.Link?)] {
         guard let references = entity.links?.references, !references.isEmpty else { return [] }
         let isCurrent = status.isInserted || status.isSaved && !isGoneFromStore
-        let wasSaved = hasBeenSaved && !status.isInserted && !isGoneFromStore
+        let wasSaved = status.hasBeenSaved && !isGoneFromStore
         // An unreadable record has no links here.
         let saved = wasSaved ? savedValues() : nil
         return references.map { reference in

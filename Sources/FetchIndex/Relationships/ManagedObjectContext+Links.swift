@@ -107,7 +107,7 @@ extension ManagedObjectContext {
     func applyDeleteRules(of object: ManagedObject) -> [ManagedObject] {
         guard let links = object.entity.links else { return [] }
         // An object that was never saved leaves no links behind, whatever the rule.
-        let isNew = !object.hasBeenSaved
+        let isNew = !object.status.hasBeenSaved
         var deleted: [ManagedObject] = []
         for reference in links.references where reference.rule == .cascade {
             // A new object that was deleted has already left the context.
