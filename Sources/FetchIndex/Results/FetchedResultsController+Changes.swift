@@ -61,7 +61,7 @@ extension FetchedResultsController: ContextFollower {
         }
         undelivered?.renumbered = renumbered
         merged = undelivered
-        live = repaired
+        shown = .repaired(repaired)
     }
 
     /// The new ids of objects that are or were members of the order. With a limit or an offset, an object may have been
@@ -92,8 +92,8 @@ extension FetchedResultsController: ContextFollower {
     }
 
     private func tellAll() {
-        if isFailureUndelivered, let failure {
-            isFailureUndelivered = false
+        if case .failure(let failure, isTold: false) = shown {
+            shown = .failure(failure, isTold: true)
             // Listeners with a copy of the rows must learn that it is stale.
             undelivered = OrderChange(rebuilt: .damaged)
             delegate?.controller(self, didFailWith: failure)

@@ -48,9 +48,7 @@ extension FetchedResultsController {
             let (next, outcome) = try open(wanted.definition, request, cache, assessment)
             // Opening may have advanced the context, and with it this controller.
             let oldOrder = old == nil ? nil : live ?? old
-            live = next
-            failure = nil
-            metDamage = false
+            shown = .order(next)
             fetched = wanted
             if oldOrder == nil { noteChange() }
             context.follow(self)
@@ -89,7 +87,7 @@ extension FetchedResultsController {
     /// Whether the live order belongs to a request and is current: it is read from its current cache, or is in memory
     /// without a cache name.
     private func isCurrent(_ request: OrderRequest, _ assessment: CacheAssessment?) -> Bool {
-        guard let live, failure == nil, !metDamage, live.request.identity == request.identity else { return false }
+        guard case .order(let live) = shown, live.request.identity == request.identity else { return false }
         return assessment.map { live.isStored && $0.isCurrent } ?? true
     }
 

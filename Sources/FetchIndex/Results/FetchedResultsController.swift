@@ -26,26 +26,29 @@ public final class FetchedResultsController<Object: ManagedObject> {
     }
     private(set) weak var snapshotDelegate: (any FetchedResultsControllerSnapshotDelegate<Object>)?
     /// The error that emptied the controller: damage in records that it needs. Nil after a successful fetch.
-    public internal(set) var failure: (any Error)?
+    public var failure: (any Error)? { if case .failure(let error, _) = shown { error } else { nil } }
 
     let requiresSortKeys: Bool
     let needsExactChange: Bool
-    var live: LiveOrder? { didSet { version &+= 1 } }
-    /// A number that increases with each replacement of `live`, and with each step of it.
+
+    // The context's isolation domain guards all that follows: fetches, steps of the context, and reads that find damage
+    // change it there.
+    var shown = ShownOrder.nothing { didSet { version &+= 1 } }
+    var live: LiveOrder? { shown.live }
+    /// A number that increases with each change of `shown`, and with each step of its order: what was read at another
+    /// number is read again.
     var version = 0
     /// The observers of results; nil before the first observed read.
     var observers: Observers?
-    /// The properties of the last fetch.
+    /// The properties of the last fetch: it isn't repeated for the same ones, and a repaired order has its window.
     var fetched: Fetched?
-    /// The newest change.
+    /// The last step's change, until the next fetch merges: the fetch returns it.
     var merged: OrderChange<RecordKey>?
-    /// The newest change until it is delivered; then nil.
+    /// The last change until it is delivered; then nil.
     var undelivered: OrderChange<RecordKey>?
-    var isFailureUndelivered = false
     /// The reading that the cache takes at the next `settle`.
     var reading: CacheReading?
-    /// Whether the order was found damaged since the last fetch.
-    var metDamage = false
+    /// The sequences of changes that have not ended, by their numbers.
     var streams: [Int: AsyncStream<ResultsChange>.Continuation] = [:]
     private var nextStream = 0
 
@@ -109,7 +112,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
         guard let broken = live else { return nil }
         do {
             let repaired = try recompute(broken)
-            live = repaired
+            shown = .repaired(repaired)
             return try body(repaired.window)
         } catch {
             fail(error)
@@ -120,7 +123,6 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
     /// Recomputes a damaged order in memory, from the context's records.
     func recompute(_ broken: LiveOrder) throws -> LiveOrder {
-        metDamage = true
         let context = managedObjectContext
         let computed = try CacheEngine.compute(broken.request, in: try context.snapshot())
         let repaired = try LiveOrder(
@@ -132,11 +134,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
         return repaired
     }
 
-    func fail(_ error: any Error) {
-        live = nil
-        failure = publicError(error)
-        isFailureUndelivered = true
-    }
+    func fail(_ error: any Error) { shown = .failure(publicError(error), isTold: false) }
 
     /// The sections, read on demand; empty before the first fetch. O(1) for the count, O(log n) for an element.
     public var sections: ResultsSections<Object> {
@@ -156,7 +154,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     /// Traps for an index past the end, unless damage may have changed the count.
     func requireSection(_ index: Int) {
         precondition(
-            index >= 0 && index < sectionCount || metDamage || failure != nil,
+            index >= 0 && index < sectionCount || shown.hasMetDamage,
             "A section index must be less than the section count.")
     }
 
@@ -165,12 +163,12 @@ public final class FetchedResultsController<Object: ManagedObject> {
         noteRead()
         let id = read { try $0.object(at: path) } ?? nil
         // Damage may have changed the count; then the path isn't the caller's mistake.
-        precondition(id != nil || metDamage, "A controller has no row outside of its sections.")
+        precondition(id != nil || shown.hasMetDamage, "A controller has no row outside of its sections.")
         return object(id)
     }
 
     func object(atRow row: Int) -> Object {
-        precondition(row >= 0 && row < rowCount || metDamage, "A row index must be less than the row count.")
+        precondition(row >= 0 && row < rowCount || shown.hasMetDamage, "A row index must be less than the row count.")
         return object(read { $0.rowCount > row ? try $0.row(at: row).object : nil } ?? nil)
     }
 
@@ -199,7 +197,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
             columns.index(for: aggregate.function, of: aggregate.attribute) != nil, "The request has no such aggregate."
         )
         precondition(
-            range.lowerBound >= 0 && (range.upperBound <= rowCount || metDamage),
+            range.lowerBound >= 0 && (range.upperBound <= rowCount || shown.hasMetDamage),
             "A range of rows must be one of the results.")
         return read { try columns.value(of: aggregate.untyped, in: $0.summary(ofRows: range)) } ?? .null
     }

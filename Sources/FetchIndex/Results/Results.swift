@@ -39,7 +39,7 @@ public struct ResultsSections<Object: ManagedObject>: RandomAccessCollection {
 
         public mutating func next() -> ResultsSection<Object>? {
             if version != controller.version || read.isEmpty { readOn() }
-            let isDamaged = controller.metDamage || controller.failure != nil
+            let isDamaged = controller.shown.hasMetDamage
             guard index < (isDamaged ? expectedCount : controller.sectionCount) else { return nil }
             defer { index += 1 }
             return ResultsSection(controller, index, read.popLast() ?? .empty, columns)
