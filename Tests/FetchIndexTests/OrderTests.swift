@@ -272,4 +272,16 @@ extension PlainSectionOrder {
         #expect(outcomes == [.hit, .rebuilt(.damaged)])
         #expect(try container.verifyCache("n") == [])
     }
+
+    @Test func aProgramCanRefuseToWaitForABuild() throws {
+        struct Refused: Error {}
+        let container = try container()
+        let definition = OrderDefinition(entity: "Book", sortKeys: [SortKey("title")])
+        var options = PersistentContainer.OrderOptions(cacheName: "n")
+        options.check = { outcome in if case .rebuilt = outcome { throw Refused() } }
+        #expect(throws: Refused.self) { try container.withOrder(definition, options) { _ in } }
+        #expect(try container.namedCaches().isEmpty)
+        try container.withOrder(definition, .init(cacheName: "n")) { _ in }
+        #expect(try container.withOrder(definition, options) { $0.outcome } == .hit)
+    }
 }
