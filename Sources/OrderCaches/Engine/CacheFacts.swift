@@ -21,17 +21,6 @@ package struct CacheFacts {
     /// The cache's header; nil if it can't be read.
     package var header: CacheHeader? { assessment.header }
     package var unusable: RebuildReason? { assessment.unusable }
-    /// Whether the order reflects the newest records: nothing that it depends on has changed since its commit.
-    package var isFresh: Bool { assessment.isCurrent }
-
-    /// The number of changes that the cache is behind; nil if it is unusable.
-    package var changesBehind: Int? {
-        switch assessment {
-        case .current: 0
-        case .behind(_, let changes): changes
-        case .unusable: nil
-        }
-    }
 }
 
 extension CacheEngine {
