@@ -22,7 +22,7 @@ extension Environment {
         _ = transaction.view
     }
 
-    /// Writes to a table of a data file that no process has open, in one transaction. mdb_txn_commit
+    /// Writes to a table of a data file in one transaction. No process may have the file open. mdb_txn_commit
     package static func write(
         toFile path: String, table name: String, _ body: (TransactionView, Table) throws -> Void
     ) throws {
