@@ -8,11 +8,11 @@ package struct StoreCompaction: Sendable {
 }
 
 extension Store {
-    /// Rewrites a store's file without unused pages. No process may have the store open, this one included. An opening
-    /// during the compaction waits. If this process dies, the store is either unchanged or compact. O(bytes of the
-    /// store).
+    /// Rewrites a store's file without its unused pages. No process may have the store open, including this one. If a
+    /// process opens the store meanwhile, it waits. If this process dies, the file is either the old one or the compact
+    /// one. O(bytes of the store).
     package static func compact(at path: String) throws -> StoreCompaction {
-        // Throws unless it is a store of a format that this version reads.
+        // Throws unless the path is a store whose format this version reads.
         var options = Options()
         options.creates = false
         _ = try Store(at: path, options: options)
