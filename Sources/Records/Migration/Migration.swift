@@ -5,7 +5,8 @@ package import FetchIndexValues
 /// The options of a migration.
 package struct Migration {
     /// Returns new values of an object. The keys of `old` are attribute names of the old model, those of the result
-    /// attribute names of the new model. Attributes that the result lacks are migrated as if there were no closure.
+    /// attribute names of the new model. Attributes that the result lacks are migrated like those of a migration
+    /// without a closure.
     package typealias Convert = (_ entity: String, _ old: [String: Value]) throws -> [String: Value]
 
     /// Whether the given model becomes the store's even if the store had this model before and has had a newer one

@@ -121,13 +121,15 @@ extension StoreError: DamageReporting {
 }
 
 extension ByteReader {
-    /// Reads bytes; throws `StoreError.corrupted` if their format is wrong. `subject` names them in the error.
+    /// Creates a reader that throws `StoreError.corrupted` if the bytes' format is wrong. `subject` names the bytes in
+    /// the error.
     @_lifetime(copy bytes)
     package init(_ bytes: RawSpan, _ subject: @escaping @autoclosure () -> String) {
         self.init(bytes, subject: subject) { StoreError.corrupted($0) }
     }
 
-    /// Reads bytes that end with their checksum, mixed with another one; throws like the reader above.
+    /// Creates a reader of bytes that end with a checksum XOR `other`. Throws `StoreError.corrupted` if the checksum
+    /// doesn't match.
     @_lifetime(copy bytes)
     package init(
         checked bytes: RawSpan, with other: UInt32 = 0, _ subject: @escaping @autoclosure () -> String
@@ -137,7 +139,7 @@ extension ByteReader {
 }
 
 extension StoreError {
-    /// Whether the values of one object caused the error.
+    /// Whether the values of a single object caused the error, so that other objects may still be written.
     package var isOfValues: Bool {
         switch self {
         case .notUnique, .uniqueValueTooLong, .invalidValue: true
