@@ -1,17 +1,17 @@
 package import FetchIndexModels
 
-/// Exactly what changed between two states of an order: from old rows to new rows.
+/// The exact change from one state of an order to another.
 ///
-/// Old positions (`from`) are in the state before, new ones (`to`) in the state after. Sections that moved are not
-/// reported row by row; rows that merely shifted are not reported at all; the moves are the fewest that explain the new
-/// order. Within each kind, events are ordered by position.
+/// Positions named `from` are in the old state, positions named `to` in the new one. The moves are the fewest that
+/// explain the new order. For a moved section, its rows aren't reported as moved; rows that only shifted aren't
+/// reported. Events of the same kind are ordered by position.
 package struct OrderChange: Equatable, Sendable {
-    /// The name is nil for the section of the rows whose section value is null.
+    /// An event of a section. The name is nil for the section of rows whose section value is null.
     package enum SectionEvent: Equatable, Sendable {
         case delete(from: Int, name: String?)
         case insert(to: Int, name: String?)
         case move(from: Int, to: Int, name: String?)
-        /// The section has another name, but did not move.
+        /// The section has a new name, but didn't move.
         case update(from: Int, to: Int, name: String?)
 
         package var name: String? {
@@ -28,21 +28,22 @@ package struct OrderChange: Equatable, Sendable {
         case update(RecordKey, from: RowPath, to: RowPath)
     }
 
-    /// Deletes, then inserts, then moves, then updates.
+    /// The events of sections: deletes, then inserts, then moves, then updates.
     package var sections: [SectionEvent] = []
-    /// Deletes, then inserts, then moves, then updates.
+    /// The events of rows: deletes, then inserts, then moves, then updates.
     package var rows: [RowEvent] = []
 
-    /// The new keys of objects that were saved since, by their temporary keys. Events contain the new keys.
+    /// For objects that were saved between the states, their new keys by their temporary keys. Events contain the new
+    /// keys.
     package var renumbered: [RecordKey: RecordKey] = [:]
 
-    /// The reason for a rebuild after which the old order couldn't be read; otherwise nil. The change is then unknown:
-    /// it has no events, and a copy of the rows must be read again.
+    /// The reason for a rebuild if the old order couldn't be read afterwards; otherwise nil. Then the change is
+    /// unknown: it has no events, and a copy of the rows must be read again.
     package var rebuilt: RebuildReason?
 
     package init() {}
 
-    /// An unknown change.
+    /// Creates an unknown change, after a rebuild.
     package init(rebuilt reason: RebuildReason) { rebuilt = reason }
 
     /// Whether nothing changed.
@@ -50,8 +51,8 @@ package struct OrderChange: Equatable, Sendable {
 }
 
 extension OrderChange {
-    /// Applies the events to old rows by table view rules: rows and sections are removed by old positions, then
-    /// inserted by new ones. Returns the new rows; nil if an event doesn't fit.
+    /// Applies the events to old rows by the rules of table views: rows and sections are removed by their old
+    /// positions, and then inserted at their new ones. Returns the new rows; nil if an event doesn't fit the old rows.
     package func replay(on old: [[RecordKey]]) -> [[RecordKey]]? {
         var left: [[RecordKey?]] = old
         for event in rows {

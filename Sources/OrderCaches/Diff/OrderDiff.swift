@@ -1,22 +1,22 @@
 internal import FetchIndexPlatform
 internal import FetchIndexModels
 
-/// Computes what changed between two states of an order from the objects that were touched. O(k log n) for k objects.
+/// Computes the change between two states of an order from the changed objects. O(k log n) for k objects.
 struct OrderDiff {
     private let hasSections: Bool
     private let oldSectionCount: Int
     private let places: ChangedPlaces
-    /// The name of a section by its index in the new state, and the object of a row by its rank in the old rows tree.
-    /// Used for sections and rows that move although no change names them.
+    /// Returns the name of a section by its index in the new state, and the object of a row by its rank in the old rows
+    /// tree. Called for sections and rows that move although they didn't change themselves.
     private let sectionName: (Int) throws -> String?
     private let oldObject: (Int) throws -> RecordKey
 
-    /// The row changes of one section that exists in both states.
+    /// The changed rows of a section that exists in both states.
     private struct SectionEdits {
-        /// Old indexes of removed rows, new indexes of inserted ones.
+        /// The old indexes of removed rows, and the new indexes of inserted rows.
         var left: [Int] = []
         var came: [Int] = []
-        /// Rows whose sort key changed, and changed rows that kept it.
+        /// The rows whose sort keys changed, and the rows whose records changed, but not their sort keys.
         var changed: [StayingRow] = []
         var updated: [StayingRow] = []
     }
@@ -28,8 +28,9 @@ struct OrderDiff {
         let isUpdated: Bool
     }
 
-    /// The change from one state to another. The row changes name every object whose record changed between the states;
-    /// `places` contains the old and new positions of their rows and sections, as `update` returned it.
+    /// Computes the change from one state to another. The row changes must contain each object whose record changed
+    /// between the states. `places` are the old and new positions of their rows and sections, as `update` returned
+    /// them.
     static func change(
         from old: SectionedOrder, to new: SectionedOrder, _ rowChanges: [RowChange], _ places: ChangedPlaces
     ) throws -> OrderChange {
@@ -43,8 +44,8 @@ struct OrderDiff {
         return try diff.change(rowChanges)
     }
 
-    /// The change between two lists of sections and rows. Every row that is in both is a row change, and `places` has
-    /// every section.
+    /// Computes the change between two lists of sections and rows. Each row that is in both lists must be a row change,
+    /// and `places` must have each section.
     static func change(hasSections: Bool, oldSectionCount: Int, _ rowChanges: [RowChange], _ places: ChangedPlaces)
         throws -> OrderChange
     {
@@ -55,7 +56,7 @@ struct OrderDiff {
         return try diff.change(rowChanges)
     }
 
-    /// The change between two states whose places aren't known from an update; looks them up in both.
+    /// Computes the change between two states. Looks up the positions of the changed rows and sections in both.
     static func change(from old: SectionedOrder, to new: SectionedOrder, _ edits: OrderEdits) throws -> OrderChange {
         let keys = ChangedKeys(edits)
         var places = ChangedPlaces(keys, count: edits.rows.count)
@@ -99,7 +100,7 @@ struct OrderDiff {
             default: break
             }
         }
-        // A deterministic order, so that equal states give equal events.
+        // Sorted, so that equal states give events in the same order.
         changed.sort { $0.new < $1.new }
         deleted.sort { $0.0 < $1.0 }
         inserted.sort { $0.0 < $1.0 }
@@ -125,7 +126,7 @@ struct OrderDiff {
         return OrderShape.name(of: name.span.bytes)
     }
 
-    /// All items that move, changed or not, by their old and new positions.
+    /// All items that move, changed or not, with their old and new positions.
     private static func moves(
         _ changed: [FewestMoves.Changed], oldCount: Int, left: [Int], came: [Int]
     ) throws -> [FewestMoves.Changed] {
@@ -136,7 +137,7 @@ struct OrderDiff {
             throw SectionedOrder.corrupted("a section's count does not agree with its rows")
         }
         if changed.count == 1, let only = changed.first {
-            // A single changed item moves only if the number of staying items before it has changed.
+            // If only one item changed, it moves only if another number of unchanged items is before it.
             let before = only.old - left.count { $0 < only.old }
             return only.new - came.count { $0 < only.new } == before ? [] : changed
         }
@@ -196,18 +197,18 @@ struct OrderDiff {
         guard let rank = row.rank, let place = sections[row.section] else {
             throw SectionedOrder.corrupted("a row that should be there is missing")
         }
-        // If nodes are damaged, a section's count may differ from its rows.
+        // If nodes are damaged, a section's count may differ from the number of its rows.
         guard (0..<place.count).contains(rank - place.firstRank) else {
             throw SectionedOrder.corrupted("a section's count does not agree with its rows")
         }
         return RowPath(section: place.index, row: rank - place.firstRank)
     }
 
-    /// Adds moves and updates of the rows that stayed in a section.
+    /// Adds move and update events of the rows that stayed in a section.
     private func addEvents(
         of edits: SectionEdits, from oldPlace: SectionPlace, to newPlace: SectionPlace, _ events: inout RowEvents
     ) throws {
-        // A deterministic order, so that equal states give equal events.
+        // Sorted, so that equal states give events in the same order.
         var changed = edits.changed.map { FewestMoves.Changed(old: $0.old, new: $0.new) }
         changed.sort { $0.new < $1.new }
         let moves = try Self.moves(
@@ -225,7 +226,7 @@ struct OrderDiff {
         }
         for row in edits.changed { addEvent(of: row) }
         for row in edits.updated { addEvent(of: row) }
-        // The remaining moves are of unchanged rows: moving these takes fewer moves than moving the changed ones.
+        // The other moves are of unchanged rows: moving these takes fewer moves than moving the changed ones.
         for (oldRow, newRow) in moved {
             let object = try oldObject(oldPlace.firstRank + oldRow)
             events.moves.append((object, path(oldPlace, oldRow), path(newPlace, newRow)))
@@ -233,7 +234,7 @@ struct OrderDiff {
     }
 }
 
-/// Row events by kind, before they are sorted.
+/// The events of rows by kind, before each kind is sorted.
 private struct RowEvents {
     var deletes: [(object: RecordKey, from: RowPath)] = []
     var inserts: [(object: RecordKey, to: RowPath)] = []
