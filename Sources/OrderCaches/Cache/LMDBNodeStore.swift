@@ -10,7 +10,6 @@ internal import FetchIndexRecords
 /// pages with inline nodes would hold only one or two nodes each, and would be written with each change of either. With
 /// overflow pages, LMDB has few pages of its own (a hundredth of the nodes), and a change of a node writes one page and
 /// a share of another.
-/// a share of another.
 final class LMDBNodeStore: NodeStore {
     static let nodeCapacity = 4076
     private static let checksumLength = 4

@@ -31,7 +31,7 @@ package struct OpeningHistory {
     /// The number of damaged entries in the statistics.
     package private(set) var defects = 0
 
-    /// Decodes all bytes of a cache's statistics. The history is empty if there are no bytes.
+    /// Decodes all bytes of a cache's statistics. Empty bytes give an empty history.
     init(_ bytes: [UInt8], of name: String) {
         head = OpeningLayout.Head(bytes.span.bytes, of: name)
         guard bytes.count == OpeningLayout.length, !head.isOfAnother else { return }
