@@ -177,7 +177,8 @@ private struct EnvironmentLock: ~Copyable {
     }
 
     /// Overwrites the magic number of the lock file, which invalidates it. The first process that opens the environment
-    /// afterwards recreates the file. A process that was already waiting to open it finds it invalid, and fails.
+    /// afterwards recreates the file. A process that was already waiting to open it refuses the file, and opens it
+    /// again.
     func spoil() throws(LMDBError) {
         var mark: UInt32 = 0
         let descriptor = file.descriptor

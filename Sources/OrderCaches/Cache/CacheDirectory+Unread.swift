@@ -3,8 +3,8 @@ internal import FetchIndexModels
 internal import FetchIndexRecords
 
 /// A note of what the exact reader of a cache hasn't received: a rebuild, or the changes after a commit. An exact
-/// reader is one that must receive each change, such as a synchronization. Without a note, the reader has received the
-/// state of the cache's own commit.
+/// reader is one that must receive each change, such as the `changes` command. Without a note, the reader has received
+/// the state of the cache's own commit.
 ///
 /// A reader may fail or be killed before it has handled a rebuild, and a maintained cache catches up without its
 /// reader. Without the note, the reader's next opening would be a hit, as if nothing had changed.
@@ -108,8 +108,9 @@ extension CacheDirectory {
         return count == 0 ? nil : note.commit
     }
 
-    /// Records that the exact reader of a cache has received the state of a commit. The note isn't removed if the cache
-    /// is maintained, since it catches up without its reader, or if the note is about a later commit.
+    /// Records that the exact reader of a cache has received the state of a commit. If the cache is maintained, or its
+    /// own commit is later, a note then says that the changes after this commit are unread; otherwise the cache has no
+    /// note any more.
     static func setRead(upTo commit: UInt64, _ name: String, in writer: StoreWriter) throws {
         guard let header = try? header(name, in: writer) else { return }
         let isUnread = header.commit > commit || isMaintained(name, in: writer)

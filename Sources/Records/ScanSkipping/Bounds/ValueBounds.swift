@@ -12,7 +12,7 @@ package struct ValueBounds: Equatable, Sendable {
     private var greatest = BoundKey.least
     private var hasNull = false
 
-    /// The bounds of no objects. Bounds of decimals are always unknown.
+    /// The bounds of no objects. If the type is decimal, the bounds are unknown.
     init(of type: ValueType?) { self.type = type == .decimal ? nil : type }
 
     /// Includes the value of a record. Returns whether that changed the bounds. O(1).
