@@ -10,9 +10,8 @@ extension PersistentContainer {
         /// Called repeatedly during a build, with the number of records read so far and of all records.
         public var progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
 
-        /// Whether the outcome must contain the exact changes since the cache was last current, at any cost. Otherwise,
-        /// if there are so many changes that a rebuild costs less, the order is rebuilt with the reason
-        /// `tooManyChanges`.
+        /// Whether the outcome must contain the exact changes since the cache was last current, at any cost. If not,
+        /// and a rebuild costs less than the changes, the order is rebuilt with the reason `tooManyChanges`.
         public var needsExactChange = false
 
         /// The maximum time that a build waits for another writer, before it throws `StoreError.writerBusy`. With
