@@ -1,8 +1,8 @@
-// Re-exported, so that `import FetchIndex` is enough.
+// This module is exported, so that programs need only `import FetchIndex`.
 @_exported public import FetchIndexModels
 @_exported public import FetchIndexPredicates
 @_exported public import FetchIndexValues
-// Types of other rooms that users name.
+// Types of other modules that appear in the public API.
 @_exported public import enum FetchIndexOrderCaches.RebuildReason
 @_exported public import struct FetchIndexOrderCaches.RowPath
 @_exported public import enum FetchIndexRecords.StoreCopyError
