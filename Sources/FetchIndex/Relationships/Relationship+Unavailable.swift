@@ -1,4 +1,4 @@
-// Declarations that porters try but that are impossible: the compiler says what to write instead.
+// Unsupported declarations that users of Core Data may try. The compiler's message tells what to write instead.
 
 extension Relationship {
     @available(

@@ -1,5 +1,5 @@
-/// The text form of requests. Names that contain syntax characters are enclosed in backquotes; backquotes in them are
-/// doubled.
+/// The syntax of requests as text. Names that contain syntax characters are enclosed in backquotes, and backquotes
+/// inside them are doubled.
 package enum RequestText {
     private static let syntax: Set<Character> = [",", ":", "(", ")", "`", " "]
 
@@ -20,7 +20,7 @@ package enum RequestText {
         return name
     }
 
-    /// Splits a text at separators outside of backquotes and parentheses, and trims spaces.
+    /// Splits a text at separators that aren't inside backquotes or parentheses, and trims spaces.
     package static func split(_ text: String, at separator: Character) -> [String] {
         var parts = [""]
         var isQuoted = false
@@ -41,7 +41,7 @@ package enum RequestText {
         }
     }
 
-    /// Parses name(argument, …); nil for other texts, like a plain name.
+    /// Parses name(argument, …); nil if the text isn't a call, for example a plain name.
     static func call(_ text: String) -> (name: String, arguments: [String])? {
         guard !text.hasPrefix("`"), let open = text.firstIndex(of: "(") else { return nil }
         guard text.hasSuffix(")") else { return nil }

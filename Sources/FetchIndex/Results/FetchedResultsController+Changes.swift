@@ -6,7 +6,7 @@ extension FetchedResultsController: ContextFollower {
     var isLive: Bool { live != nil }
     var entities: [Int] { live?.dependencies ?? [] }
 
-    /// Throws if rows, or objects that they depend on, may belong to subentities that the order doesn't include.
+    /// Throws if rows, or objects on which they depend, may now belong to subentities that the order doesn't include.
     func requireEntities(in model: Model) throws {
         guard let request = live?.request else { return }
         let known = Set(entities)
@@ -19,7 +19,8 @@ extension FetchedResultsController: ContextFollower {
         }
     }
 
-    /// The cache that the context catches up; nil for an order in memory, and for a cache that only `settle` advances.
+    /// The cache that the context catches up for this controller. Nil for an order in memory, and if only `settle` may
+    /// advance the cache.
     var followed: CacheRequest? { needsExactChange ? nil : live?.cache }
 
     func advance(
@@ -47,8 +48,8 @@ extension FetchedResultsController: ContextFollower {
         }
     }
 
-    /// Recomputes the order from the records, because the update found damage. The change is the difference of the
-    /// rows, or unknown if the old order can't be read.
+    /// Recomputes the order from the records after an update has found damage. The change is the difference between the
+    /// old and new rows; if the old order can't be read, the change is unknown.
     private func recompute(_ order: LiveOrder, _ renumbered: [RecordKey: RecordKey], _ edits: [RecordChange]) {
         let repaired: LiveOrder
         do { repaired = try recompute(order) } catch { return fail(error) }
@@ -63,8 +64,8 @@ extension FetchedResultsController: ContextFollower {
         live = repaired
     }
 
-    /// The new ids of objects that are or were members of the order. With a limit or an offset, an object may have been
-    /// shown under its old id and not be shown now.
+    /// The new ids of objects that are or were members of the order. They are reported even if the window of limit and
+    /// offset doesn't show them now, because it may have shown the old ids.
     private func rowsRenumbered(
         _ ids: [RecordKey: RecordKey], _ edits: [RecordChange], in order: LiveOrder
     ) throws -> [RecordKey: RecordKey] {
@@ -79,13 +80,15 @@ extension FetchedResultsController: ContextFollower {
     }
 
     #if DEBUG
-        /// The rows of orders that are small enough to prove each change by replay.
+        /// The rows of an order that is small enough for a check: debug builds verify each change by replaying it on
+        /// these rows.
         private static func provenRows(of order: LiveOrder) -> [[RecordKey]]? {
             order.window.rowCount <= 100_000 ? try? order.window.objects() : nil
         }
     #endif
 
-    /// Delivers the stored change. A change that arises during the delivery is delivered after it.
+    /// Delivers the change that hasn't been delivered yet. A change that arises during the delivery is delivered after
+    /// it.
     func deliver() {
         managedObjectContext.delivery.tell(self) { tellAll() }
     }
@@ -93,7 +96,7 @@ extension FetchedResultsController: ContextFollower {
     private func tellAll() {
         if isFailureUndelivered, let failure {
             isFailureUndelivered = false
-            // Listeners with a copy of the rows must learn that it is stale.
+            // Listeners that keep a copy of the rows must read it again.
             undelivered = OrderChange(rebuilt: .damaged)
             delegate?.controller(self, didFailWith: failure)
         }

@@ -1,11 +1,11 @@
 public import FetchIndexModels
 extension ResultsChange {
-    /// The change without moves, for lists that don't support all of them: UIKit refuses to move a row into an inserted
+    /// The change without moves, for lists that don't support all moves: UIKit refuses to move a row into an inserted
     /// section, out of a deleted section, or in a section that moves.
     ///
-    /// A moved row becomes a deletion and an insertion. A moved section is deleted and inserted with all its rows;
-    /// `rows` returns the ids of a section in the new state. Updates of rows in such sections are left out, because the
-    /// rows are inserted with their new values. O(events + rows of moved sections).
+    /// A moved row becomes a deletion and an insertion. A moved section is deleted and inserted with all its rows.
+    /// `rows` returns the ids of the rows in a section of the new state. Updates in such sections are omitted, because
+    /// their rows are inserted with the new values. O(events + rows of moved sections).
     public func asDeletesAndInserts(rows ids: (_ section: Int) -> [ObjectID]) -> ResultsChange {
         var change = ResultsChange()
         change.renumbered = renumbered
@@ -33,7 +33,8 @@ extension ResultsChange {
         return change
     }
 
-    /// Replaces row moves. The deletion and insertion of a moved section include the rows that leave and enter it.
+    /// Replaces the moves of rows by deletions and insertions. A moved section's deletion includes its rows, so theirs
+    /// are omitted; in its new place, all its rows are inserted.
     private func rowsWithoutMoves(_ moved: (from: Set<Int>, to: Set<Int>), _ ids: (Int) -> [ObjectID]) -> [RowEvent] {
         var deletes: [(ObjectID, RowPath)] = []
         var inserts: [(ObjectID, RowPath)] = []
@@ -59,7 +60,7 @@ extension ResultsChange {
 }
 
 extension ResultsChange.SectionEvent {
-    /// The position in the state before the event if it is a deletion, otherwise in the state after it.
+    /// The position by which events are sorted: the old one for a deletion, the new one for other events.
     fileprivate var position: Int {
         switch self {
         case .delete(let from, _): from

@@ -1,20 +1,20 @@
 public import FetchIndexModels
 internal import FetchIndexOrderCaches
 
-/// The exact change between two states of results.
+/// The exact change from one state of results to another.
 ///
-/// Old positions (`from`) are in the state before, new positions (`to`) in the state after. The rows of a moved section
-/// are not reported one by one, and shifted rows are not reported. The moves are the fewest that explain the new order.
-/// Within each kind, events are ordered by position.
+/// Old positions (`from`) are in the state before the change, new positions (`to`) in the state after it. Rows that
+/// only shift aren't reported, and neither are the rows of a moved section. The number of moves is the minimum that
+/// explains the new order. Events of one kind are ordered by position.
 public struct ResultsChange: Equatable, Sendable {
     public enum SectionEvent: Equatable, Sendable {
         case delete(from: Int, name: String)
         case insert(to: Int, name: String)
         case move(from: Int, to: Int, name: String)
-        /// The section's object has another name, but the section did not move.
+        /// The section's object has another name, but the section hasn't moved.
         case update(from: Int, to: Int, name: String)
 
-        /// The section's name; the new one if it has changed.
+        /// The section's name; after a renaming, the new one.
         public var name: String {
             switch self {
             case .delete(_, let name), .insert(_, let name), .move(_, _, let name), .update(_, _, let name): name
@@ -28,7 +28,7 @@ public struct ResultsChange: Equatable, Sendable {
         case move(ObjectID, from: RowPath, to: RowPath)
         case update(ObjectID, from: RowPath, to: RowPath)
 
-        /// The row's object.
+        /// The id of the row's object.
         public var id: ObjectID {
             switch self {
             case .delete(let id, _), .insert(let id, _), .move(let id, _, _), .update(let id, _, _): id
@@ -36,29 +36,30 @@ public struct ResultsChange: Equatable, Sendable {
         }
     }
 
-    /// Deletes, then inserts, then moves, then updates.
+    /// The events of sections: deletions, then insertions, then moves, then updates.
     public var sections: [SectionEvent] = []
-    /// Deletes, then inserts, then moves, then updates.
+    /// The events of rows: deletions, then insertions, then moves, then updates.
     public var rows: [RowEvent] = []
 
-    /// The permanent ids of saved rows, by their temporary ids. No event reports them, so a list of ids must replace
-    /// them. Events contain the new ids.
+    /// The permanent ids of rows that were saved, by their temporary ids. They aren't reported as events, so a copy of
+    /// the ids must be updated by this dictionary. Events contain the permanent ids.
     public var renumbered: [ObjectID: ObjectID] = [:]
 
-    /// The reason for a rebuild after which the old order couldn't be read; otherwise nil. The change is then unknown:
-    /// it has no events, and a copy of the rows must be read again.
+    /// The reason for a rebuild, if the old order can't be read, otherwise nil. The change is then unknown: it has no
+    /// events, and a copy of the rows must be read again.
     public var rebuilt: RebuildReason?
 
-    /// The positions in `sections` of events of the null section, whose name is "" like that of the empty text.
+    /// The indices in `sections` of events that concern the section of null. Its name is "", like that of the section
+    /// of the empty text.
     package var eventsOfNull: Set<Int> = []
 
-    /// No changes.
+    /// Makes an empty change.
     public init() {}
 
-    /// An unknown change.
+    /// Makes an unknown change, after a rebuild.
     init(rebuilt reason: RebuildReason) { rebuilt = reason }
 
-    /// Whether nothing changed.
+    /// Whether the change is known and has no events.
     public var isEmpty: Bool { sections.isEmpty && rows.isEmpty && rebuilt == nil }
 }
 
@@ -87,7 +88,7 @@ extension ResultsChange {
 }
 
 extension ResultsChange {
-    /// The rows after the change, by section; nil if the change doesn't fit the old rows.
+    /// Applies the change to the old rows, given by section. Returns nil if the change doesn't fit them.
     package func replay(on old: [[ObjectID]]) -> [[ObjectID]]? {
         var ids: [RecordKey: ObjectID] = [:]
         for id in old.joined() { ids[id.key] = id }
@@ -96,7 +97,7 @@ extension ResultsChange {
         return new?.map { $0.compactMap { ids[$0] } }
     }
 
-    /// The change in the form of the order caches, with keys instead of ids.
+    /// The change with keys instead of ids, as order caches use it.
     private var orderChange: OrderChange {
         var change = OrderChange()
         change.sections = sections.map { event in
@@ -120,7 +121,7 @@ extension ResultsChange {
 }
 
 extension ResultsChange: CustomStringConvertible {
-    /// The events in a line: section move 2 → 0 小学館, row insert #5 → 0:3, …
+    /// The events in one line, such as section move 2 → 0 小学館, row insert #5 → 0:3.
     public var description: String {
         if let rebuilt { return "rebuilt (\(rebuilt.rawValue))" }
         let events = sections.map(\.description) + rows.map(\.description)
@@ -150,15 +151,15 @@ extension ResultsChange.RowEvent: CustomStringConvertible {
     }
 }
 
-/// The way in which an order was opened.
+/// How an order was opened.
 public enum FetchOutcome: Equatable, Sendable {
     /// The cache was current.
     case hit
-    /// The cache was behind; the change is the one since it was last current.
+    /// The cache was behind. The change leads from its last current state to the new state.
     case caughtUp(ResultsChange)
     /// The cache was built from all records.
     case rebuilt(RebuildReason)
-    /// The order has no cache name and was computed in memory.
+    /// The order was computed in memory, without a cache.
     case computed
 }
 
@@ -167,14 +168,14 @@ extension FetchOutcome {
         switch outcome {
         case .hit: self = .hit
         case .caughtUp(let change): self = .caughtUp(ResultsChange(change, id))
-        // The change couldn't be computed.
+        // The change couldn't be computed, because of damage.
         case .pending: self = .rebuilt(.damaged)
         case .rebuilt(let cause): self = .rebuilt(cause)
         case .computed: self = .computed
         }
     }
 
-    /// Makes the outcome without the change of a catch-up.
+    /// Makes the outcome of an opening with an empty change.
     init(withoutChange outcome: OrderOutcome) {
         switch outcome {
         case .hit: self = .hit
@@ -186,7 +187,7 @@ extension FetchOutcome {
 }
 
 extension FetchOutcome: CustomStringConvertible {
-    /// hit; caught up (row insert #5 → 0:3); rebuilt (first); computed.
+    /// One of: hit; caught up (row insert #5 → 0:3); rebuilt (first); computed.
     public var description: String {
         switch self {
         case .hit: "hit"

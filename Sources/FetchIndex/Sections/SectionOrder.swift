@@ -1,13 +1,14 @@
 internal import FetchIndexOrderCaches
 public import FetchIndexValues
 
-/// The order of sections.
+/// The order of an order's sections.
 public enum SectionOrder: Hashable, Sendable {
-    /// Ordered by each section's first row, under the sort keys.
+    /// Sections are ordered by their first rows, which are compared by the sort keys.
     case byFirstRow
-    /// Ordered by name; numbers and booleans by value, regardless of the text order.
+    /// Sections are ordered by name. Numbers and booleans are compared by value, whatever the text order.
     case byName(descending: Bool = false, TextOrder = .binary)
-    /// Ordered by the number of rows; equal numbers by the section's value, or by name if sections are related objects.
+    /// Sections are ordered by their numbers of rows. Sections with equal numbers are ordered by value, or by name if
+    /// they are related objects.
     case byCount(descending: Bool = true)
 
     var shape: OrderShape.SectionOrder {
