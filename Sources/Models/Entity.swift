@@ -60,7 +60,7 @@ public struct Entity: Sendable {
         package var derivations: Derivations?
         /// The owners of inherited unique constraints, by number. Set when a store is read.
         package var keyOwners: [Int: UniqueConstraint.Owner] = [:]
-        /// The links of the entity's objects; nil if they are never linked. Set when a store is read.
+        /// The links of the entity's objects; nil if no relationship involves the entity. Set when a store is read.
         package var links: EntityLinks?
     }
 

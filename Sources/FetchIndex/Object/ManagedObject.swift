@@ -78,8 +78,8 @@ open class ManagedObject {
     /// objects can't have equal values of a list, unless one of the values is null.
     open class var uniqueAttributes: [[String]] { [] }
 
-    /// Orders that every writer maintains, so that fetches can always look up objects in them. Indexes of one attribute
-    /// can be requested at the attribute: `@Attribute("publisher", indexed: true)`.
+    /// Orders that every writer maintains, so that fetches can look objects up in them. An index of one attribute can
+    /// also be requested at the attribute: `@Attribute("publisher", indexed: true)`.
     open class var indexes: [Index] { [] }
 
     /// Indexes of older classes that the store is to remove.

@@ -27,7 +27,7 @@ package struct EntityMigration: Sendable {
     private var isEmptyOfObjects = false
     /// Whether derived values must be computed.
     private var computesValues = false
-    /// Whether the store has never followed the declaration.
+    /// Whether this declaration is new to the store.
     private var isUnknown = false
 
     /// Adds a new entity.
