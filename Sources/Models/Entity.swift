@@ -331,7 +331,7 @@ extension Entity: Hashable {
 }
 
 extension Array {
-    /// The array with only the first of several elements that have the same key.
+    /// The array without repetitions: of several elements with the same key, only the first one.
     fileprivate func withoutRepetitions<Key: Hashable>(_ key: (Element) -> Key) -> [Element] {
         var seen: Set<Key> = []
         return filter { seen.insert(key($0)).inserted }

@@ -6,8 +6,7 @@ extension PersistentContainer {
     /// Makes a named cache maintained, or stops maintaining it. Every writer catches a maintained cache up in its own
     /// transaction, so that fetches find it current; each write that changes it costs O(log n) more. O(k log n) if the
     /// cache is k changes behind; O(n log n), in one transaction, if it must be rebuilt. Throws `StoreError`, and
-    /// `ContextError.notCacheable` if its request has a function, which only the
-    /// cache's program can call.
+    /// `ContextError.notCacheable` if its request has a function, which only the cache's program can call.
     public func setMaintained(_ isMaintained: Bool, cacheNamed name: String) throws {
         try withPublicErrors {
             let writer = try store.beginWrite()

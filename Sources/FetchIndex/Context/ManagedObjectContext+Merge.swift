@@ -3,9 +3,9 @@ internal import FetchIndexModels
 internal import FetchIndexRecords
 
 extension ManagedObjectContext {
-    /// Advances the context to the store's newest state, and reports the changes. Unsaved values replace newer values
-    /// of the store. O(k log n) for k changes in the log; O(n) if the log doesn't contain all changes. Throws
-    /// `StoreError`, and `ContextError.delivering` while changes are being delivered.
+    /// Advances the context to the store's newest state, and reports the changes. Objects keep their unsaved values,
+    /// and show them instead of the store's newer ones. O(k log n) for k changes in the log; O(n) if the log doesn't
+    /// contain all changes. Throws `StoreError`, and `ContextError.delivering` while changes are being delivered.
     public func mergeChanges() throws {
         try withPublicErrors {
             _ = try merge()

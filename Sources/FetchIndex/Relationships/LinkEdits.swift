@@ -14,7 +14,7 @@ struct LinkEdits {
     struct Link: Equatable {
         let side: Side
         let sortKey: [UInt8]
-        /// The object at the other side of a many-to-many link.
+        /// The other side's object, if the link is many-to-many.
         let other: RecordKey?
     }
 
