@@ -142,12 +142,12 @@ let package = Package(
 
         // MARK: Satellites
 
-        // rows of CSV, TSV and JSON lines files
+        // CSV, TSV and JSON lines files: their rows become objects, and objects their rows
         .room(
             "Catalogues",
             [
-                "CFetchIndexCSV", "CFetchIndexZlib", "CFetchIndexZstd", "FetchIndexCLibrary", "FetchIndexEssentials",
-                "FetchIndexPlatform", "FetchIndexValues",
+                "CFetchIndexCSV", "CFetchIndexZlib", "CFetchIndexZstd", "FetchIndex", "FetchIndexCLibrary",
+                "FetchIndexEssentials", "FetchIndexModels", "FetchIndexPlatform", "FetchIndexValues",
             ]),
         // numbers, sizes, times and errors as people read them; charts as SVG; the inspection report: a page of HTML
         .target(
@@ -275,7 +275,7 @@ let package = Package(
         .testTarget(
             name: "CataloguesTests",
             dependencies: [
-                "CFetchIndexZlib", "CFetchIndexZstd", "FetchIndexCatalogues", "FetchIndexTestSupport",
+                "CFetchIndexZlib", "CFetchIndexZstd", "FetchIndex", "FetchIndexCatalogues", "FetchIndexTestSupport",
                 "FetchIndexValues",
             ],
             swiftSettings: strict),

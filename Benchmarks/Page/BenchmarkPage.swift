@@ -83,7 +83,7 @@ struct BenchmarkPage {
         let rows: String
         let value: String
         let limit: String
-        /// good, bad, or empty without a limit
+        /// The style of the value: "good", "bad", or empty if the value has no limit.
         let style: String
     }
 

@@ -8,8 +8,8 @@ package struct BadInput: Error, CustomStringConvertible {
     package let reason: String
     /// Whether a field's text isn't valid for its column's type, so that a text column would accept it.
     package var isOfType = false
-    /// What the user can tell the reader, if that helps.
-    package var remedy: InputRemedy?
+    /// What would make an import accept the field or row, if anything.
+    package var remedy: Remedy?
 
     package init(file: String, line: Int, column: Int? = nil, columnName: String? = nil, reason: String) {
         (self.file, self.line, self.column, self.columnName, self.reason) = (file, line, column, columnName, reason)
@@ -30,13 +30,19 @@ package struct UnreadableFile: Error, CustomStringConvertible {
     /// Whether the file is empty: it has neither a row nor column names.
     package var isEmpty = false
     /// What the user can tell the reader, if that helps.
-    package var remedy: InputRemedy?
+    package var remedy: Remedy?
 
     package var description: String { "\(path) \(reason)" }
 }
 
-/// What a user can tell the reader of an input that can't be read. A tool says with which option.
-package enum InputRemedy: Equatable, Sendable {
+/// What would let a file, a field or a row be imported. A tool says with which option.
+package enum Remedy: Equatable, Sendable {
+    /// The entity gets the columns that it lacks.
+    case addColumns
+    /// A key, instead of a row's number, decides which object a row belongs to.
+    case key
+    /// Related objects are named by a value instead of by their numbers.
+    case relation
     /// The delimiter of the columns, which is the found one or a comma. Only CSV has delimiters.
     case delimiter(UInt8, isCSV: Bool)
     /// The type of a column, which makes its name known.

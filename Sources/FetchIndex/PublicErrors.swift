@@ -4,8 +4,8 @@ internal import FetchIndexModels
 internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 
-/// Runs the body of a public function. This is the one place where errors of the modules below become public errors.
-/// Errors of a user's own closure stay as they are.
+/// Runs the body of a public function, and converts the errors of lower modules to public ones by `publicError`. The
+/// errors of a user's own closure aren't converted.
 @inline(__always)
 package func withPublicErrors<Result: ~Copyable>(_ body: () throws -> Result) throws -> Result {
     do { return try body() } catch { throw publicError(error) }

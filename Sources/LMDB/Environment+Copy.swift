@@ -22,7 +22,7 @@ extension Environment {
         _ = transaction.view
     }
 
-    /// Writes to a table of a data file that no process has open, in one transaction. mdb_txn_commit
+    /// Writes to a table of a data file in one transaction. No process may have the file open. mdb_txn_commit
     package static func write(
         toFile path: String, table name: String, _ body: (TransactionView, Table) throws -> Void
     ) throws {
@@ -48,21 +48,15 @@ extension Environment {
     /// The number of bytes by which a small transaction may extend a file.
     private static let roomToWrite = 1 << 20
 
-    /// The length of the data file before and after a compaction.
-    package struct Compaction: Sendable {
-        package let bytesBefore: Int
-        package let bytesAfter: Int
-    }
-
     /// Thrown by `compact` if a process has the environment open.
     package struct InUse: Error {
         package let process: Int
     }
 
-    /// Replaces a folder's data file by a copy without free pages. Throws `InUse` if any process has the environment
-    /// open, because that process would keep using the old file. A process that opens the environment meanwhile waits.
-    /// If this process dies, `data.mdb` is either the old file or the new one.
-    package static func compact(at path: String) throws -> Compaction {
+    /// Replaces a folder's data file by a compact copy. Throws `InUse` if any process has the environment open, because
+    /// it would go on with the old file. An opening during the compaction waits. If the process dies, the old file or
+    /// the new one remains. Returns the sizes of the two.
+    package static func compact(at path: String) throws -> (bytesBefore: Int, bytesAfter: Int) {
         guard let real = realpath(path, nil) else { throw LMDBError(rawValue: errno) }
         defer { free(real) }
         let path = String(cString: real)
@@ -81,7 +75,7 @@ extension Environment {
                 try replaceFile(with: copy, path, lock)
                 var after = stat()
                 guard stat(dataFile, &after) == 0 else { throw LMDBError(rawValue: errno) }
-                return Compaction(bytesBefore: Int(before.st_size), bytesAfter: Int(after.st_size))
+                return (bytesBefore: Int(before.st_size), bytesAfter: Int(after.st_size))
             }
         }
     }
@@ -177,7 +171,8 @@ private struct EnvironmentLock: ~Copyable {
     }
 
     /// Overwrites the magic number of the lock file, which invalidates it. The first process that opens the environment
-    /// afterwards recreates the file. A process that was already waiting to open it finds it invalid, and fails.
+    /// afterwards recreates the file. A process that was already waiting to open it refuses the file, and opens it
+    /// again.
     func spoil() throws(LMDBError) {
         var mark: UInt32 = 0
         let descriptor = file.descriptor

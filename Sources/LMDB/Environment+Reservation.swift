@@ -5,7 +5,6 @@ internal import FetchIndexCLibrary
 // A map moves when it grows. That isn't possible while a transaction of this process is open, and a context keeps one
 // open as long as it exists. So a map is far larger than its file: 1 TiB if a process has a few stores open, and less
 // if it has many, so that thousands of maps fit into the 128 TiB of a process.
-// so that thousands fit in the 128 TiB of a process.
 extension Environment {
     private static let (leastReservation, mostReservation) = (1 << 34, 1 << 40)
     /// The address space that maps share. If n other environments are open, the next one gets 1 / (n + 1) of it. So n

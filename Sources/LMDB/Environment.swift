@@ -8,18 +8,6 @@ package import Synchronization
 /// A process opens the same files only once, as LMDB's file locks demand: opening them again returns the same object.
 /// LMDB doesn't work on network file systems, because its locks are in shared memory.
 package final class Environment: Sendable {
-    /// The part of a commit that is on disk when `commit()` returns.
-    package enum Durability: UInt8, Sendable {
-        /// The whole commit. Commits survive a power loss.
-        case full
-        /// The whole commit except its meta page, which is synced with the next commit. A power loss may undo the last
-        /// commit, but doesn't damage earlier ones. MDB_NOMETASYNC
-        case relaxed
-        /// Only what the operating system has written so far, in any order. A power loss may leave no valid
-        /// environment. MDB_NOSYNC
-        case none
-    }
-
     package struct Options: Sendable {
         package var durability = Durability.full
         package var isReadOnly = false

@@ -37,7 +37,7 @@ extension LMDBError: CustomStringConvertible {
     /// The text of mdb_strerror; another text if that one uses LMDB's own terms.
     package var reason: String {
         if rawValue == MDB_MAP_RESIZED {
-            return "another process made the store larger, which is seen once no snapshot is open in this process"
+            return "another process enlarged the store; this process can use it again once no snapshot is open in it"
         }
         if self == .badTransaction { return "an earlier error ended the transaction" }
         if rawValue == ENOMEM {

@@ -51,7 +51,7 @@ package final class Derivations: Sendable {
 }
 
 extension Entity {
-    /// Throws `StoreError.invalidModel` for a derivation that can't give the values of its attribute.
+    /// Throws `StoreError.invalidModel` if an expression can't compute values of its derived attribute.
     package func requireDerivations() throws { if hasDerivations { _ = try Derivations.compile(self) } }
 
     /// Finds the attribute whose name begins a key path that is split at its dots. Returns the attribute's slot and the

@@ -60,7 +60,7 @@ public struct Entity: Sendable {
         package var derivations: Derivations?
         /// The owners of inherited unique constraints, by number. Set when a store is read.
         package var keyOwners: [Int: UniqueConstraint.Owner] = [:]
-        /// The links of the entity's objects; nil if they are never linked. Set when a store is read.
+        /// The links of the entity's objects; nil if no relationship involves the entity. Set when a store is read.
         package var links: EntityLinks?
     }
 
@@ -331,7 +331,7 @@ extension Entity: Hashable {
 }
 
 extension Array {
-    /// The array with only the first of several elements that have the same key.
+    /// The array without repetitions: of several elements with the same key, only the first one.
     fileprivate func withoutRepetitions<Key: Hashable>(_ key: (Element) -> Key) -> [Element] {
         var seen: Set<Key> = []
         return filter { seen.insert(key($0)).inserted }

@@ -1,5 +1,5 @@
-/// An order of all objects of an entity that every writer maintains in its own transaction, so that fetches can always
-/// look objects up in it. It makes each write O(log n) more expensive.
+/// An order of all objects of an entity, which every writer maintains in its own transaction, so that fetches can look
+/// objects up in it. It makes each write O(log n) more expensive.
 public struct Index: Hashable, Sendable {
     public struct Key: Hashable, Sendable {
         public let attribute: String

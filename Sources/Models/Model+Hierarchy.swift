@@ -103,7 +103,7 @@ extension Model {
                 throw ModelError.invalid("\(entity.name) lacks the attribute \(attribute.name) of \(name)")
             }
             guard own == attribute else {
-                throw ModelError.invalid("\(entity.name).\(own.name) is declared otherwise than that of \(name)")
+                throw ModelError.invalid("\(entity.name).\(own.name) differs from that of \(name)")
             }
         }
     }

@@ -15,8 +15,9 @@ internal import FetchIndexPlatform
 ///     uuid     0A | 16 bytes
 ///     url      0B | as string
 ///
-/// Descending order flips every bit, so that null comes last. The code is prefix-free: what follows a value never
-/// decides between two values. The scheme is FoundationDB's tuple encoding with directions.
+/// Descending order flips every bit, so that null comes last. The encoding is prefix-free: a value's bytes aren't the
+/// beginning of another value's, so values are compared before the bytes that follow them. The scheme is FoundationDB's
+/// tuple encoding with directions.
 package enum OrderKey {
     private static let nullTag: UInt8 = 0x02
 

@@ -16,12 +16,12 @@ final class BrowsedPage {
     private(set) var root = ""
 
     var store: String { folder.path + "/store" }
-    /// What a server with a limit of files prints on standard error.
+    /// The standard error of a server that is started with a limit of files.
     var errors: String { folder.path + "/server-errors" }
     var address: String { "http://127.0.0.1:\(port)\(root)" }
     var client: Loopback { Loopback(port: port) }
 
-    /// The requests of the caches.
+    /// The requests of the caches in the browsed store.
     static let caches = [
         "by group": OrderDefinition(
             entity: "Item", sortKeys: [SortKey("size"), SortKey("name")], sectionKey: .attribute("group")),
@@ -73,7 +73,7 @@ final class BrowsedPage {
         return (code ?? -1, try String(contentsOfFile: path, encoding: .utf8))
     }
 
-    /// Files: how many files and sockets the server may open.
+    /// `files` is the number of files and sockets that the server may open.
     func start(files: Int? = nil) throws {
         let output = folder.path + "/address.json"
         let command = [Self.executable.path, "browse", store, "--output", "json"]
@@ -97,7 +97,7 @@ final class BrowsedPage {
         root = address.path
     }
 
-    /// A question of the page's program.
+    /// Asks the server as the page's script does.
     func ask(_ path: String, _ values: [String: String] = [:]) throws -> Loopback.Response {
         let query = values.map { "\($0)=\($1.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "")" }
         return try client.get(root + path + (query.isEmpty ? "" : "?" + query.sorted().joined(separator: "&")))

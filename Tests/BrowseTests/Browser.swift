@@ -50,7 +50,7 @@ final class Browser {
 
     func open(_ address: String) throws { _ = try call("POST", session + "/url", ["url": address]) }
 
-    /// What a script returns.
+    /// The result of a script.
     @discardableResult
     func run(_ script: String, _ arguments: [Any] = []) throws -> Any {
         try call("POST", session + "/execute/sync", ["script": script, "args": arguments])
@@ -60,7 +60,7 @@ final class Browser {
 
     func number(_ script: String) throws -> Int { (try run("return \(script)") as? NSNumber)?.intValue ?? -1 }
 
-    /// Waits until an expression is true. What it reads may not be there yet.
+    /// Waits until an expression is true; one that throws counts as false.
     func wait(for expression: String, seconds: Double = 20) throws -> Bool {
         let end = Date() + seconds
         while Date() < end {

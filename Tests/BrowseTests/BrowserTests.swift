@@ -25,7 +25,7 @@ struct BrowserTests {
 
     private func checkLogs() throws {
         #expect(try browser.log("browser") == [])
-        // Everything that was asked of the network, and of nobody else.
+        // Each request of the page goes to its own server.
         var asked = 0
         for message in try browser.log("performance") {
             guard let json = try JSONSerialization.jsonObject(with: Data(message.utf8)) as? [String: Any],
@@ -41,19 +41,19 @@ struct BrowserTests {
         #expect(asked >= 5)
     }
 
-    @Test func thePageShowsTheCachesAndAsksNobodyElse() throws {
+    @Test func thePageShowsCachesAndSendsRequestsOnlyToItsServer() throws {
         try browser.open(page.address)
         #expect(try browser.wait(for: "document.querySelectorAll('#chips a').length == 2"))
         #expect(try browser.wait(for: "document.querySelectorAll('.card svg').length > 0"))
         #expect(try browser.text("document.getElementById('chips').textContent").contains("by group fresh"))
-        // A state that another process changes.
+        // Another process changes the state of the cache.
         try page.insert(20_000..<20_010)
         #expect(try browser.wait(for: "document.getElementById('chips').textContent.includes('10 changes behind')"))
         #expect(try browser.wait(for: "document.querySelector('#store header').textContent.includes('20,010')"))
         try checkLogs()
     }
 
-    @Test func theMiddleIsWhatAFetchShowsThere() throws {
+    @Test func thePageShowsTheOrdersRowsWhereverItIsScrolled() throws {
         try openRows()
         for place in [0, 5000, 10_000, 19_990] {
             try browser.run("browser.rows.show(\(place))")
@@ -64,7 +64,7 @@ struct BrowserTests {
             try page.container.withOrder(try #require(BrowsedPage.caches["by group"]), .init(cacheName: "by group")) {
                 try $0.forEachRow(from: top, limit: 10) { expected.append(try $0.value(of: "name").description) }
             }
-            // The third column of the rows on the screen, from top to bottom.
+            // The rows on the screen, from top to bottom.
             let shown =
                 try browser.run(
                     """
@@ -73,7 +73,7 @@ struct BrowserTests {
                     """) as? [String]
             #expect(shown == expected, "\(place)")
         }
-        // As a person scrolls.
+        // The page is scrolled in steps, as by a person.
         try browser.run("document.getElementById('rows').scrollTop = 0")
         #expect(try browser.wait(for: "browser.rows.top == 0"))
         try browser.run("document.getElementById('rows').scrollTop += 280")
@@ -83,10 +83,10 @@ struct BrowserTests {
         try checkLogs()
     }
 
-    @Test func aRowOfAnotherProcessAppearsInItsPlace() throws {
+    @Test func aRowInsertedByAnotherProcessAppearsInItsPlace() throws {
         try openRows()
         let first = try browser.text("browser.rows.row(0).values[0]")
-        // Null stays null.
+        // A null is shown as null.
         let values = try browser.text(
             "JSON.stringify({ group: browser.rows.row(0).values[1], size: Number(browser.rows.row(0).values[2]) })")
         let gone = try browser.text("browser.rows.row(2).values[0]")
@@ -103,7 +103,7 @@ struct BrowserTests {
         #expect(try browser.text("browser.rows.row(1).values[0]") == first)
         #expect(try browser.text("document.getElementById('lastChange').textContent") == "1 inserted, 1 deleted")
         #expect(try browser.wait(for: "document.getElementById('cacheState').textContent == '2 changes behind'"))
-        // Rows that come above leave the screen where it is.
+        // Rows inserted above do not scroll the screen.
         try browser.run("browser.rows.show(10000)")
         #expect(try browser.wait(for: "browser.rows.row(browser.rows.top)"))
         let top = try browser.text("browser.rows.row(browser.rows.top).id")
@@ -114,7 +114,7 @@ struct BrowserTests {
         try checkLogs()
     }
 
-    @Test func hostileValuesAreText() throws {
+    @Test func markupInValuesIsShownAsText() throws {
         try openRows("plain%20%26%20%22odd%22%20%3Cname%3E")
         #expect(try browser.text("document.getElementById('cacheName').textContent") == "plain & \"odd\" <name>")
         let texts = "[...document.querySelectorAll('#rows .row')].map(row => row.textContent)"
@@ -130,7 +130,7 @@ struct BrowserTests {
         try checkLogs()
     }
 
-    @Test func aSearchShowsItsErrorsAndLeadsToItsRows() throws {
+    @Test func thePagesSearchShowsErrorsAndScrollsToMatches() throws {
         try openRows()
         try browser.run("part('where').value = 'size <'; part('tools').requestSubmit()")
         #expect(try browser.wait(for: "!part('searchError').hidden"))
@@ -145,7 +145,7 @@ struct BrowserTests {
         try checkLogs()
     }
 
-    @Test func aStoreThatGoesAndComesBackSaysSo() throws {
+    @Test func aRemovedAndRestoredStoreIsReported() throws {
         try openRows()
         try FileManager.default.moveItem(atPath: page.store, toPath: page.store + ".away")
         #expect(try browser.wait(for: "part('problem').textContent.includes('there is no store')"))
@@ -157,7 +157,7 @@ struct BrowserTests {
         #expect(try browser.wait(for: "part('problem').textContent.includes('has ended')"))
     }
 
-    @Test func theLastColumnOfAWideTableIsReached() throws {
+    @Test func theLastColumnOfAWideTableCanBeScrolledTo() throws {
         try openRows()
         #expect(try browser.number("part('rows').scrollWidth - part('rows').clientWidth") > 20)
         try browser.run("part('rows').scrollLeft = 1e6")
@@ -173,8 +173,8 @@ struct BrowserTests {
                 == browser.number("document.querySelector('#rows .row').offsetWidth"))
     }
 
-    /// A page in the background does not listen; when it is seen again it shows what happened meanwhile.
-    @Test func aPageThatIsSeenAgainCatchesUp() throws {
+    /// A page in the background does not listen for events. Once visible again, it shows the newest state.
+    @Test func aPageThatIsVisibleAgainCatchesUp() throws {
         try openRows()
         try browser.run(
             """
@@ -193,7 +193,7 @@ struct BrowserTests {
         try checkLogs()
     }
 
-    @Test func manySmallChangesLeaveThePageWithTheLastState() throws {
+    @Test func thePageShowsTheStateAfterManySmallChanges() throws {
         try openRows()
         try browser.run("browser.rows.show(10000)")
         for number in 0..<60 { try page.insert(30_000 + number * 10..<30_000 + number * 10 + 7) }
@@ -203,7 +203,7 @@ struct BrowserTests {
         try page.container.withOrder(try #require(BrowsedPage.caches["by group"]), .init(cacheName: "by group")) {
             try $0.withRow(at: top) { name = try $0.value(of: "name").description }
         }
-        // The page shows the rows of the state before until it has read the new ones.
+        // Until the page has read the new rows, it shows the old ones.
         #expect(try browser.wait(for: "browser.rows.row(\(top)).values[0] == '\(name)'"), "\(top) \(name)")
         let cells = "[...document.querySelectorAll('#rows .row')].map(row => row.children[2].textContent)"
         #expect(try browser.wait(for: "\(cells).includes('\(name)') && !document.querySelector('#rows .row.waiting')"))
@@ -211,8 +211,8 @@ struct BrowserTests {
         try checkLogs()
     }
 
-    /// Small steps of a long list go to the next rows, also where the browser's heights are not enough for all rows.
-    @Test func aListOfTenMillionRowsReachesEachOfThem() throws {
+    /// Browsers limit the height of an element to less than ten million rows need. Small steps still go to the next rows.
+    @Test func eachOfTenMillionRowsCanBeScrolledTo() throws {
         try openRows()
         try browser.run(
             """
@@ -228,11 +228,11 @@ struct BrowserTests {
             #expect(try browser.wait(for: "window.big.row(\(place))?.number == \(place)"))
             for step in [1, 10, -5] {
                 let before = try top()
-                // Unless the end is reached.
+                // The first row has no earlier row to step to.
                 if before + step < 0 { continue }
                 try browser.run("part('sections').scrollTop += \(step * 28)")
                 #expect(try browser.wait(for: "window.big.top == \(before + step)", seconds: 3), "\(place) \(step)")
-                // Until the list has settled.
+                // Waits until the list has settled.
                 usleep(250_000)
                 #expect(try top() == before + step, "\(place) \(step)")
             }
@@ -243,8 +243,10 @@ struct BrowserTests {
         #expect(try browser.wait(for: "Math.abs(window.big.top - 5000000) < 50000"))
     }
 
-    /// The height is just enough for all rows, or just not.
-    @Test(arguments: [285_713, 285_714, 285_715, 285_720, 285_735]) func theLastRowsAreReachedStepByStep(count: Int)
+    /// The height of the list is just enough for all rows, and just too small.
+    @Test(arguments: [285_713, 285_714, 285_715, 285_720, 285_735]) func theLastRowsCanBeScrolledToStepByStep(
+        count: Int
+    )
         throws
     {
         try openRows()

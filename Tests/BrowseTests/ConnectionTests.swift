@@ -5,15 +5,15 @@ import Testing
 /// Clients that connect and say nothing, and systems that give the live page's server few descriptors.
 @Suite struct ConnectionTests {
     private func connect(_ count: Int, to page: BrowsedPage) -> [Int32] {
-        // The last ones may find nobody.
+        // The last connections may be refused.
         (0..<count).compactMap { _ in try? page.client.connected() }
     }
 
-    @Test func idleConnectionsWithoutTheTokenShutNobodyOut() throws {
+    @Test func idleConnectionsWithoutTheTokenDoNotBlockOthers() throws {
         let page = try BrowsedPage(items: 10)
         try page.start()
         var answers = 0
-        // It listens to events all the while, with the token.
+        // One connection with the token listens for events all the while.
         try page.client.exchange("GET \(page.root)events HTTP/1.1\r\nHost: 127.0.0.1:\(page.port)\r\n\r\n") { _ in
             for _ in 0..<3 {
                 let idle = connect(600, to: page)
@@ -26,7 +26,7 @@ import Testing
             return false
         }
         #expect(answers == 3)
-        // Events still come: a connection with the token was not dropped for those without it.
+        // Events still arrive, so the connection with the token was not dropped in favour of others.
         var isOpen = false
         try page.client.exchange("GET \(page.root)events HTTP/1.1\r\nHost: 127.0.0.1:\(page.port)\r\n\r\n") { bytes in
             if !isOpen, !bytes.isEmpty {
@@ -39,7 +39,7 @@ import Testing
         #expect(isOpen)
     }
 
-    @Test func aConnectionThatAsksWithoutTheTokenEnds() throws {
+    @Test func aRequestWithoutTheTokenClosesItsConnection() throws {
         let page = try BrowsedPage(items: 10)
         try page.start()
         var answer = ""
@@ -52,15 +52,15 @@ import Testing
         #expect(ContinuousClock.now - start < .seconds(10))
     }
 
-    /// It serves the page however many connect, or says at the start what it needs; and a signal ends it in any case.
+    /// With any limit, the server serves the page or says at its start what it needs. A signal ends it in any case.
     @Test(.disabled(if: isUnderSanitizer), arguments: [3..<16, 16..<29, 29..<42])
-    func anyLimitOfFilesIsEnoughOrToldAtTheStart(limits: Range<Int>) throws {
+    func aServerWorksOrReportsItsFileLimitAtItsStart(limits: Range<Int>) throws {
         let page = try BrowsedPage(items: 10)
         for limit in limits {
             do { try page.start(files: limit) } catch is BrowsedPage.NotStarted {
                 let status = page.server?.wait(seconds: 10)
                 let text = try String(contentsOfFile: page.errors, encoding: .utf8)
-                // The system does not load the program's libraries with so few.
+                // With fewer files, the system cannot load the program's libraries.
                 let isLoaded = limit > 4
                 #expect(isLoaded ? status == 1 : [1, 127].contains(status), "\(limit): \(text)")
                 #expect(!isLoaded || text.contains("its limit of \(limit) (ulimit -n)"), "\(limit): \(text)")

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Requests over HTTP to this machine, exactly as they are written here: clients that browsers are made of would mend them.
+/// Requests over HTTP to this machine, sent exactly as they are written here. Ordinary clients would correct malformed
+/// ones.
 struct Loopback {
     struct Response {
         let status: Int
@@ -76,7 +77,8 @@ struct Loopback {
         return file
     }
 
-    /// Sends a request and hands out all that has arrived, until the end, or until the body returns false.
+    /// Sends a request and passes the bytes received so far to the body, until the connection ends or the body returns
+    /// false.
     func exchange(_ request: String, seconds: Int = 30, _ body: ([UInt8]) -> Bool) throws {
         let file = try connected(seconds: seconds)
         defer { close(file) }
@@ -88,7 +90,7 @@ struct Loopback {
         }
         var received: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 1 << 16)
-        // Events come for ever.
+        // A stream of events has no end.
         let end = Date() + Double(seconds)
         while Date() < end {
             let count = read(file, &piece, piece.count)

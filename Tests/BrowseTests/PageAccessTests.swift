@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Who gets an answer of the live page's server, and what starts and ends it.
+/// Which requests the live page's server answers, and how it starts and ends.
 @Suite struct PageAccessTests {
     private let page: BrowsedPage
 
@@ -12,7 +12,7 @@ import Testing
         try page.start()
     }
 
-    @Test func onlyRequestsForItsAddressWithTheTokenGetAnything() throws {
+    @Test func onlyRequestsWithTheTokenAndTheServersAddressGetThePage() throws {
         let token = page.root
         #expect(try page.client.get(token).status == 200)
         #expect(try page.client.get(token, host: "localhost:\(page.port)").status == 200)
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func requestsThatAreNoHTTPGetNothing() throws {
+    @Test func malformedRequestsAreAnsweredWithStatus400() throws {
         let host = "Host: 127.0.0.1:\(page.port)\r\n"
         let first = "GET \(page.root) HTTP/1.1\r\n"
         for request in [
@@ -60,7 +60,7 @@ import Testing
         #expect(page.server?.isRunning == true)
     }
 
-    @Test func whatIsTooLongIsNotRead() throws {
+    @Test func tooLongRequestsAreRefusedAndTheServerGoesOn() throws {
         let host = "Host: 127.0.0.1:\(page.port)\r\n"
         for request in [
             "GET /" + String(repeating: "a", count: 300_000), String(repeating: "x", count: 5_000_000),
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func requestsMayFollowEachOtherAndComeInPieces() throws {
+    @Test func aConnectionAcceptsSeveralRequestsAndRequestsInPieces() throws {
         let request = "GET \(page.root)page.css HTTP/1.1\r\nHost: localhost:\(page.port)\r\n\r\n"
         let last = request.replacingOccurrences(of: "\r\n\r\n", with: "\r\nConnection: close\r\n\r\n")
         var answers = ""
@@ -98,32 +98,32 @@ import Testing
         #expect(read(socket, &piece, 15) == 15 && String(decoding: piece, as: UTF8.self) == "HTTP/1.1 200 OK")
     }
 
-    @Test func answersForbidOtherSourcesAndCaches() throws {
+    @Test func responsesForbidForeignScriptsAndHTTPCaching() throws {
         let head = try page.ask("").head
         #expect(head.contains("default-src 'none'") && head.contains("script-src 'self'"))
         #expect(head.contains("Cache-Control: no-store") && head.contains("X-Content-Type-Options: nosniff"))
         #expect(head.contains("Referrer-Policy: no-referrer"))
     }
 
-    @Test func anInterruptEndsItWithoutError() throws {
+    @Test func anInterruptEndsTheServerWithoutError() throws {
         page.server?.interrupt()
         #expect(page.server?.wait() == 0)
     }
 
-    @Test func aPortThatIsInUseIsToldAtOnce() throws {
+    @Test func aPortInUseIsReportedAtOnce() throws {
         let start = Date()
         let (status, sentence) = try page.status(of: ["browse", page.store, "--port", "\(page.port)"])
         #expect(status == 1)
         #expect(
             sentence
                 == "fetchindex-browse: port \(page.port) of 127.0.0.1 cannot be used: Address already in use; "
-                + "--port takes another, or 0 for a free one\n")
-        // Not only after a limit of time.
+                + "choose another one with --port, or 0 for a free one\n")
+        // The error must not wait for a time limit.
         #expect(Date().timeIntervalSince(start) < 4)
     }
 
     @Test(arguments: [["browse"], ["browse", "store", "--port", "70000"], ["browse", "store", "--port", "x"]])
-    func wrongUsageIsExitCodeTwo(arguments: [String]) throws {
+    func wrongUsageExitsWithCodeTwo(arguments: [String]) throws {
         #expect(try page.status(of: arguments).code == 2)
     }
 

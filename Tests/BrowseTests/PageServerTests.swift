@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// What the live page's server answers.
+/// The answers of the live page's server.
 @Suite struct PageServerTests {
     private let page: BrowsedPage
 
@@ -12,8 +12,7 @@ import Testing
         try page.start()
     }
 
-    /// Lines and heads without end cost nothing: the server does not read on.
-    @Test func rowsAndSectionsAreThoseOfTheOrder() throws {
+    @Test func theServersRowsAndSectionsEqualTheOrder() throws {
         let cache = ["cache": "by group"]
         let view = try page.ask("view", cache).json
         #expect(view["count"] as? Int == 2000 && view["sectionCount"] as? Int == 10)
@@ -50,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func aSearchGoesThroughTheOrderPieceByPiece() throws {
+    @Test func aSearchGivesTheOrdersMatchesInPieces() throws {
         var found: [String] = []
         var next = 0
         var pieces = 0
@@ -75,7 +74,7 @@ import Testing
         #expect(found == expected && expected.count == 42 && pieces >= 6)
     }
 
-    @Test func errorsAreSentencesWithTheirPlace() throws {
+    @Test func wrongPredicatesAndCachesAreReportedWithAReason() throws {
         func error(_ path: String, _ values: [String: String]) throws -> String {
             try page.ask(path, values).json["error"] as? String ?? ""
         }
@@ -94,7 +93,7 @@ import Testing
         #expect(try page.ask("rows", ["cache": "by group", "from": "0", "limit": "-3"]).json["rows"] != nil)
     }
 
-    /// Listens to a cache whose rows are shown, does something, and goes on until all texts have come.
+    /// Listens for events of a cache whose rows are shown, runs the body, and waits until all texts have arrived.
     private func events(until texts: String..., after body: () throws -> Void) throws -> String {
         var isDone = false
         var all = ""
@@ -117,13 +116,13 @@ import Testing
         return all
     }
 
-    @Test func eventsTellCachesAndRowsThatChange() throws {
+    @Test func eventsReportChangedRowsAndCaches() throws {
         let all = try events(until: "3 inserted", "3 changes behind", "event: store") { try page.insert(2000..<2003) }
         #expect(all.contains("event: rows") && all.contains("\"count\":2003"))
     }
 
-    /// The openings that it makes are not remembered either.
-    @Test func nothingInTheStoreChanges() throws {
+    /// Openings by the server are not recorded either.
+    @Test func theServerLeavesTheFilesOfTheStoreUnchanged() throws {
         try page.insert(2000..<2500)
         func bytes() throws -> [String: Data] {
             var files: [String: Data] = [:]
@@ -143,7 +142,7 @@ import Testing
         #expect(try bytes() == before)
     }
 
-    @Test func aCacheThatGetsAnotherRequestIsShownWithIt() throws {
+    @Test func aReplacedCacheIsShownWithItsNewRequest() throws {
         func names() throws -> [String] {
             let answer = try page.ask("rows", ["cache": "by group", "from": "0", "limit": "3"]).json
             return (answer["rows"] as? [[String: Any]] ?? []).compactMap { ($0["values"] as? [Any])?.first as? String }
@@ -155,7 +154,7 @@ import Testing
         #expect(try names() == ["item 999", "item 998", "item 997"] && old.count == 3)
     }
 
-    @Test func aStoreThatIsMovedOrDamagedSaysSo() throws {
+    @Test func aMovedOrDamagedStoreIsReported() throws {
         func error(_ path: String) throws -> String {
             try page.ask(path, ["cache": "by group"]).json["error"] as? String ?? ""
         }
@@ -170,8 +169,7 @@ import Testing
         #expect(try error("view").contains("there is no store"))
         try FileManager.default.moveItem(atPath: page.store + ".away", toPath: page.store)
         #expect(try page.ask("view", ["cache": "by group"]).json["count"] as? Int == 2000)
-        // Every page except those with which LMDB begins. The entry of this cache in the table of caches is at its
-        // page's end.
+        // Overwrites every page except LMDB's first ones. The entry of this cache is at the end of its page.
         let file = try FileHandle(forUpdating: URL(fileURLWithPath: page.store + "/data.mdb"))
         let size = try file.seekToEnd()
         for place in stride(from: UInt64(2 * 4096), to: size, by: 4096) {
@@ -186,15 +184,15 @@ import Testing
         #expect(page.server?.isRunning == true)
     }
 
-    @Test func askingAgainShowsWhatIsThereNowAlsoWithoutListening() throws {
+    @Test func aRequestGetsTheNewestStateEvenIfNoClientListens() throws {
         for count in 0..<3 {
             #expect(try page.ask("view", ["cache": "by group"]).json["count"] as? Int == 2000 + count)
             try page.insert(3000 + count..<3001 + count)
         }
     }
 
-    /// The first one is told, though the second one's question has opened the order anew.
-    @Test func whoListensIsToldOfAnotherRequestThoughSomebodyElseAsksFirst() throws {
+    /// A request of a second client opens the order again. The first client, which listens, still gets the event.
+    @Test func eachListenerGetsTheEventOfAReplacedCache() throws {
         _ = try events(until: "\"isReset\":true") {
             let other = OrderDefinition(entity: "Item", sortKeys: [SortKey("name", .descending)])
             try page.container.withOrder(other, .init(cacheName: "by group")) { _ in }
@@ -202,7 +200,7 @@ import Testing
         }
     }
 
-    /// Each character of these takes nine in the request.
+    /// Each character of this search takes nine characters in the request.
     @Test func theLongestSearchOfThePageIsAnswered() throws {
         let text = "name == '" + String(repeating: "界", count: 1990) + "'"
         #expect(text.count == 2000)
@@ -210,7 +208,7 @@ import Testing
         #expect(answer.json["next"] as? Int ?? 0 > 0)
     }
 
-    @Test func anotherStoreInItsPlaceIsShown() throws {
+    @Test func theServerShowsAStoreThatReplacesItsFirstOne() throws {
         _ = try page.ask("view", ["cache": "by group"])
         let other = try BrowsedPage(items: 30)
         try FileManager.default.moveItem(atPath: page.store, toPath: page.store + ".away")
@@ -223,8 +221,7 @@ import Testing
         #expect(count == 30)
     }
 
-    /// The system gives the server no more connections: it goes on when it does again.
-    @Test func aChangeOfTheModelChangesTheColumns() throws {
+    @Test func aChangedModelChangesTheColumns() throws {
         func columns() throws -> [String] {
             let view = try page.ask("view", ["cache": "by group"]).json
             return (view["columns"] as? [[String: Any]] ?? []).compactMap { $0["name"] as? String }
@@ -251,7 +248,7 @@ import Testing
         #expect((rows.first?["values"] as? [Any])?.last as? String == "true")
     }
 
-    @Test func thePageIsThereAlsoWithoutStore() throws {
+    @Test func thePageIsServedWithoutAStore() throws {
         try FileManager.default.moveItem(atPath: page.store, toPath: page.store + ".away")
         for _ in 0..<100 where try page.ask("store").status == 200 && !page.ask("store").body.contains("error") {
             usleep(100_000)
@@ -260,8 +257,8 @@ import Testing
         #expect(answer.body.hasPrefix("<!doctype html>") && answer.body.contains("page.js"))
     }
 
-    /// As control characters.
-    @Test func hiddenCharactersAreShown() throws {
+    /// Hidden characters are shown as control characters are.
+    @Test func thePageEscapesHiddenCharacters() throws {
         let evil = "evil\u{202E}x\u{2066}y\u{200B}z"
         let writer = try BatchWriter(page.container, entity: "Item", key: "name", author: evil)
         try writer.insert([.string(evil), .string("group \u{200B}"), .integer(-1), .null])
@@ -278,7 +275,7 @@ import Testing
         #expect(try page.ask("rows", values).body.contains("evil\u{FFFD}x\u{FFFD}y\u{FFFD}z"))
     }
 
-    @Test func longNamesAreCut() throws {
+    @Test func thePageTruncatesLongNames() throws {
         let long = String(repeating: "界", count: 30_000)
         let writer = try BatchWriter(page.container, entity: "Item", key: "name", author: "test")
         for number in 0..<20 {

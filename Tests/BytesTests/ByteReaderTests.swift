@@ -2,11 +2,11 @@ import Testing
 
 @testable import FetchIndexPlatform
 
-/// Numbers of variable length, whole and cut off.
+/// Numbers of variable length, whole and truncated.
 @Suite struct ByteReaderTests {
     private struct Damage: Error {}
 
-    /// The numbers of some bytes, and what is left when one cannot be read.
+    /// The numbers in some bytes, and whether a number could not be read.
     private func varints(_ bytes: [UInt8]) -> (numbers: [UInt64], isDamaged: Bool) {
         let span = bytes.span.bytes
         var reader = ByteReader(span, subject: { "bytes" }, damage: { _ in Damage() })
@@ -17,7 +17,7 @@ import Testing
         return (numbers, false)
     }
 
-    @Test func numbersAreReadAsTheyWereWritten() {
+    @Test func numbersReadBackAsTheyWereWritten() {
         var edges = [UInt64.max]
         for bit in 0..<64 {
             let power: UInt64 = 1 << bit
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func aNumberThatIsCutOffIsDamage() {
+    @Test func aTruncatedNumberThrows() {
         for number in [1 << 7, 1 << 14, 1 << 21, .max] as [UInt64] {
             var bytes: [UInt8] = [5]
             bytes.appendVarint(number)
@@ -46,12 +46,12 @@ import Testing
         }
     }
 
-    @Test func aNumberMayHaveZerosAtItsEnd() {
+    @Test func aNumberMayEndInZeroBytes() {
         #expect(varints([0x80, 0]).numbers == [0])
         #expect(varints([0x85, 0x80, 0, 3]).numbers == [5, 3])
     }
 
-    @Test func aNumberThatIsTooLargeIsDamage() {
+    @Test func aTooLargeNumberThrows() {
         #expect(varints([UInt8](repeating: 0x80, count: 10) + [1]).isDamaged)
     }
 }

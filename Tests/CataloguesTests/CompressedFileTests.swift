@@ -6,7 +6,7 @@ import Testing
 
 @testable import FetchIndexCatalogues
 
-/// Catalogues that are compressed, or come through a pipe.
+/// Catalogues that are compressed, or read from a pipe.
 @Suite struct CompressedFileTests {
     private let folder = TemporaryFolder()
     private let text: String
@@ -64,16 +64,16 @@ import Testing
         text.split(separator: "\n").map { $0.split(separator: ",").map(String.init) }
     }
 
-    @Test func compressedFilesAreReadAsTheyWere() throws {
+    @Test func compressedFilesGiveTheSameRowsAsThePlainFile() throws {
         let data = Data(text.utf8)
         let half = data.count / 2
         let files = [
             data, Self.gzip(data), Self.zstd(data),
-            // Without a checksum behind it, output may be left when all input was read.
+            // Without a checksum at the end, output may be left after all input was read.
             Self.zstd(data, hasChecksum: false),
-            // After a frame that is to be skipped.
+            // A skippable frame comes first.
             Data([0x50, 0x2A, 0x4D, 0x18, 2, 0, 0, 0, 7, 7]) + Self.zstd(data),
-            // Several members, and frames, one after the other; an empty one among them.
+            // Several members or frames follow each other, one of them empty.
             Self.gzip(data.prefix(half)) + Self.gzip(Data()) + Self.gzip(data.dropFirst(half)),
             Self.zstd(data.prefix(half)) + Self.zstd(Data()) + Self.zstd(data.dropFirst(half)),
             Self.gzip(Data("\u{FEFF}".utf8) + data),
@@ -88,8 +88,8 @@ import Testing
         #expect(names.map { CatalogueFormat(path: $0) } == [.csv, .tsv, .jsonl, .csv, nil, nil])
     }
 
-    /// Also what several readers have read of its beginning.
-    @Test func pipesAreReadOnce() throws {
+    /// A pipe's beginning is read by several readers before the rows are, and no byte is read twice.
+    @Test func noByteOfAPipeIsReadTwice() throws {
         for data in [Data(text.utf8), Self.gzip(Data(text.utf8)), Self.zstd(Data(text.utf8))] {
             let file = try write(data)
             let pipe = folder.path + "/pipe \(data.count)"
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func filesThatAreCutOffOrDamagedAreToldInOneSentence() throws {
+    @Test func truncatedOrDamagedFilesAreReportedInOneSentence() throws {
         let data = Data((text.prefix(TestSettings.isLong ? 3000 : 700)).utf8)
         for (compressed, name) in [(Self.gzip(data), "gzip"), (Self.zstd(data), "zstd")] {
             for length in stride(from: 5, to: compressed.count, by: 3) {
@@ -122,7 +122,7 @@ import Testing
                 damaged[offset] ^= 0x10
                 do { _ = try rows(CatalogueInput(write(damaged))) } catch { found += 1 }
             }
-            // Some bits of gzip's header mean nothing.
+            // Some bits of gzip's header have no meaning.
             #expect(found > (compressed.count - 10) * 95 / 100)
             let trailing = try write(compressed + Data("rubbish".utf8))
             #expect(throws: UnreadableFile.self) { try rows(CatalogueInput(trailing)) }

@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Files whose next bytes another thread decompresses while their rows are used.
+/// Files that a second thread decompresses ahead of the reader of their rows.
 @Suite struct DecompressAheadTests {
     private let folder = TemporaryFolder()
     private let rowCount = 60_000
@@ -23,7 +23,7 @@ import Testing
         return (Reading(format, input), Reading(format, input, decompressesAhead: true))
     }
 
-    /// More pieces than may wait, of random values, so that they stay long when they are compressed.
+    /// More pieces than the queue takes, of random values that compress badly.
     private func text(_ format: CatalogueFormat, _ generator: inout SeededGenerator) -> String {
         var text = format == .jsonl ? "" : format == .csv ? "a,b\n" : "a\tb\n"
         for row in 0..<rowCount {
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: [CatalogueFormat.csv, .tsv, .jsonl])
-    func rowsAreTheSame(_ format: CatalogueFormat) throws {
+    func decompressionAheadGivesTheSameRows(_ format: CatalogueFormat) throws {
         var generator = SeededGenerator(seed: 1)
         let data = Data(text(format, &generator).utf8)
         let half = data.count / 2
@@ -53,8 +53,8 @@ import Testing
         }
     }
 
-    /// The rows before the fault come first, as many of them, and then its error.
-    @Test func faultsAreTheSame() throws {
+    /// The rows before a fault, and its error, are equal with and without decompression ahead.
+    @Test func decompressionAheadGivesTheSameErrors() throws {
         var generator = SeededGenerator(seed: 3)
         let text = text(.csv, &generator)
         let gzip = CompressedFileTests.gzip(Data(text.utf8))
@@ -73,8 +73,8 @@ import Testing
         }
     }
 
-    /// Also while the other thread waits, because most of the file is not read yet.
-    @Test func anErrorOfARowEndsTheReading() throws {
+    /// The second thread waits with full pieces, since most of the file is not read yet.
+    @Test func anErrorInARowStopsTheDecompression() throws {
         struct Refused: Error {}
         var generator = SeededGenerator(seed: 4)
         let path = try write(CompressedFileTests.gzip(Data(text(.csv, &generator).utf8)))

@@ -2,7 +2,7 @@ import FetchIndexCatalogues
 import FetchIndexTestSupport
 import Testing
 
-/// What separates the fields of CSV.
+/// Delimiters of CSV: given, named by the first line, and guessed in an error.
 @Suite struct DelimiterTests {
     private func reading(_ text: String, _ delimiter: Unicode.Scalar? = nil, pieceLength: Int = 1 << 16) -> Reading {
         var input = CatalogueInput("f", bytes: Array(text.utf8), pieceLength: pieceLength)
@@ -10,7 +10,7 @@ import Testing
         return Reading(.csv, input)
     }
 
-    @Test(arguments: [";", "\t", "|", " ", ":"] as [Unicode.Scalar]) func anotherDelimiterSeparatesFields(
+    @Test(arguments: [";", "\t", "|", " ", ":"] as [Unicode.Scalar]) func aGivenDelimiterSeparatesFields(
         delimiter: Unicode.Scalar
     ) {
         let rows = ["a,b", "c"].map { $0 + "\(delimiter)" }
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["\n", "\r\n", "\r"]) func aFirstLineNamesTheDelimiter(end: String) {
+    @Test(arguments: ["\n", "\r\n", "\r"]) func theFirstLineOfAFileMayNameTheDelimiter(end: String) {
         for pieceLength in [1, 3, 1 << 16] {
             let read = reading("sep=;\(end)a;b\(end)1;2\(end)", pieceLength: pieceLength)
             #expect(read.error == nil && read.columns == ["a", "b"])
@@ -31,11 +31,11 @@ import Testing
         #expect(reading("sep=,\na,b\n1,2\n").rows == [["1", "2"]])
         #expect(reading("\u{FEFF}sep=\t\na\tb\n1\t2\n").rows == [["1", "2"]])
         #expect(reading("sep=;\n").error == "f is empty; its first line must name the columns")
-        // The option is the caller's word.
+        // A given delimiter has precedence over the first line.
         #expect(reading("sep=;\na|b\n1|2\n", "|").rows == [["1", "2"]])
     }
 
-    @Test func aHeaderWithAnotherDelimiterSaysSo() {
+    @Test func theErrorForAHeaderSuggestsAnotherDelimiter() {
         let semicolons =
             "f, line 1, column 1: the only column is called \"a;b\", with a semicolon, which may separate columns or not"
         #expect(reading("a;b\n1;2\n").error == semicolons)

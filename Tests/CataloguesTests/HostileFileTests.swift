@@ -3,9 +3,9 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Files as nobody should write them, and as they come.
+/// Malformed and unusual files.
 @Suite struct HostileFileTests {
-    @Test(arguments: CatalogueFormat.allCases) func lineEndsMayBeMixed(format: CatalogueFormat) {
+    @Test(arguments: CatalogueFormat.allCases) func aFileMayMixDifferentLineEnds(format: CatalogueFormat) {
         let (header, rows): (String?, [String]) =
             format == .jsonl
             ? (nil, ["{\"a\":\"1\",\"b\":\"2\"}", "{\"a\":\"3\",\"b\":\"4\"}"])
@@ -25,7 +25,9 @@ import Testing
         }
     }
 
-    @Test(arguments: CatalogueFormat.allCases) func piecesOfAnyLengthGiveTheSameRows(format: CatalogueFormat) {
+    @Test(arguments: CatalogueFormat.allCases) func aFileReadInPiecesOfAnyLengthGivesTheSameRows(
+        format: CatalogueFormat
+    ) {
         var generator = SeededGenerator(seed: 41)
         let alphabets: [CatalogueFormat: [String]] = [
             .csv: [",", "\"", "\"\"", "\r", "\n", "\r\n", "a", "影", "\0", " "],
@@ -46,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func nothingAndHeadersOnly() {
+    @Test func anEmptyFileIsAnErrorButAHeaderAloneIsAccepted() {
         for format in CatalogueFormat.allCases {
             let error = Reading(format, "").error
             #expect(
@@ -71,7 +73,7 @@ import Testing
         ),
         ("é,e\u{301}\n", 2, "column 1 is called \"e\u{301}\", too"), ("\"\",a\n", 1, "this name is empty"),
         ("section,row,section\n", 3, "column 1 is called \"section\", too"),
-    ]) func columnsNeedNamesThatDiffer(header: String, column: Int, fault: String) {
+    ]) func eachColumnNeedsAUniqueNameInUTF8(header: String, column: Int, fault: String) {
         let reason = "the first line must name the columns, each with a name of its own in UTF-8"
         #expect(Reading(.csv, header).error == "f, line 1, column \(column): \(reason); \(fault)")
     }
@@ -82,7 +84,7 @@ import Testing
         #expect(Reading(.tsv, [0x61, 0x09, 0xC3, 0x0A]).error?.hasPrefix("f, line 1, column 2: ") == true)
     }
 
-    @Test(arguments: CatalogueFormat.allCases) func utf16IsToldByItsMark(format: CatalogueFormat) {
+    @Test(arguments: CatalogueFormat.allCases) func aFileWithAUTF16ByteOrderMarkIsRefused(format: CatalogueFormat) {
         for encoding in [String.Encoding.utf16LittleEndian, .utf16BigEndian] {
             let mark: [UInt8] = encoding == .utf16LittleEndian ? [0xFF, 0xFE] : [0xFE, 0xFF]
             let bytes = mark + ("a,b\n1,2\n".data(using: encoding) ?? Data())
@@ -98,7 +100,7 @@ import Testing
         #expect(Reading(.jsonl, "{\"a\":1}\n{\"a\":\"\0\"}\n").bad.first?.contains("a control character") == true)
     }
 
-    @Test func aQuotationMarkThatIsNeverClosedIsNamedByItsLine() {
+    @Test func anUnclosedQuotationMarkIsReportedWithItsLine() {
         let text = "a,b\n1,\"x\r\ny\rz\",\"\nopen,5\n6,7\n"
         #expect(Reading(.csv, text).error == "f, line 4: the quotation mark that opens a field here is never closed")
         #expect(Reading(.csv, "\"a,b\n1,2\n").error?.hasPrefix("f, line 1: the quotation mark") == true)
@@ -124,7 +126,7 @@ import Testing
             "1,2\n3, \"a\"\n4,5\n",
             "line 3: a field that has a quotation mark must be in quotation marks, with the mark doubled"
         ),
-    ]) func aQuotationMarkOutOfPlaceEndsTheReading(rows: String, expected: String) {
+    ]) func aMisplacedQuotationMarkStopsReadingWithAnError(rows: String, expected: String) {
         for length in [1, 3, 1000] {
             let reading = Reading(.csv, "a,b\n\(rows)".utf8, pieceLength: length)
             #expect(reading.rows == [["1", "2"]])
@@ -136,7 +138,7 @@ import Testing
         #expect(header.error == "f, line 1: a quotation mark inside a quoted field must be doubled")
     }
 
-    @Test func longLinesArePassedOverOrEndTheReading() {
+    @Test func tooLongLinesAreSkippedOrStopReading() {
         let long = String(repeating: "x", count: 101)
         let fits = String(repeating: "y", count: 100)
         for length in [1, 7, 100, 1000] {
@@ -164,7 +166,7 @@ import Testing
         }
     }
 
-    @Test func tenThousandColumnsWorkAndFarMoreDoNot() {
+    @Test func tenThousandColumnsAreReadAndFarMoreRefused() {
         let names = (0..<10_000).map { "c\($0)" }
         let values = (0..<10_000).map(String.init)
         for (format, separator) in [(CatalogueFormat.csv, ","), (.tsv, "\t")] {
@@ -181,12 +183,12 @@ import Testing
         #expect(Reading(.jsonl, "{\(members)}").rows.first?.count == 10_000)
     }
 
-    @Test func rowsTooLongOrShortAreHandedOutAsTheyAre() {
+    @Test func readersKeepRowsWithTooManyOrTooFewFields() {
         #expect(Reading(.csv, "a,b\n1\n1,2,3\n\n,\n").rows == [["1"], ["1", "2", "3"], ["", ""]])
         #expect(Reading(.tsv, "a\tb\n1\n1\t2\t3\n\n\t\n").rows == [["1"], ["1", "2", "3"], ["", ""]])
     }
 
-    @Test func whatIsNoFileIsToldInOneSentence() throws {
+    @Test func missingFilesAndFoldersAreReportedInOneSentence() throws {
         let folder = TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
         func error(_ path: String) -> String {
@@ -204,7 +206,7 @@ import Testing
         let file = folder.path + "/a%@ %n\n影.csv"
         try Data("\u{FEFF}a\n1\n".utf8).write(to: URL(fileURLWithPath: file))
         #expect(error(file) == "")
-        // A file is read as its bytes are.
+        // A file of any name is read, also in pieces of two bytes.
         var rows = 0
         try CatalogueFormat.csv.open(CatalogueInput(file, pieceLength: 2)).forEachRow(
             { _ in rows += 1 }, bad: { throw $0 })

@@ -4,7 +4,7 @@ import FetchIndexTestSupport
 import Testing
 import FetchIndexValues
 
-/// Lines of JSON, good and bad.
+/// Lines of JSON, valid and invalid.
 @Suite struct JSONTests {
     private static let prefix = "it is not a JSON object of numbers, texts, booleans and nulls: at byte "
 
@@ -34,18 +34,18 @@ import FetchIndexValues
         ("{\"a\":\"\\u12g4\"}", "11 there is no hexadecimal digit"),
         ("{\"a\":\"\t\"}", "7 there is a control character in a text"), ("{\"a\":\"x", "8 there is the end"),
         ("{\"a\":\"\\", "8 there is the end"), ("{\"a\":t", "6 there is no value"), ("{", "2 there is the end"),
-    ]) func aBadObjectIsNamedByLineAndByte(line: String, expected: String) {
+    ]) func anInvalidObjectIsReportedWithLineAndByte(line: String, expected: String) {
         let reading = Reading(.jsonl, "{\"a\":1}\n\(line)\n{\"a\":2}")
         #expect(reading.rows == [["1"], ["2"]])
         #expect(reading.bad == ["f, line 2: \(Self.prefix)\(expected)"])
     }
 
-    @Test func bytesThatAreNotUTF8AreNamedByLineAndByte() {
+    @Test func invalidUTF8IsReportedWithLineAndByte() {
         let bytes = Array("{\"a\":\"影".utf8) + [0xE5, 0xBD, 0x22, 0x7D, 0x0A] + Array("{\"a\":1}".utf8)
-        #expect(Reading(.jsonl, bytes).bad == ["f, line 1: \(Self.prefix)10 there is what is not UTF-8"])
+        #expect(Reading(.jsonl, bytes).bad == ["f, line 1: \(Self.prefix)10 there is text that is not UTF-8"])
     }
 
-    @Test func deepNestingIsAnError() {
+    @Test func aTooDeeplyNestedJSONValueIsAnError() {
         for opening in ["[", "{\"a\":"] {
             let deep = String(repeating: opening, count: 1_000_000)
             #expect(
@@ -56,7 +56,7 @@ import FetchIndexValues
         }
     }
 
-    @Test func numbersKeepTheirDigits() {
+    @Test func parsedJSONNumbersKeepTheirDigits() {
         let digits = String(repeating: "9", count: 300)
         #expect(scalar("1.0") == .number("1.0"))
         #expect(scalar("-2.50e1") == .number("-2.50e1"))
@@ -85,14 +85,14 @@ import FetchIndexValues
             ("1e3", 1000), ("1.0", 1), ("-2.50E+1", -25), ("100e-2", 1), ("0.0012e4", 12), ("1000.000e-003", 1),
             ("9007199254740993.0", 9_007_199_254_740_993), ("9223372036854775807.0", .max),
             ("-922337203685477580.8e1", .min), ("1e18", 1_000_000_000_000_000_000),
-        ] as [(String, Int64?)]) func aNumberIsWholeByItsDigits(digits: String, whole: Int64?)
+        ] as [(String, Int64?)]) func aNumberIsAnIntegerByItsDigits(digits: String, whole: Int64?)
     {
         #expect(scalar(digits) == .number(digits))
         #expect(scalar(digits)?.value(as: .integer) == whole.map { .integer($0) })
         if let double = scalar(digits)?.value(as: .double) { #expect(double == Double(digits).map { .double($0) }) }
     }
 
-    @Test func digitsThatADoubleRoundsAwayAreKept() throws {
+    @Test func digitsThatADoubleWouldRoundAreKept() throws {
         let digits = "100.0000000000000000000000001"
         #expect(scalar(digits)?.value(as: .decimal)?.description == digits)
         let line = "{\"a\":\(digits),\"b\":0.99999999999999999999}"
@@ -101,7 +101,7 @@ import FetchIndexValues
             try JSONLinesSource(CatalogueInput("f", bytes: Array(line.utf8))).types == ["a": .decimal, "b": .decimal])
     }
 
-    @Test func whatFieldsOfFilesSayChangesSayToo() {
+    @Test func jsonStringsAreReadAsSpecialNumbersAndDates() {
         for (text, number) in [("inf", Double.infinity), ("-inf", -.infinity), ("1e3", 1000)] {
             #expect(scalar("\"\(text)\"")?.value(as: .double) == .double(number))
         }
@@ -116,12 +116,12 @@ import FetchIndexValues
         (["null", "1"], ValueType.integer), (["1", "null"], .integer), (["null", "1.5", "2"], .double),
         (["null", "true"], .boolean), (["null", "\"x\""], .string), (["null", "1", "true"], .string),
         (["null", "null"], .string), (["\"x\"", "null", "1"], .string),
-    ]) func nullsTellNothingOfAType(values: [String], type: ValueType) throws {
+    ]) func typesAreInferredFromValuesThatAreNotNull(values: [String], type: ValueType) throws {
         let lines = values.map { "{\"a\":\($0)}\n" }.joined() + "{}\n"
         #expect(try JSONLinesSource(CatalogueInput("f", bytes: Array(lines.utf8))).types == ["a": type])
     }
 
-    @Test func blankLinesArePassedOver() {
+    @Test func blankLinesOfJSONFilesAreSkipped() {
         let reading = Reading(.jsonl, " \n{\"a\":1}\n\t \r\n\n{\"a\":2}\n  ")
         #expect(reading.rows == [["1"], ["2"]])
         #expect(reading.lines == [2, 5])
@@ -130,14 +130,14 @@ import FetchIndexValues
         #expect(Reading(.jsonl, " \n\t").error == "f has no objects; each line must be a JSON object")
     }
 
-    @Test func aFileWithoutAGoodLineIsNamedByItsFirstFault() {
+    @Test func aFileWithoutAValidLineReportsItsFirstFault() {
         #expect(Reading(.jsonl, "{\"a\":[1]}").error == "f, line 1: \(Self.prefix)6 there is a list or an object")
         #expect(Reading(.jsonl, "\n{\"a\":}\n[]\n").error == "f, line 2: \(Self.prefix)6 there is no value")
         let long = Reading(.jsonl, "{\"a\":\"xxxxxxxx\"}\n[]\n", longestLine: 10)
         #expect(long.error == "f, line 1: the line is longer than 10 bytes")
     }
 
-    @Test func wholeNumbersBeyond64BitsAreDecimalsUnlessSaid() {
+    @Test func wholeNumbersBeyond64BitsAreDecimalsUnlessDeclared() {
         let digits = "12345678901234567890"
         let source = try? JSONLinesSource(
             CatalogueInput("f", bytes: Array("{\"a\":\(digits),\"b\":1.5,\"c\":1,\"d\":null}".utf8)))
@@ -148,7 +148,7 @@ import FetchIndexValues
         #expect(inference.types == [.decimal, .double])
     }
 
-    @Test func escapesAndBlanksAreRead() {
+    @Test func jsonEscapesAndBlanksAreAccepted() {
         #expect(
             scalar("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\u5f71\\ud83d\\ude00\"") == .string("\"\\/\u{8}\u{C}\n\r\tA影😀"))
         #expect(Reading(.jsonl, " {\t\"a\" : 1 , \"b\" : \"\" }  \n").rows == [["1", ""]])
@@ -165,14 +165,14 @@ import FetchIndexValues
         ("{\"op\":\"insert\",\"values\":{\"a\":1,\"a\":1}}", "a second member \"a\""),
         ("{\"op\":\"insert\",\"key\":{}}", "a list or an object"),
         ("{\"op\":\"insert\",\"Key\":1}", "\"Key\" is not op, key or values"),
-    ]) func aBadChangeIsNamedByLineAndByte(line: String, expected: String) throws {
+    ]) func anInvalidChangeIsReportedWithLineAndByte(line: String, expected: String) throws {
         let bytes = Array(line.utf8)
         let error = #expect(throws: BadInput.self) { try bytes.withUnsafeBytes { _ = try ChangeLine($0, 7, in: "f") } }
         #expect(error?.line == 7, "\(String(describing: error))")
         #expect(error?.reason.contains(expected) == true, "\(String(describing: error))")
     }
 
-    @Test func nullKeysAndValuesAreNone() throws {
+    @Test func nullKeysAndValuesCountAsMissing() throws {
         let bytes = Array("{\"values\":null,\"key\":null,\"op\":\"delete\"}".utf8)
         let change = try bytes.withUnsafeBytes { try ChangeLine($0, 1, in: "f") }
         #expect(change.operation == .delete)
@@ -180,8 +180,8 @@ import FetchIndexValues
         #expect(change.values.isEmpty)
     }
 
-    /// What is read as an object, Foundation reads as the same one.
-    @Test func foundationAgreesOnWhatIsAnObject() throws {
+    /// An object that this parser accepts is read by Foundation as the same object.
+    @Test func parsedJSONObjectsAgreeWithFoundation() throws {
         var generator = SeededGenerator(seed: 42)
         let parts = [
             "{", "}", ",", ":", "\"a\"", "\"b\"", "\"\\u00e9\"", "\"影\"", "1", "-0", "1.5", "1e3", "true", "null", " ",
@@ -200,7 +200,7 @@ import FetchIndexValues
                 }
                 text = "{\(members.joined(separator: ","))}"
             }
-            // The second line has all columns, so that none is unknown.
+            // The second line has all columns, so that no column is unknown.
             let reading = Reading(.jsonl, "{\"a\":1}\n\(text)\n")
             let isRead = reading.bad.isEmpty || reading.bad[0].contains("is not among")
             let object = try? JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]

@@ -1,12 +1,12 @@
 import FetchIndexCatalogues
 
-/// What reading a catalogue gives.
+/// The rows and errors of a catalogue that was read.
 struct Reading: Equatable {
     var columns: [String] = []
     var rows: [[String]] = []
-    /// The lines that the rows begin on.
+    /// The numbers of the lines that the rows begin on.
     var lines: [Int] = []
-    /// The errors of lines that were passed over.
+    /// The errors of skipped lines.
     var bad: [String] = []
     /// The error that ended the reading.
     var error: String?

@@ -6,10 +6,10 @@ import Testing
 
 @testable import FetchIndexCountedTree
 
-/// Many edits at once by two threads.
+/// Batches of edits that two threads apply.
 @Suite struct CrewEditTests {
     @Test(arguments: 1...12 as ClosedRange<UInt64>, [256, 300, 4072])
-    func twoThreadsEditATreeAsOneDoes(seed: UInt64, capacity: Int) throws {
+    func aTreeEditedByTwoThreadsAgreesWithASortedArray(seed: UInt64, capacity: Int) throws {
         var generator = SeededGenerator(seed: seed)
         let base = MemoryNodeStore(capacity: capacity)
         var model = SortedArray()
@@ -33,8 +33,8 @@ import Testing
         #expect(base.nodeCount == 0, "seed \(seed): nodes are left behind")
     }
 
-    /// In whichever thread it fails, the error is thrown, and the base is as it was.
-    @Test(arguments: [0, 1, 7, 40, 200]) func aReaderThatFailsEndsBothThreads(readsBeforeFailure: Int) throws {
+    /// The store fails in either thread: the error is thrown, and the base is unchanged.
+    @Test(arguments: [0, 1, 7, 40, 200]) func anErrorInEitherThreadStopsTheEdit(readsBeforeFailure: Int) throws {
         var generator = SeededGenerator(seed: 5)
         let base = MemoryNodeStore(capacity: 256)
         var model = SortedArray()
@@ -50,7 +50,7 @@ import Testing
     }
 }
 
-/// The number of reads that stores still allow, and the number of stores that they were asked for.
+/// Counts reads, and fails after a given number; counts requests for readers on other threads.
 private final class Reads: Sendable {
     struct Failure: Error {}
 
@@ -63,14 +63,14 @@ private final class Reads: Sendable {
 
     func noteRead() throws {
         if left.subtract(1, ordering: .relaxed).newValue < 0 { throw Failure() }
-        // So that both threads take turns also where the leader is quick.
+        // The pause lets both threads take parts though the leader is quick.
         sched_yield()
     }
 
     func noteOffer() { asked.add(1, ordering: .relaxed) }
 }
 
-/// A store that two threads may read: nodes in memory that nobody writes.
+/// A node store that two threads may read, since nobody writes to it.
 private final class ReadableByThreads: NodeStore {
     private let base: MemoryNodeStore
     private let reads: Reads

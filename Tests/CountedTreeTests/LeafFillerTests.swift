@@ -3,13 +3,13 @@ import Testing
 
 @testable import FetchIndexCountedTree
 
-/// Leaves of ascending keys, beside what a writer makes of the same cells.
+/// Leaves filled with ascending keys, compared with leaves that a writer makes of the same cells.
 @Suite struct LeafFillerTests {
     private static let capacity = 4072
 
     /// One filler for several leaves, as in a build.
     @Test(arguments: NodeTests.Keys.allCases, NodeTests.seeds)
-    func aFilledLeafIsThatOfItsCells(_ shape: NodeTests.Keys, seed: UInt64) throws {
+    func leavesOfAFillerEqualThoseOfANodeWriter(_ shape: NodeTests.Keys, seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let store = MemoryNodeStore(capacity: Self.capacity)
         for form in [

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FetchIndexCountedTree
 
-/// Single nodes, beside what a look at all their keys says.
+/// Single nodes, compared with a scan of all their keys.
 @Suite struct NodeTests {
     private static let capacity = 4072
     static let seeds: [UInt64] = Array(1...4)
@@ -12,9 +12,9 @@ import Testing
     /// Sorted keys of one shape.
     enum Keys: CaseIterable {
         case random, oneByte, likeDigits
-        /// The lengths that they share are around the one from which a length takes three bytes.
+        /// The shared lengths are around 255, where a length begins to take three bytes.
         case longAlike
-        /// Keys that do not fit into their cells, and share all the bytes that do.
+        /// Keys that are too long for their cells, and share all bytes that are in the cells.
         case overflowing
 
         func make(_ count: Int, using generator: inout SeededGenerator) -> [[UInt8]] {
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    /// As many of the keys as a node holds, and the node's bytes.
+    /// A node with the first keys, as many as fit. Returns these keys and the node's bytes.
     private func node(
         _ keys: [[UInt8]], level: Int, _ form: CellForm, in store: MemoryNodeStore
     ) throws -> (keys: [[UInt8]], bytes: [UInt8]) {
@@ -55,7 +55,9 @@ import Testing
         return (held, writer.node())
     }
 
-    @Test(arguments: Keys.allCases, seeds) func keysShareWithTheirBasesWhatTheyCan(_ shape: Keys, seed: UInt64) {
+    @Test(arguments: Keys.allCases, seeds) func sharedLengthsAreTheCommonPrefixesWithTheBaseKeys(
+        _ shape: Keys, seed: UInt64
+    ) {
         var generator = SeededGenerator(seed: seed)
         let keys = shape.make(300, using: &generator)
         var shared = SharedLengths()
@@ -75,8 +77,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Keys.allCases, seeds) func aSearchFindsWhatALookAtAllKeysFinds(_ shape: Keys, seed: UInt64) throws
-    {
+    @Test(arguments: Keys.allCases, seeds) func aSearchAgreesWithAScanOfAllKeys(_ shape: Keys, seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         for level in [0, 1] {
             let store = MemoryNodeStore(capacity: Self.capacity)
@@ -116,8 +117,10 @@ import Testing
         }
     }
 
-    /// A leaf that is changed in one go has the same bytes as a leaf that is assembled again.
-    @Test(arguments: Keys.allCases, seeds) func aChangedLeafIsThatOfItsCells(_ shape: Keys, seed: UInt64) throws {
+    /// A leaf that is edited in place has the same bytes as a newly written leaf.
+    @Test(arguments: Keys.allCases, seeds) func aLeafEditedInPlaceEqualsANewlyWrittenLeaf(_ shape: Keys, seed: UInt64)
+        throws
+    {
         var generator = SeededGenerator(seed: seed)
         let store = MemoryNodeStore(capacity: Self.capacity)
         let buffer = LeafBuffer()
@@ -152,7 +155,7 @@ import Testing
         #expect(changed > 5)
     }
 
-    @Test(arguments: Keys.allCases, seeds) func cellsAreCutIntoNodesThatFit(_ shape: Keys, seed: UInt64) throws {
+    @Test(arguments: Keys.allCases, seeds) func cellsAreDividedIntoNodesThatFit(_ shape: Keys, seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let store = MemoryNodeStore(capacity: Self.capacity)
         let form = CellForm(isWeighted: false, maximumSummary: nil)
@@ -181,7 +184,7 @@ import Testing
                         #expect(stored.bytes == expected.bytes && stored.isLong == expected.isLong)
                     }
                 }
-                // But the last ones, they are filled or of one size, as far as single cells allow.
+                // Except the last nodes, all are full or of equal size, as far as single cells allow.
                 let sizes = cuts.dropLast().map(\.byteCount)
                 if fillsNodes {
                     let filled = NodeLayout.filledLength(behind: 2, capacity: Self.capacity)
@@ -193,8 +196,8 @@ import Testing
         }
     }
 
-    /// A key with a shared length that is too small is assembled correctly, but not found.
-    @Test func theCheckComparesWhatKeysShare() throws {
+    /// A key with a too small shared length is read correctly, but a search does not find it.
+    @Test func theCheckFindsWrongSharedLengths() throws {
         let store = MemoryNodeStore(capacity: 256)
         for (shared, rest) in [(1, [98]), (0, [97, 98])] as [(UInt8, [UInt8])] {
             let cells: [UInt8] = [0, 97] + [shared] + rest
@@ -207,22 +210,22 @@ import Testing
         }
     }
 
-    /// Searches take it that all long keys have as many bytes in their cells.
-    @Test func theCheckComparesHowMuchOfLongKeysIsInTheirCells() throws {
+    /// Searches rely on all long keys having the same number of bytes in their cells.
+    @Test func theCheckFindsLongKeysWithTooFewBytesInTheirCells() throws {
         let store = MemoryNodeStore(capacity: 256)
         var tree = CountedTree(in: store)
         try tree.insert([UInt8](repeating: 97, count: 300))
         #expect(tree.check() == [])
         var bytes: [UInt8] = []
         try store.read(tree.root.node) { bytes = [UInt8](copying: $0) }
-        // The end of the one cell, and the last byte of its key that is in it.
+        // These are the end of the cell, and the last byte of its key that is in the cell.
         bytes[4] -= 1
         bytes.remove(at: bytes.count - NodeLayout.longKeyReferenceLength - 1)
         store.write(tree.root.node, bytes)
         #expect(!tree.check().isEmpty)
     }
 
-    /// Keys that say they are longer than any that a node could hold.
+    /// The keys claim to be longer than any key that a node could hold.
     @Test func anOversizedKeyOfADamagedLeafIsNotCopied() {
         let store = MemoryNodeStore(capacity: 256)
         store.write(1, [1, 0, 1, 0, 0x2D, 1, 0] + [UInt8](repeating: 97, count: 300))
@@ -233,8 +236,8 @@ import Testing
         }
     }
 
-    /// A cell whose shared length of three bytes is cut off, or has no base.
-    @Test func aSharedLengthIsNotReadOutsideOfItsCell() throws {
+    /// A cell whose shared length of three bytes is truncated, or has no base.
+    @Test func aSharedLengthIsReadOnlyInsideItsCell() throws {
         let form = CellForm(isWeighted: false, maximumSummary: nil)
         for last in [[255], [255, 1], [255, 255, 255], [255, 1, 0], [1, 98]] as [[UInt8]] {
             let cells: [UInt8] = [0, 97] + last
@@ -245,8 +248,8 @@ import Testing
         }
     }
 
-    /// The last cell shares more bytes than the key before it has, than its base has, or than the node has.
-    @Test func aWalkMakesNoKeyOfBytesThatAreNotThere() {
+    /// The last cell claims to share more bytes than its predecessor, its base or the node has.
+    @Test func aWalkThrowsOnATooLargeSharedLength() {
         let store = MemoryNodeStore(capacity: 256)
         let root = TreeRoot(node: 1, measure: Measure(count: 3, weight: 3), isWeighted: false)
         for last in [[2, 99], [200, 99], [255, 200, 1, 99]] as [[UInt8]] {

@@ -3,15 +3,15 @@ import Testing
 
 @testable import FetchIndexCountedTree
 
-/// What two byte strings have in common at their start, beside a look at each byte.
+/// Common prefixes of byte strings, compared with a loop over the bytes.
 @Suite struct PrefixTests {
-    /// All lengths up to 40, with each byte as the first difference or none.
-    @Test func commonPrefixesAreThoseOfALookAtEachByte() {
+    /// All lengths up to 40, with each byte as the first difference, and without a difference.
+    @Test func commonPrefixesAgreeWithAByteLoop() {
         for length in 0...40 {
             let left = (0..<length).map { UInt8($0 + 1) }
             for difference in 0...length {
                 for rest in 0...3 {
-                    // Bytes behind the first difference are others, too, or the same.
+                    // Bytes after the first difference are different too, or equal.
                     var right = left + [UInt8](repeating: 200, count: rest)
                     if difference < length { right[difference] ^= 0x80 }
                     for offset in (difference..<length).dropFirst() where offset % (rest + 1) == 0 {
@@ -24,8 +24,8 @@ import Testing
         }
     }
 
-    /// Bytes behind the compared ones don't matter, and a copy writes no further than the padding.
-    @Test func paddedBytesAreComparedAndCopiedUpToTheirEnd() {
+    /// Bytes after the compared ones do not matter, and a copy writes no further than the padding.
+    @Test func paddedBytesAreComparedAndCopiedOnlyUpToTheirEnd() {
         for length in 0...70 {
             let source = (0..<length + PaddedBytes.padding).map { UInt8($0 + 1) }
             for difference in 0...length {

@@ -25,7 +25,7 @@ private enum Operation: CaseIterable {
         #expect(store.nodeCount == 0, "seed \(seed): nodes are left behind")
     }
 
-    @Test(arguments: seeds) func aForkOverAForkAgreesAndLeavesItsBaseAlone(seed: UInt64) throws {
+    @Test(arguments: seeds) func aForkOverAForkAgreesAndKeepsItsBase(seed: UInt64) throws {
         let base = MemoryNodeStore(capacity: 256)
         var model = SortedArray()
         var tree = CountedTree(in: base, isWeighted: true, summarizer: seed % 2 == 0 ? nil : Numbers())
@@ -56,7 +56,7 @@ private enum Operation: CaseIterable {
         #expect(try published.contents() == upperModel)
     }
 
-    @Test(arguments: seeds) func aFailingStoreThrowsAndAFreshForkIsWhole(seed: UInt64) throws {
+    @Test(arguments: seeds) func afterAFailureOfTheStoreANewForkIsSound(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let base = MemoryNodeStore(capacity: 256)
         var model = SortedArray()
@@ -153,7 +153,7 @@ private enum Operation: CaseIterable {
     }
 }
 
-/// A fork that fails at a given call.
+/// A node store that fails at a given call.
 final class FailingNodeStore: NodeStore {
     struct Failure: Error {}
 

@@ -3,11 +3,11 @@ import FetchIndexTestSupport
 
 @testable import FetchIndexCountedTree
 
-/// What a counted tree means: a sorted array of keys with weights.
+/// The oracle of counted trees: a sorted array of keys with weights.
 struct SortedArray: Equatable {
     var keys: [[UInt8]] = []
     var weights: [Int] = []
-    /// What summaries are of.
+    /// The numbers that summaries are of.
     var numbers: [UInt32] = []
 
     func rank(of key: [UInt8]) -> (rank: Int, isPresent: Bool) {
@@ -37,7 +37,7 @@ struct SortedArray: Equatable {
     }
 }
 
-/// Sums numbers up: the sum in as many bytes as it takes, after the least number, 4, and their count, 1 to 3 bytes.
+/// Summarizes numbers: the least number in 4 bytes, the length of the sum, the sum and the count.
 struct Numbers: Summarizer {
     struct Malformed: Error {}
 
@@ -94,7 +94,7 @@ struct Numbers: Summarizer {
         return sum.take()
     }
 
-    /// 0 in a tree without summaries.
+    /// The least number of a summary; 0 in a tree without summaries.
     static func least(in summary: RawSpan) -> UInt32 {
         summary.byteCount < 4
             ? 0 : UInt32(bigEndian: summary.unsafeLoadUnaligned(fromByteOffset: 0, as: UInt32.self))
@@ -115,14 +115,14 @@ extension CountedTree {
     }
 }
 
-/// A key that grows with its number, as paths of files do: 200 in a folder.
+/// A key that ascends with its number, like paths of files, 200 in a folder.
 func pathKey(_ number: Int, length: Int) -> [UInt8] {
     let digits = String(number + 1_000_000).utf8.dropFirst()
     let folders = "/usr/share/a-folder-\(number / 200 + 1000)/"
     return [UInt8](folders.utf8) + repeatElement(97, count: max(0, length - folders.utf8.count - 6)) + digits
 }
 
-/// Short keys of few letters, so that they share prefixes, now and then a very long one, and often one of a few folders.
+/// Short keys of few letters, so that they share prefixes. Some are very long, and many begin with one of a few folders.
 func randomKey(using generator: inout SeededGenerator, longest: Int = 1200) -> [UInt8] {
     if Int.random(in: 0..<4, using: &generator) == 0 {
         return pathKey(Int.random(in: 0..<200, using: &generator), length: longest / 30)

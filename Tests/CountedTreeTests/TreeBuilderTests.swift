@@ -28,8 +28,8 @@ import Testing
         #expect(store.nodeCount == 0)
     }
 
-    /// Keys that just fit into a cell, and some that are a byte longer, of which a cell holds only the first bytes.
-    @Test func keysNearTheLongestThatACellHolds() throws {
+    /// Keys that just fit into a cell, and keys that are a byte longer, of which a cell has only the first bytes.
+    @Test func keysAtTheLengthLimitOfACellAreStored() throws {
         let store = MemoryNodeStore(capacity: 256)
         let form = CellForm(isWeighted: false, maximumSummary: nil)
         let longest = NodeLayout.maximumInlineKey(capacity: store.capacity, form)
@@ -45,8 +45,8 @@ import Testing
         #expect(try tree.contents().keys == keys)
     }
 
-    /// Short and long keys behind each other, and at every place of a leaf one that is not greater than the last.
-    @Test func keysThatDoNotAscendThrow() throws {
+    /// Short and long keys follow each other. At each place of a leaf in turn, a key is not greater than the one before.
+    @Test func aTreeBuilderThrowsOnKeysOutOfOrder() throws {
         var generator = SeededGenerator(seed: 17)
         let longest = NodeLayout.maximumInlineKey(capacity: 256, CellForm(isWeighted: false, maximumSummary: nil))
         let keys = (0..<120).map { number in
@@ -75,14 +75,14 @@ import Testing
         }
     }
 
-    /// Entries of a sorter that were damaged on disk.
-    @Test func aSummaryThatIsLongerThanANodeThrows() throws {
+    /// The summary is like that of a sorter's entry that was damaged on disk.
+    @Test func aTooLongSummaryThrows() throws {
         var builder = TreeBuilder(in: MemoryNodeStore(capacity: 256), summarizer: Numbers())
         let summary = [UInt8](repeating: 0, count: 300)
         #expect(throws: TreeError.self) { try builder.append([1].span.bytes, summary: summary.span.bytes) }
     }
 
-    @Test func keysInOrderLeaveFullNodes() throws {
+    @Test func keysInsertedInOrderLeaveFullNodes() throws {
         let built = MemoryNodeStore(), inserted = MemoryNodeStore()
         var builder = TreeBuilder(in: built)
         var tree = CountedTree(in: inserted)
@@ -97,8 +97,8 @@ import Testing
         #expect(inserted.nodeCount <= built.nodeCount + 3)
     }
 
-    /// A key without the others' common beginning costs a node, not all that the others save.
-    @Test(arguments: [0, 255] as [UInt8]) func oneOtherKeyDoesNotShatterALeaf(other: UInt8) throws {
+    /// One key without the common beginning costs a node, and the other keys keep their compression.
+    @Test(arguments: [0, 255] as [UInt8]) func aKeyWithoutTheCommonPrefixDoesNotScatterALeaf(other: UInt8) throws {
         let store = MemoryNodeStore()
         var tree = CountedTree(in: store)
         let common = [UInt8](repeating: 97, count: 900)
@@ -109,8 +109,8 @@ import Testing
         #expect(store.nodeCount <= before + 3)
     }
 
-    /// What keys have in common is stored once, whether they are appended, inserted or both removed and inserted.
-    @Test func longCommonBeginningsCostLittle() throws {
+    /// A common beginning is stored once, whether keys are appended, inserted, or removed and inserted again.
+    @Test func commonBeginningsAreStoredOnce() throws {
         var generator = SeededGenerator(seed: 15)
         let keys = (0..<6000).map { pathKey($0, length: 92) }
         let keyBytes = keys.reduce(0) { $0 + $1.count }
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    /// Summaries and separators so long that two cells are a full node: branches have two children all the same.
+    /// Summaries and separators are so long that two cells fill a node. Branches still have two children.
     @Test func twoCellsAlwaysFitIntoANode() throws {
         var built = CountedTree(in: MemoryNodeStore(capacity: 256), isWeighted: true, summarizer: Wide())
         var builder = TreeBuilder(in: MemoryNodeStore(capacity: 256), isWeighted: true, summarizer: Wide())
@@ -163,8 +163,8 @@ import Testing
         func begin() -> any RunningSummary { Sum() }
     }
 
-    /// A removal gives the keys behind it other bases, so that a leaf may need more bytes.
-    @Test(arguments: ["names", "paths", "titles"]) func removalsOfFewLeaveAboutAsManyNodes(shape: String) throws {
+    /// After a removal, later keys have other bases, so that a leaf may need more bytes.
+    @Test(arguments: ["names", "paths", "titles"]) func removingAFewKeysDoesNotMultiplyNodes(shape: String) throws {
         var generator = SeededGenerator(seed: 7)
         let keys = (0..<20_000).map { number -> [UInt8] in
             switch shape {
@@ -183,7 +183,7 @@ import Testing
         #expect(store.nodeCount < built * 3 / 2, "\(built) nodes became \(store.nodeCount)")
     }
 
-    @Test func nodesThatGetSparseAreMerged() throws {
+    @Test func sparseNodesAreMerged() throws {
         var generator = SeededGenerator(seed: 8)
         let keys = (0..<20_000).map { pathKey($0, length: 60) }
         let store = MemoryNodeStore()
@@ -198,8 +198,8 @@ import Testing
 }
 
 @Suite struct DamagedNodeTests {
-    /// Every byte of every node, flipped in turn: each operation throws or answers, and the check never traps.
-    @Test(arguments: [false, true]) func flippedBytesNeverTrap(hasSummaries: Bool) throws {
+    /// Every byte of every node is flipped in turn. Each operation throws or returns, and the check never traps.
+    @Test(arguments: [false, true]) func flippedBytesOfNodesNeverTrap(hasSummaries: Bool) throws {
         var generator = SeededGenerator(seed: 9)
         let store = MemoryNodeStore(capacity: 256)
         var tree = CountedTree(in: store, isWeighted: true, summarizer: hasSummaries ? Numbers() : nil)
@@ -253,8 +253,8 @@ import Testing
         }
     }
 
-    /// Branches whose children are all the same: a tree of 2^40 leaves out of 41 nodes.
-    @Test(arguments: [1, 0] as [UInt8]) func aNodeThatIsReachedManyTimesKeepsNobodyBusy(count: UInt8) {
+    /// Branches whose children are all the same node: 41 nodes that look like 2^40 leaves.
+    @Test(arguments: [1, 0] as [UInt8]) func aTreeWithRepeatedChildrenIsRefusedQuickly(count: UInt8) {
         let store = MemoryNodeStore(capacity: 256)
         store.write(1, [1, 0, 1, 0, 2, 0, 0, 97])
         for level in UInt8(1)...40 {
@@ -270,8 +270,8 @@ import Testing
         #expect(throws: TreeError.self) { try tree.contents(from: 2, .backward) }
     }
 
-    /// A separator that fills a node, which a split hands upwards level by level.
-    @Test func aSeparatorThatIsTooLongThrows() throws {
+    /// A split hands a separator that fills a node upwards, level by level.
+    @Test func aTooLongSeparatorThrows() throws {
         let store = MemoryNodeStore(capacity: 256)
         var tree = CountedTree(in: store)
         for number in UInt8(0)..<50 { try tree.insert([number, 97]) }
@@ -288,7 +288,7 @@ import Testing
         #expect(throws: TreeError.self) { try damaged.insert([70, 97]) }
     }
 
-    @Test func theDumpDrawsEachNode() throws {
+    @Test func theDumpShowsTheNodesAndEntriesOfATree() throws {
         var tree = CountedTree(in: MemoryNodeStore(capacity: 256), isWeighted: true)
         for letter in "abcdefghijklmnopqrstuvwxyz".utf8 {
             try tree.insert([letter, 0], weight: Int(letter))

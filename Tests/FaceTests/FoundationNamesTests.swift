@@ -12,21 +12,24 @@ final class Book: ManagedObject {
     @Attribute("price") var price: Int
 }
 
-/// A program that imports Foundation beside FetchIndex, and nothing else, writes all names without their module's.
+/// A program that imports only FetchIndex and Foundation needs no module prefix for any name.
 @Suite struct FoundationNamesTests {
-    @Test func everyNameIsUnambiguous() {
+    @Test func publicNamesDoNotCollideWithFoundationsNames() {
         let types: [Any.Type] = [
             AttributeDescription.self, AttributeError.self, BatchDeleteRequest.self, BatchInsertRequest.self,
             BatchUpdateRequest.self, BatchWriter.self, CacheStatistics.self, CalendarUnit.self, ChangeKind.self,
-            ComputedSection.self, ContextError.self, Durability.self, Entity.self, FetchOutcome.self, FetchPlan.self,
+            ComputedSection.self, ContextError.self, DamagedBackup.self, Durability.self, Entity.self,
+            FetchOutcome.self, FetchPlan.self,
             FetchPredicate.self, FetchPredicateError.self, FetchRequest<Book>.self, FetchResult<Book>.self,
             FetchedOrder.self, FetchedResultsController<Book>.self, FetchedSection.self, HistoryTransaction.self,
             ManagedObject.self, ManagedObjectContext.self, MergeConflict.self, MergeConflicts.self, MergePolicy.self,
             Model.self, ObjectID.self, ObjectPredicate<Book>.self, ObjectRegistration.self, OrderDefinition.self,
             PersistentContainer.self, PredicateValue.self, RebuildReason.self, RequestError.self, ResultsChange.self,
             ResultsObjects<Book>.self, ResultsSection<Book>.self, ResultsSections<Book>.self, ResultsSnapshot.self,
-            RowPath.self, SectionCalendar.self, SectionKey.self, SectionOrder.self, SortDirection.self,
-            SortKey<Book>.self, StoreBackup.self, StoreCopyError.self, StoreError.self, TextFolding.self,
+            RowPath.self, SectionCalendar.self, SectionEvent.self, SectionKey.self, SectionOrder.self,
+            SortDirection.self,
+            SortKey<Book>.self, StoreBackup.self, StoreCompaction.self, StoreCopyError.self, StoreError.self,
+            TextFolding.self,
             TextOrder.self, UniqueConflictPolicy.self, UnknownLocale.self, UnknownTimeZone.self,
             UnusableCalendar.self, ValidationError.self, Value.self, ValueType.self, Attribute<Int>.self,
             (any AttributeValue).self, (any CodableAttributeValue).self, (any TextAttributeValue).self,
@@ -36,7 +39,7 @@ final class Book: ManagedObject {
         #expect(Set(types.map(ObjectIdentifier.init)).count == types.count)
     }
 
-    @Test func aProgramsOwnNamesStand() throws {
+    @Test func aProgramsOwnNamesHavePrecedence() throws {
         let container = try PersistentContainer(temporaryWith: Model(Book.self))
         let context = container.newContext()
         let book = Book(context: context)

@@ -5,7 +5,7 @@ package struct ItemRow: Equatable, Sendable {
     package var group: String?
     package var size: Int64
     package var note: String
-    /// The key of a row that it follows, and those of the rows that it likes.
+    /// The key of the row that this row follows, and the keys of the rows that it likes.
     package var leader: String?
     package var likes: Set<String> = []
 
@@ -16,7 +16,7 @@ package struct ItemRow: Equatable, Sendable {
     }
 
     package static let entity = "Item"
-    /// The entity of the rows whose keys begin with this letter.
+    /// The entity of the rows whose keys begin with `subentityPrefix`.
     package static let subentity = "Special"
     package static let subentityPrefix = "s"
 
@@ -24,7 +24,7 @@ package struct ItemRow: Equatable, Sendable {
 
     package static let model = model(factor: 2)
 
-    /// With a value that is derived by a factor: another factor is a pass over all records.
+    /// The attribute `weight` is derived by the factor, so another factor is a pass over all records.
     package static func model(factor: Int64) -> Model {
         Model(entities: [
             Entity(
@@ -52,12 +52,12 @@ package struct ItemRow: Equatable, Sendable {
         return attribute?.derivation.flatMap { Int64($0.dropFirst("size * ".count)) }
     }
 
-    /// In the order of the entity's attributes, without the derived one.
+    /// The values in the order of the entity's attributes, without the derived one.
     package func values(key: String) -> [Value] {
         [.string(key), group.map(Value.string) ?? .null, .integer(size), .string(note)]
     }
 
-    /// The key and the row of an object's stored values; nil if the values don't belong to a row.
+    /// The key and the row of an object's stored values; nil if the values are not of a row.
     package static func decoded(_ values: [Value], of entity: Entity, factor: Int64) -> (key: String, row: ItemRow)? {
         let named = Dictionary(uniqueKeysWithValues: zip(entity.attributes.map(\.name), values))
         guard case .string(let key) = named["key"], case .integer(let size) = named["size"],

@@ -1,9 +1,9 @@
 package import FetchIndex
 
-/// The work of many processes on one store at once: transfers between accounts, each counted and entered, in one
-/// transaction over three entities and the links between them. So the sum of all balances is 0 in every state, the
-/// counters' sum is the number of entries, each entry exists once, an account's balance is the sum of its entries, and
-/// its partners are the accounts to which its entries go.
+/// A ledger that many processes use at once: transfers between accounts, each counted and entered, in one transaction
+/// over three entities and the links between them. So the sum of all balances is 0 in every state, the counters' sum is the
+/// number of entries, each entry exists once, an account's balance is the sum of its entries, and its partners are
+/// those to which its entries go.
 package enum Ledger {
     package static let accounts = 24
     package static let counters = 6
@@ -66,7 +66,7 @@ package enum Ledger {
         Order(
             cache: "by balance", entity: "Account", sortKeys: [SortKey("balance", .descending)],
             sectionKey: .attribute("group")),
-        // Each transfer moves all entries of an account.
+        // Each transfer moves all entries of an account to other positions.
         Order(
             cache: "by owner", entity: "Entry", sortKeys: [SortKey("from.balance"), SortKey("to.balance")],
             sectionKey: .relationship("from", name: "name")),
@@ -93,15 +93,15 @@ package enum Ledger {
 /// A state of the ledger.
 package struct LedgerState {
     package let commit: UInt64
-    /// A digest of the balances and counters.
+    /// A digest of balances and counters.
     package let digest: UInt64
     package let counted: Int64
     package let entries: Int
     package let sum: Int64
-    /// What is wrong with the links of one account, another one at each commit.
+    /// Defects of the links of one account, another account at each commit.
     private let wrongLinks: String?
 
-    /// As a context sees it.
+    /// The state in a context.
     package init(_ context: ManagedObjectContext) throws {
         let accounts = try context.fetch(Self.request("Account"))
         let balances = accounts.map { $0["balance"].integerOrZero }
@@ -138,7 +138,7 @@ package struct LedgerState {
         return request
     }
 
-    /// The part of the state that is torn; nil if it is whole.
+    /// The defect of a state that is not consistent; nil if it is.
     package var defect: String? {
         if sum != 0 { return "commit \(commit) has balances that sum up to \(sum)" }
         if counted != Int64(entries) { return "commit \(commit) counts \(counted) entries and has \(entries)" }

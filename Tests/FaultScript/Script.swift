@@ -1,9 +1,9 @@
 internal import FetchIndexTestSupport
 
-/// What a victim does, step by step: each is a pure function of the seed, its number and the state before it, so that who
+/// The steps of a victim: each is a pure function of the seed, its number and the state before it, so that whoever
 /// reads a store after a crash can tell what must be in it.
 package struct Script: Sendable {
-    /// The kinds of steps, each of which a fault must be survived in.
+    /// The kinds of steps. A fault in any of them must lose nothing.
     package enum Kind: Int, CaseIterable, Sendable {
         case save, liveSave, transaction, batchInsert, batchUpdate, batchDelete, open, openSorted, rebuild, deleteCache
         case deleteAllCaches, trim, migrate
@@ -33,7 +33,7 @@ package struct Script: Sendable {
             return .batchInsert((0..<max(2, rowCount / 10)).map { ("\(number)-\($0)", row(&generator)) })
         case .batchUpdate: return .batchUpdate(group: group(&generator), size: .random(in: 0..<1000, using: &generator))
         case .batchDelete:
-            // More when there are too many.
+            // Deletions are more frequent if there are too many rows.
             let width: Int64 = state.rows.count > rowCount ? 400 : 10
             let first = Int64.random(in: 0..<1000, using: &generator)
             return .batchDelete(sizes: first...first + width)

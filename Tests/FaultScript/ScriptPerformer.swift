@@ -2,17 +2,17 @@ import FetchIndexOrderCaches
 import FetchIndexRecords
 package import FetchIndex
 
-/// Does a script's steps to a store.
+/// Performs a script's steps on a store.
 package final class ScriptPerformer {
     package let container: PersistentContainer
     /// The context of a save that failed, with its edits.
     private var unsaved: ManagedObjectContext?
-    /// Lives with its context.
+    /// The controller, which lives as long as its context.
     private var controller: FetchedResultsController<ManagedObject>?
 
     package init(_ container: PersistentContainer) { self.container = container }
 
-    /// A save that fails is kept for `performAgain`.
+    /// The context of a save that fails is kept for `performAgain`.
     package func perform(_ step: ScriptStep) throws {
         switch step {
         case .save(let changes, let isLive): try save(changes, isLive: isLive)
@@ -52,7 +52,7 @@ package final class ScriptPerformer {
         }
     }
 
-    /// Does a step that failed again: a save with the edits that its context still has.
+    /// Performs a failed step again. A save is repeated with the edits that its context still has.
     package func performAgain(_ step: ScriptStep) throws {
         guard let context = unsaved else { return try perform(step) }
         try context.save()
@@ -70,7 +70,7 @@ package final class ScriptPerformer {
                 fetchRequest: request, context: context, sectionKey: .attribute("group"),
                 cacheName: ScriptCache.byGroup.rawValue)
             do { try live.performFetch() } catch {
-                unsaved = nil  // There are no edits yet.
+                unsaved = nil  // No edits so far.
                 throw error
             }
             controller = live
@@ -114,7 +114,7 @@ package final class ScriptPerformer {
         let writer = try BatchWriter(container, entity: ItemRow.entity, key: "key", author: "script")
         for change in changes {
             switch change {
-            case .follow, .like: break  // Steps of contexts only.
+            case .follow, .like: break  // Only contexts change relationships.
             case .delete(let key): if let object = try writer.object(key: .string(key)) { try writer.delete(object) }
             case .put(let key, let row):
                 let record = try writer.entity.record(row.values(key: key))

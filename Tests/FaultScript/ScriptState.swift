@@ -1,16 +1,16 @@
 import FetchIndexRecords
 package import FetchIndex
 
-/// What must be in a store: the rows by key, and the number of its newest commit.
+/// The content that a store must have: the rows by key, and the number of its newest commit.
 package struct ScriptState: Equatable, Sendable {
     package var rows: [String: ItemRow] = [:]
     package var commit: UInt64 = 0
-    /// The factor of the model.
+    /// The factor in the store's model.
     package var factor: Int64 = 2
 
     package init() {}
 
-    /// The state of a store. O(n). Throws if it can't be read; a row that isn't one of the script's counts as missing.
+    /// Reads the content of a store. O(n). Throws if it cannot be read; a row that is not of the script counts as missing.
     package init(of container: PersistentContainer) throws {
         let snapshot = try container.store.snapshot()
         commit = snapshot.commit
@@ -48,7 +48,7 @@ package struct ScriptState: Equatable, Sendable {
         }
     }
 
-    /// The state after a step. A transaction that changes no record makes no commit.
+    /// The state after a step. A transaction that changes no record doesn't count as a commit.
     package func after(_ step: ScriptStep) -> ScriptState {
         var new = self
         switch step {
@@ -79,7 +79,7 @@ package struct ScriptState: Equatable, Sendable {
         }
     }
 
-    /// What followed or liked deleted rows does so no more.
+    /// Removes references to deleted rows.
     private mutating func delete(_ keys: Set<String>) {
         rows = rows.filter { !keys.contains($0.key) }
         for (key, row) in rows {
@@ -94,13 +94,13 @@ package enum ScriptChange: Sendable {
     case put(String, ItemRow)
     case delete(String)
     case follow(String, leader: String?)
-    /// From then on a row likes another one, or no longer.
+    /// A row begins to like another row, or ends to.
     case like(String, String)
 }
 
 /// A transaction of a victim.
 package enum ScriptStep: Sendable {
-    /// Through a context; `isLive`: with a controller on a named cache, which the save brings along.
+    /// A save of a context; if `isLive`, with a controller on a named cache, which the save updates.
     case save([ScriptChange], isLive: Bool)
     case transaction([ScriptChange])
     case batchInsert([(key: String, row: ItemRow)])
@@ -112,7 +112,7 @@ package enum ScriptStep: Sendable {
     case deleteCaches(ScriptCache?)
     /// Changes the model: a pass over all records, which computes their derived values and builds indexes again.
     case migrate(factor: Int64)
-    /// Trims the log to this many commits before the newest one.
+    /// Trims the log up to a number of commits before the newest.
     case trim(keeping: UInt64)
 }
 
@@ -138,7 +138,7 @@ package enum ScriptCache: String, CaseIterable, Sendable {
         case .byNote:
             OrderDefinition(
                 entity: ItemRow.entity, sortKeys: [SortKey("note"), SortKey("size")], aggregates: [.max("size")])
-        // Rows depend on other rows: on their leaders' keys and sizes, and on those of their leaders.
+        // Rows depend on other rows: on the keys and sizes of their leaders, and of their leaders' leaders.
         case .byLeader:
             OrderDefinition(
                 entity: ItemRow.entity,

@@ -25,7 +25,7 @@ import Testing
         try String(contentsOfFile: output, encoding: .utf8).split(separator: "\n")
     }
 
-    /// Saves in the program's first store when it waits for that.
+    /// Saves in the program's first store once the program waits for a commit.
     private func commit(beside program: Child) throws {
         let end = Date() + 30
         while program.isRunning, Date() < end, try lines().last != "waiting" { usleep(2000) }
@@ -37,7 +37,7 @@ import Testing
     }
 
     /// The store that takes the last descriptors is refused while the runtime of tasks can still have its own.
-    @Test(.disabled(if: isUnderSanitizer)) func aProgramThatOpensAsManyStoresAsItMayGoesOn() throws {
+    @Test(.disabled(if: isUnderSanitizer)) func aProgramKeepsRunningAfterItOpenedAsManyStoresAsPossible() throws {
         for limit in 13...32 {
             for number in 0..<20 { try? FileManager.default.removeItem(atPath: "\(runner.store)-\(number)") }
             let program = try start(limit, "of=stores")
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test(.disabled(if: isUnderSanitizer)) func commitsArriveInAProgramWithoutFreeDescriptors() throws {
+    @Test(.disabled(if: isUnderSanitizer)) func aProgramWithoutFreeDescriptorsIsNotifiedOfCommits() throws {
         for limit in [20, 40, 100] {
             let program = try start(limit, "of=files")
             try commit(beside: program)
@@ -65,7 +65,7 @@ import Testing
         #else
             getrlimit(RLIMIT_NOFILE, &limits)
         #endif
-        // Three descriptors each.
+        // Each store takes three descriptors.
         let count = min(2000, (Int(clamping: limits.rlim_max) - 50) / 3)
         let lines = try runner.start("starved", ["of=nothing", "count=\(count)"]).finish()
         #expect(lines == ["finished \(count)"])

@@ -5,9 +5,9 @@
     import FetchIndexTestSupport
     import Testing
 
-    /// Disks that are full or fail.
+    /// Full and failing disks.
     @Suite struct FullDiskTests {
-        @Test func everyCallOfEveryStepMayFailAndNothingIsLost() throws {
+        @Test func injectedFailuresOfSystemCallsLoseNoData() throws {
             let lines = try VictimRunner().run(
                 "faults", "seed=\(max(1, TestSettings.seed))", "ways=\(TestSettings.isLong ? 4 : 2)")
             for line in lines where line.hasPrefix("defect") {
@@ -15,7 +15,7 @@
             }
             let words = try #require(lines.last).split(separator: " ")
             try #require(words.count == 9 && words[0] == "finished", "\(lines.suffix(3))")
-            // Each kind of failure was met: of a step, of a commit's last write, of a sorted run.
+            // Each kind of failure occurred: of a step, of a commit's last write, of a sorted run.
             #expect(Int(words[1]) ?? 0 > 100 && Int(words[3]) ?? 0 > 0 && Int(words[5]) ?? 0 > 0, "\(words)")
             print("summary: \(lines.last ?? "")")
         }
@@ -34,7 +34,7 @@
 
         private var tool: String { VictimRunner.executable("fetchindex").path }
 
-        @Test(.disabled(if: isUnderSanitizer)) func theToolSaysThatAFileMayNotGrow() throws {
+        @Test(.disabled(if: isUnderSanitizer)) func theToolReportsAFileSizeLimit() throws {
             let victim = try VictimRunner()
             let file = try catalogue(20_000, in: victim)
             let command = "'\(tool)' import '\(victim.store)' '\(file)' --entity Row --key id 2>&1"
@@ -60,7 +60,7 @@
 
         /// The library leaves the program's signals as they are.
         @Test(.disabled(if: isUnderSanitizer), arguments: [0, 4, 40, 400, 4000])
-        func aProgramIsToldThatAFileMayNotGrow(limit: Int) throws {
+        func aFileSizeLimitCausesAnErrorInsteadOfASignal(limit: Int) throws {
             let victim = try VictimRunner()
             let program = VictimRunner.executable("FetchIndexVictim").path
             let (status, output) = try shell("ulimit -f \(limit); '\(program)' starved '\(victim.store)' of=bytes 2>&1")
@@ -69,8 +69,8 @@
             #expect(lines.first?.hasPrefix("refused ") == true && output.contains("(ulimit -f)"), "\(output)")
         }
 
-        /// Keys that come in no order are written at the end, in a commit of their own.
-        @Test(.disabled(if: isUnderSanitizer)) func theRowsThatAreToldToBeSavedAreInTheStore() throws {
+        /// Unique keys of unsorted rows are written at the end, in a commit of their own.
+        @Test(.disabled(if: isUnderSanitizer)) func rowsReportedAsSavedAreInTheStore() throws {
             let victim = try VictimRunner()
             let path = victim.folder.path + "/scattered.csv"
             var rows = (0..<12_000).map { "id-\($0 * 7919 % 12_000),\(String(repeating: "x", count: 60))\n" }
@@ -93,7 +93,7 @@
             #expect(some > 0)
         }
 
-        /// A file system in memory; nil if none can be mounted.
+        /// A file system in memory; nil if it cannot be mounted.
         private func mounted(megabytes: Int, in victim: VictimRunner) throws -> String? {
             let disk = victim.folder.path + "/disk"
             try FileManager.default.createDirectory(atPath: disk, withIntermediateDirectories: true)
@@ -108,7 +108,7 @@
             defer { _ = try? shell("umount '\(disk)'") }
             let file = try catalogue(20_000, in: victim)
             let command = "'\(tool)' import '\(disk)/store' '\(file)' --entity Row --key id 2>&1"
-            // From no room at all to nearly enough.
+            // The free space goes from zero to nearly enough.
             for room in [0, 4, 16, 40, 400, 2000] {
                 _ = try shell("head -c \(3072 - room)K /dev/zero > '\(disk)/filling'")
                 let (status, output) = try shell(command)
@@ -123,7 +123,7 @@
             #expect(try shell("'\(tool)' check '\(disk)/store'").status == 0)
         }
 
-        /// Each does its work or says in one sentence that it cannot; the store stays whole, and nothing is left behind.
+        /// Each command succeeds or fails with one sentence. The store stays sound, and no partial file is left.
         @Test func copiesAndRebuildsSurviveAFullFileSystem() throws {
             let victim = try VictimRunner()
             guard let disk = try mounted(megabytes: 40, in: victim) else { return }

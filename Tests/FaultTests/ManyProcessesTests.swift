@@ -24,7 +24,7 @@ import Testing
 
     private typealias Commits = [UInt64: (digest: String, entry: String)]
 
-    /// What writers saved, by commit. Each commit is one writer's.
+    /// The digests that writers saved, by commit. Each commit is by one writer.
     private func commits(_ writers: [[String]]) throws -> Commits {
         var commits: Commits = [:]
         for line in writers.joined() where line.hasPrefix("saved") {
@@ -45,7 +45,7 @@ import Testing
             "env", ["FETCHINDEX=" + VictimRunner.executable("fetchindex").path, script, victim.store])
     }
 
-    @Test func writersLoseNothingAndReadersSeeWholeCommits() throws {
+    @Test func simultaneousWritersLoseNoRowsAndReadersSeeWholeCommits() throws {
         let (writing, reading) = (victim.folder.path + "/w", victim.folder.path + "/r")
         let watchers = try (0..<2).map { _ in try victim.start("watcher", ["sign=\(reading)"]) }
         for watcher in watchers { try watcher.waitForLine() }
@@ -56,13 +56,13 @@ import Testing
             return try victim.start(
                 "writer", ["sign=\(writing)", "name=w\($0)", "seed=\($0)", "durability=relaxed", "model=\(model)"])
         }
-        // Killed in its work: whatever lock it holds then, the others go on.
+        // A writer is killed while it works. Whatever lock it has, the others go on.
         let killed = try victim.start("writer", ["sign=\(writing)", "name=killed", "seed=9", "durability=relaxed"])
         let end = Date().addingTimeInterval((TestSettings.seconds ?? 5))
         var inspections = 0
         repeat {
             let (status, output) = try inspect()
-            // Right; fresh or behind.
+            // The caches verify, whether they are fresh or behind.
             #expect([0, 3].contains(status), "\(output)")
             inspections += 1
             if inspections == 3 { kill(killed.process.processIdentifier, SIGKILL) }
@@ -87,8 +87,8 @@ import Testing
                 + "\(states) states read, \(inspections) inspections")
     }
 
-    /// Each acknowledged transfer was made once, and besides these only transfers that were in flight. Returns the last
-    /// commit, and the number of transfers that were in flight.
+    /// Expects each acknowledged transfer once, and at most one more that was in flight. Returns the last
+    /// commit, and how many were in flight.
     private func checkEntries(_ commits: Commits) throws -> (last: UInt64, inFlight: Int) {
         let container = try PersistentContainer(at: URL(fileURLWithPath: victim.store))
         let context = container.newContext()
@@ -112,7 +112,7 @@ import Testing
         return (final.commit, inFlight)
     }
 
-    /// What readers saw at a commit is what its writer saw. Returns how many states were compared.
+    /// Expects that readers saw each commit as its writer did. Returns the number of compared states.
     private func checkStates(_ read: [[String]], _ commits: Commits, inFlight: Int) -> Int {
         var states = 0
         var unknown: Set<String> = []
@@ -125,14 +125,14 @@ import Testing
             #expect(commit.digest == words[2], "a reader saw another state: \(line)")
             states += 1
         }
-        // Commit 1, and the one in flight.
+        // Commit 1 and the commit in flight have no acknowledgement.
         #expect(unknown.subtracting(["1"]).count <= inFlight, "\(unknown)")
         #expect(states > 8)
         #expect(commits.count > 4)
         return states
     }
 
-    @Test func anOlderAndANewerProgramAlternate() throws {
+    @Test func programsWithOlderAndNewerModelsWriteInTurn() throws {
         var written: [[String]] = []
         for turn in 0..<6 {
             let sign = victim.folder.path + "/turn \(turn)"
@@ -155,13 +155,13 @@ import Testing
         #expect(try context.count(for: FetchRequest<ManagedObject>(entityName: "Transfer")) > 0)
     }
 
-    @Test func aKilledReaderPinsNothingAfterTheNextOpening() throws {
-        // One that lives on: else the next opening would be the first, which makes the lock file anew.
+    @Test func theNextOpeningReleasesThePagesOfKilledReaders() throws {
+        // Another reader lives on: otherwise the next opening would be the first, which makes the lock file anew.
         let end = victim.folder.path + "/end"
         let living = try victim.start("reader", ["sign=\(end)"])
         let readers = try (0..<4).map { _ in try victim.start("reader", ["sign=\(end)"]) }
         for reader in readers + [living] { try reader.waitForLine() }
-        // Killed within their reads, as they do nothing else.
+        // These readers do nothing but read, so a kill comes during a read.
         for reader in readers { kill(reader.process.processIdentifier, SIGKILL) }
         for reader in readers { _ = try reader.finish() }
         let container = try PersistentContainer(at: URL(fileURLWithPath: victim.store), durability: .none)

@@ -9,7 +9,7 @@ import FetchIndexRecords
 
     /// Power losses, simulated from the trace of what a process wrote and synced.
     @Suite struct PowerLossTests {
-        /// A victim's trace, its states after each number of steps, and the transactions with which they ended.
+        /// A victim's trace, its state after each step, and the transaction that each step ended with.
         private struct Recording {
             let events: [WriteTrace.Event]
             private(set) var states = [ScriptState()]
@@ -31,7 +31,7 @@ import FetchIndexRecords
                 try #require(transactions.count == states.count)
             }
 
-            /// Whether a state is the one of a transaction: of the last step that had ended by then, or of the next, of
+            /// Whether a state belongs to a transaction: to the last step that had ended by then, or to the next one, of
             /// which a transaction was saved.
             func isState(_ state: ScriptState, of transaction: Int) -> Bool {
                 let step = transactions.lastIndex { $0 <= transaction } ?? 0
@@ -40,7 +40,7 @@ import FetchIndexRecords
             }
         }
 
-        /// A crash: the acknowledged steps, the file that it left, and a description for failures.
+        /// The acknowledged steps at a crash, the image that the crash left, and the description for a failure.
         private struct Crash {
             let steps: Int
             let transaction: Int
@@ -48,7 +48,7 @@ import FetchIndexRecords
             let context: String
         }
 
-        /// Crashes at all events, several times or at evenly spread ones, as many as are wanted.
+        /// The wanted number of crashes: at all events, several times each, or at evenly spread events.
         private func crash(
             _ recording: Recording, times: Int = TestSettings.crashes, _ body: (Crash) throws -> Void
         ) throws {
@@ -71,7 +71,7 @@ import FetchIndexRecords
             }
         }
 
-        /// Puts an image where a store is to be, and opens it as a user would.
+        /// Writes an image as a store's data file, and opens it as a user would.
         private func state(of image: [UInt8]?, _ context: String) throws -> (ScriptState, transaction: Int) {
             let folder = TemporaryFolder()
             try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
@@ -81,7 +81,7 @@ import FetchIndexRecords
             let transaction = try container.store.lastTransaction()
             let defects = try container.check { _, _ in }
             #expect(defects.isEmpty, "\(context): \(defects)")
-            // It goes on from there.
+            // The store can be written again.
             let found = try ScriptState(of: container)
             let step = Script(seed: 5).step(1, found, kind: .transaction)
             try ScriptPerformer(container).perform(step)
@@ -90,7 +90,7 @@ import FetchIndexRecords
             return (found, transaction)
         }
 
-        @Test func afterAPowerLossAFullyDurableStoreHasAllThatWasAcknowledged() throws {
+        @Test func aFullyDurableStoreKeepsReturnedCommitsAfterAPowerLoss() throws {
             let recording = try Recording("full", steps: 40)
             var saved = 0
             try crash(recording) { crash in
@@ -113,13 +113,13 @@ import FetchIndexRecords
                 #expect(last >= crash.transaction - 1, "\(crash.context): \(last) instead of \(crash.transaction)")
                 lost += last < crash.transaction ? 1 : 0
             }
-            // Else it would be as good as fully durable, and the documentation wrong.
+            // Otherwise relaxed stores would be fully durable, and the documentation wrong.
             #expect(lost > 0)
             print("summary: \(TestSettings.crashes) power losses, relaxed: \(lost) took the last transaction")
         }
 
-        /// LMDB makes its file in place: half of it could be neither opened nor made again.
-        @Test func aPowerLossWhileAStoreIsMadeLeavesOneThatOpens() throws {
+        /// LMDB creates its file in place. Half of it could be neither opened nor created again.
+        @Test func aPowerLossDuringTheCreationOfAStoreLeavesOneThatOpens() throws {
             let recording = try Recording("full", steps: 1)
             try crash(recording, times: TestSettings.crashes / 2) { crash in
                 let (found, last) = try state(of: crash.image, crash.context)
@@ -128,7 +128,7 @@ import FetchIndexRecords
             }
         }
 
-        /// What is promised of it is nothing: it must not wait for the disk.
+        /// This durability does not promise that commits are on the disk, so it must not wait for the disk.
         @Test func aStoreWithoutDurabilityNeverWaitsForTheDisk() throws {
             let recording = try Recording("none", steps: 10)
             for event in recording.events {
@@ -140,7 +140,7 @@ import FetchIndexRecords
         }
 
         /// Before the first acknowledgement the store's names are on disk: syncing a file does not put them there.
-        @Test func aStoreThatAcknowledgesCannotVanish() throws {
+        @Test func theDataFileHasItsNameOnDiskBeforeACommitReturns() throws {
             for durability in ["full", "relaxed"] {
                 var disk = SimulatedDisk()
                 var isNamedWhole = false

@@ -40,12 +40,12 @@ struct VictimRunner {
             try String(contentsOfFile: output, encoding: .utf8).split(separator: "\n").map(String.init)
         }
 
-        /// Waits until it wrote a line, or is done.
+        /// Waits until the victim has written a line, or has ended.
         func waitForLine() throws {
             while process.isRunning, try lines().isEmpty { usleep(1000) }
         }
 
-        /// Its lines when it is done.
+        /// The victim's lines, once it has ended.
         func finish() throws -> [String] {
             process.waitUntilExit()
             return try lines()
@@ -60,7 +60,7 @@ struct VictimRunner {
     func run(_ mode: String, _ arguments: String...) throws -> [String] { try start(mode, arguments).finish() }
 }
 
-/// The rows and the commit of a store, when everything in it is sound.
+/// The rows and the commit of a store, which must be sound.
 func soundState(_ path: String, _ context: String) throws -> ScriptState {
     let container = try PersistentContainer(at: URL(fileURLWithPath: path), model: ItemRow.model)
     let defects = try container.check { _, _ in }

@@ -4,11 +4,11 @@
     import FetchIndexTestSupport
     import Testing
 
-    /// Processes that are killed in the middle of everything that writes.
+    /// Processes that are killed during each kind of write.
     @Suite struct VictimKillTests {
-        /// All acknowledged steps are in the store, and at most the step in flight besides; every cache equals the one
-        /// computed from the records.
-        @Test func aKilledProcessLeavesTheStateOfItsLastStepOrOfTheOneInFlight() throws {
+        /// The store has all acknowledged steps, and at most the step in flight besides. Every cache agrees with the
+        /// records.
+        @Test func aKilledProcessLosesNoAcknowledgedStep() throws {
             let victim = try VictimRunner()
             var generator = SeededGenerator(seed: 17)
             let script = Script(seed: max(1, TestSettings.seed))
@@ -26,7 +26,7 @@
                 }
                 let running = try victim.start("script", arguments)
                 if !isAtCall {
-                    // Uniform in its working time: what comes before is the start of any program.
+                    // The moment is uniform in the working time; before it is the start of any program.
                     try running.waitForLine()
                     usleep(UInt32.random(in: 0..<150_000, using: &generator))
                     Foundation.kill(running.process.processIdentifier, SIGKILL)
@@ -59,8 +59,8 @@
                     + "\(inFlight) in flight and saved, \(state.rows.count) rows at commit \(state.commit)")
         }
 
-        /// Else no test here would see a fault.
-        @Test func theRecorderSeesWhatLMDBWrites() throws {
+        /// Without this, no test here would inject a fault.
+        @Test func theRecorderSeesLMDBsWrites() throws {
             let victim = try VictimRunner()
             let trace = victim.folder.path + "/trace"
             _ = try victim.run("script", "count=12", "trace=\(trace)")

@@ -1,16 +1,16 @@
 import Foundation
 import FetchIndexTestSupport
 
-/// What a victim's recorder saw of the data file, in order.
+/// The writes and syncs of the data file that a victim's recorder saw, in order.
 struct WriteTrace {
     enum Event {
         case write(offset: Int, bytes: [UInt8], isDurable: Bool)
         case sync
         case truncate(Int)
-        /// The data file got its name; what is synced of it was synced before or after.
+        /// The data file got its name.
         case name
         case syncFolder
-        /// So many steps are done, and the store is at a transaction.
+        /// A number of steps is done, and the store is at a transaction.
         case done(steps: Int, transaction: Int)
     }
 
@@ -42,7 +42,7 @@ struct WriteTrace {
         var offset: UInt64
     }
 
-    /// The event of a line; nil for other files, which don't matter.
+    /// The event of an entry; nil for other files, which do not matter.
     private static func event(_ header: Header, _ bytes: [UInt8]) -> Event? {
         switch (header.kind, header.file) {
         case (1, 1): .write(offset: Int(header.offset), bytes: bytes, isDurable: header.isDurable != 0)
@@ -56,11 +56,11 @@ struct WriteTrace {
     }
 }
 
-/// A disk under a data file: what is on it for certain, and what may be.
+/// A simulated disk under a data file: synced bytes, and writes that may be lost.
 struct SimulatedDisk {
     private static let sector = 512
 
-    /// What a power loss leaves in any case.
+    /// The bytes that survive a power loss in any case.
     private(set) var image: [UInt8] = []
     /// Writes since the last sync, each with the file's length after it.
     private(set) var pending: [(offset: Int, bytes: [UInt8])] = []
@@ -90,8 +90,8 @@ struct SimulatedDisk {
         image.replaceSubrange(offset..<offset + bytes.count, with: bytes)
     }
 
-    /// What a power loss now may leave: all that is synced, and any sectors of the writes since, in any order. Nil: the
-    /// file has no name. `next` is what is being written when it happens.
+    /// A possible content after a power loss now: all synced bytes, and any sectors of the writes since, in any order.
+    /// Nil if the file has no name. `next` is the write in flight.
     func crashed(during next: WriteTrace.Event?, using generator: inout SeededGenerator) -> [UInt8]? {
         guard isNameDurable || isNamed && Bool.random(using: &generator) else { return nil }
         var writes = pending
@@ -105,7 +105,7 @@ struct SimulatedDisk {
                 start = end
             }
         }
-        // From nothing to everything.
+        // The share of sectors that reach the disk: from none to all.
         let shares: [Double] = [0, 0.1, 0.5, 0.9, 1]
         let share = shares.randomElement(using: &generator) ?? 0.5
         var crashed = image

@@ -7,7 +7,7 @@ import Testing
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("Fuzz/Corpus")
 
-    @Test(arguments: FuzzBody.allCases) func theKeptCorpusRuns(body: FuzzBody) throws {
+    @Test(arguments: FuzzBody.allCases) func everyStoredFuzzInputRunsWithoutACrash(body: FuzzBody) throws {
         let folder = Self.folder.appendingPathComponent(body.rawValue)
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { !$0.hasPrefix(".") }
         #expect(names.count >= 20, "\(folder.path)")

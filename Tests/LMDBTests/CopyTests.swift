@@ -4,7 +4,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Files that are written beside their name, and copies of environments.
+/// Files that are written under another name first, and copies of environments.
 @Suite struct CopyTests {
     let folder = TemporaryFolder()
 
@@ -22,7 +22,7 @@ import Testing
         return environment
     }
 
-    @Test(arguments: [Environment.CopyKind.compact, .plain]) func aFullDiskEndsACopyAndNothingElse(
+    @Test(arguments: [Environment.CopyKind.compact, .plain]) func aFullDiskFailsACopyButNotTheEnvironment(
         kind: Environment.CopyKind
     ) throws {
         let environment = try fill()
@@ -33,7 +33,7 @@ import Testing
         try environment.beginWrite().commit()
     }
 
-    @Test func aFileAppearsUnderItsNameOnlyWhenItIsWhole() throws {
+    @Test func aNewFileGetsItsNameOnlyWhenItIsComplete() throws {
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
         let path = folder.path + "/file", bytes = Array("whole".utf8)
         let mask = umask(0)
@@ -46,7 +46,7 @@ import Testing
             #expect(throws: SystemError.busy) { _ = try NewFile(at: path).path }
         }
         #expect(access(path + ".partial", F_OK) != 0, "what was not kept is gone")
-        // What a killed process leaves is taken over, whoever could read it.
+        // The partial file of a killed process is replaced, whatever its permissions.
         try Data(repeating: 1, count: 100).write(to: URL(fileURLWithPath: path + ".partial"))
         let file = try NewFile(at: path)
         try file.write(bytes.span.bytes)
@@ -58,7 +58,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["file"])
     }
 
-    @Test func aLinkInThePlaceOfANewFileIsNotFollowed() throws {
+    @Test func aLinkInPlaceOfANewFileIsNotFollowed() throws {
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
         let path = folder.path + "/file", victim = folder.path + "/victim"
         try Data("precious".utf8).write(to: URL(fileURLWithPath: victim))
@@ -70,7 +70,7 @@ import Testing
         #expect(try String(contentsOfFile: victim, encoding: .utf8) == "precious")
     }
 
-    @Test func anOpenEnvironmentIsNotCompactedAndAClosedOneIs() throws {
+    @Test func onlyAClosedEnvironmentIsCompacted() throws {
         var environment: Environment? = try fill()
         let used = try #require(try environment?.information().usedPages)
         #expect(throws: Environment.InUse.self) { try Environment.compact(at: folder.path) }
@@ -87,8 +87,8 @@ import Testing
         #expect(try Set(FileManager.default.contentsOfDirectory(atPath: folder.path)) == ["data.mdb", "lock.mdb"])
     }
 
-    /// A page that LMDB lost: the meta pages count one more than there is in trees and free list.
-    @Test func aLostPageIsCopiedPlainlyAndNotCompacted() throws {
+    /// LMDB lost a page: the meta pages count one page more than trees and free list have.
+    @Test func anEnvironmentWithALostPageIsCopiedButNotCompacted() throws {
         var environment: Environment? = try fill()
         environment = nil
         let path = folder.path + "/data.mdb"

@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Entries that are read in blocks are those that a walk finds one by one.
+/// Entries read in blocks equal the entries of a walk.
 @Suite struct EntryBlockTests {
     private let folder = TemporaryFolder()
 
@@ -34,7 +34,7 @@ import Testing
         return entries
     }
 
-    /// The entries of several ranges in one block, as far as it has room.
+    /// Entries of several ranges are in one block, as far as there is room.
     private func entriesInOneBlock(
         _ view: TransactionView, _ table: Table, _ ranges: [ClosedRange<UInt64>]
     ) throws -> [Entry] {
@@ -56,21 +56,21 @@ import Testing
 
     private func areEqual(_ left: [Entry], _ right: [Entry]) -> Bool { left.elementsEqual(right) { $0 == $1 } }
 
-    /// Values of up to two pages: some have pages of their own.
+    /// Values have up to two pages, so some are on overflow pages.
     private func value(_ random: inout SeededGenerator) -> [UInt8] {
         let length = Int.random(in: 0..<20, using: &random) == 0 ? 3000 + Int.random(in: 0..<5000, using: &random) : 60
         return (0..<Int.random(in: 0...length, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
     }
 
     @Test(arguments: [0, 1, 2, 127, 128, 129, 255, 256, 257, 2000])
-    func blocksHaveTheEntriesOfATable(count: Int) throws {
+    func blocksHaveAllEntriesOfATable(count: Int) throws {
         var random = SeededGenerator(seed: UInt64(count))
         let (environment, table) = try open()
         var expected: [UInt64: [UInt8]] = [:]
         for isSecond in [false, true] {
             let writer = try environment.beginWrite()
             for number in 0..<count {
-                // The second time, some are replaced or deleted, and pages of the transaction lie among those of the map.
+                // In the second round, some entries are replaced or deleted, so dirty pages are among the map's pages.
                 let key = UInt64(number * 3)
                 if isSecond && Int.random(in: 0..<10, using: &random) > 0 { continue }
                 if isSecond && Bool.random(using: &random) {
@@ -103,8 +103,8 @@ import Testing
         }
     }
 
-    /// Blocks of a file with a changed byte have what a walk finds, or the damage is met.
-    @Test(arguments: 1...3 as ClosedRange<UInt64>) func damageIsMetOrMakesNoDifference(seed: UInt64) throws {
+    /// In a file with a changed byte, blocks equal a walk or the read throws.
+    @Test(arguments: 1...3 as ClosedRange<UInt64>) func aChangedByteThrowsOrMakesNoDifference(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         do {
             let (environment, table) = try open()
@@ -117,14 +117,15 @@ import Testing
         }
         let file = URL(fileURLWithPath: folder.path + "/data.mdb")
         let data = try Data(contentsOf: file)
-        // Where leaf pages begin.
+        // The offsets at which leaf pages begin.
         let pages = stride(from: 2 * 4096, to: data.count, by: 4096).filter { data[$0 + 10] == 2 && data[$0 + 11] == 0 }
         try #require(pages.count > 5)
         var metCount = 0
         for _ in 0..<300 {
             var damaged = data
             let page = pages.randomElement(using: &random) ?? 0
-            // A node's header and key, but not its flags: some that are wrong end the process, in LMDB, and so do wrong offsets.
+            // The byte is in a node's header or key, but not in its flags or offset: some wrong ones end the process
+            // within LMDB.
             let lower = Int(data[page + 12]) | Int(data[page + 13]) << 8
             let pointer = page + 16 + 2 * Int.random(in: 0..<(lower - 16) / 2, using: &random)
             let offset = [0, 1, 2, 3, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15].randomElement(using: &random) ?? 0

@@ -13,7 +13,7 @@ import Testing
         return (environment, tables[0], tables[1])
     }
 
-    @Test func aCommittedValueIsReadAndAnAbortedOneIsNot() throws {
+    @Test func onlyCommittedValuesAreRead() throws {
         let (environment, bytes, _) = try open()
         let key: [UInt8] = [1, 2], value: [UInt8] = [3]
         do {
@@ -37,8 +37,8 @@ import Testing
         #expect(isFound)
     }
 
-    /// LMDB would free as many pages as the value's first one counts: four billion, which takes a minute and all memory, or
-    /// a page of another value.
+    /// LMDB would free as many pages as the value's first page counts: four billion, which takes a minute and all
+    /// memory, or a page of another value.
     @Test(arguments: [UInt32.max, 3]) func aLongValueWhosePagesAreMiscountedIsNotDeleted(count: UInt32) throws {
         let value = [UInt8](repeating: 7, count: 5000)
         do {
@@ -51,7 +51,7 @@ import Testing
         }
         let file = URL(fileURLWithPath: folder.path + "/data.mdb")
         var data = try Data(contentsOf: file)
-        // A run of overflow pages begins with a header: at 10 its flags, at 12 how many they are.
+        // A run of overflow pages begins with a header, which has the flags at byte 10 and the number of pages at byte 12.
         for page in stride(from: 2 * 4096, to: data.count, by: 4096) where data[page + 10] == 4 && data[page + 16] == 7
         {
             withUnsafeBytes(of: count.littleEndian) { data.replaceSubrange(page + 12..<page + 16, with: $0) }
@@ -70,9 +70,9 @@ import Testing
         }
     }
 
-    /// LMDB keeps the run of overflow pages of a value that the same transaction makes shorter.
+    /// LMDB keeps the run of overflow pages of a value that is shortened in the same transaction.
     @Test(arguments: [5000, 4081, 3000], [false, true])
-    func aLongValueThatWasLongerIsDeleted(length: Int, isCommitted: Bool) throws {
+    func aShortenedLongValueIsDeleted(length: Int, isCommitted: Bool) throws {
         let (environment, _, numbers) = try open()
         var writer = try environment.beginWrite()
         for value in [20_000, length].map({ [UInt8](repeating: 7, count: $0) }) {
@@ -90,8 +90,8 @@ import Testing
         try writer.commit()
     }
 
-    /// A transaction that met the end of the map does nothing more, and its file is whole.
-    @Test func aTransactionThatFailedIsNoDamage() throws {
+    /// A transaction that met the end of the map does nothing more, and its file stays sound.
+    @Test func aFailedTransactionLeavesTheFileSound() throws {
         var options = Environment.Options()
         options.mapSize = 1 << 18
         let environment = try Environment.open(at: folder.path, options: options)
@@ -148,7 +148,7 @@ import Testing
         #expect(try environment.readers().contains { $0.transaction == reader.identifier })
     }
 
-    @Test func aPathIsOpenedOnceInAProcessAndAgainAfterItsClosing() throws {
+    @Test func aProcessOpensOneEnvironmentForAPath() throws {
         var first: Environment? = try Environment.open(at: folder.path)
         let second = try Environment.open(at: folder.path + "/.")
         #expect(first === second)

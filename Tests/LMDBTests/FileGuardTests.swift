@@ -4,7 +4,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Files that replace an environment's, and that are refused before LMDB opens them.
+/// Files in place of an environment's that are refused before LMDB opens them.
 @Suite struct FileGuardTests {
     let folder = TemporaryFolder()
 
@@ -60,8 +60,8 @@ import Testing
         #expect(refusal() == nil)
     }
 
-    /// LMDB leaves the trees of a failed transaction in the page that was to be its own, and takes the other page.
-    @Test func aFileWhoseFirstTransactionFailedIsANewOne() throws {
+    /// LMDB leaves the trees of a failed transaction in one meta page, and goes on with the other one.
+    @Test func aFileWhoseFirstTransactionFailedCountsAsNew() throws {
         let new = TemporaryFolder()
         _ = try Environment.open(at: new.path).beginWrite()
         var bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: new.path + "/data.mdb")).prefix(2 * 4096))
@@ -69,7 +69,7 @@ import Testing
         bytes.replaceSubrange(4096 + 32..<4096 + 136, with: written[4096 + 32..<4096 + 136])
         try writeData(bytes)
         #expect(refusal() == nil)
-        // A page of a transaction that was whole, with another number.
+        // The other page is of a sound transaction, with another number.
         bytes.replaceSubrange(4096 + 136..<4096 + 144, with: written[4096 + 136..<4096 + 144])
         try writeData(bytes)
         #expect(
@@ -79,7 +79,7 @@ import Testing
                 ))
     }
 
-    @Test func theFolderItselfMayBeALink() throws {
+    @Test func theFolderOfAnEnvironmentMayBeASymbolicLink() throws {
         let link = folder.path + "-link"
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder.path)
         defer { try? FileManager.default.removeItem(atPath: link) }
@@ -98,14 +98,15 @@ import Testing
         }
     }
 
-    @Test func metaPagesThatLieAreRefused() throws {
+    @Test func inconsistentMetaPagesAreRefused() throws {
         let whole = try data()
         guard let file = try DataFile(inFolder: folder.path), let metas = try MetaPage.both(of: file) else {
             Issue.record("there is no file")
             return
         }
         let newest = metas[0].transaction > metas[1].transaction ? 0 : 4096
-        // Offsets in the page: page size, flags and depth and root of the free list, the same of the main tree, last page.
+        // The offsets in the page are of: page size; flags, depth and root of the free list; the same of the main tree;
+        // last page.
         let lies: [(Int, [UInt8])] = [
             (40, [0, 0, 0, 0]), (40, [0, 16, 1, 0]), (40, [0, 0, 1, 0]), (44, [4]), (46, [40]), (46, [0]),
             (80, [1, 0, 0, 0, 0, 0, 0, 0]), (80, [0, 0, 0, 0, 0, 1, 0, 0]), (92, [4]), (92, [8]), (94, [33]),
@@ -128,7 +129,7 @@ import Testing
         #expect(refusal() == nil)
     }
 
-    @Test func anEmptyFileIsMadeAnEnvironmentOnlyWhereOneMayBeCreated() throws {
+    @Test func anEmptyFileBecomesAnEnvironmentOnlyIfCreationIsAllowed() throws {
         try writeData([])
         #expect(refusal() == .damaged("its data.mdb is cut off: it is shorter than two pages"))
         #expect(try data().isEmpty)
@@ -146,7 +147,7 @@ import Testing
         #expect(refusal() == nil)
         let report = try Environment.checkPages(at: folder.path, expecting: [TableDescription("bytes")])
         #expect(report.defects == [])
-        // Here pages are missing that are used.
+        // Used pages are missing.
         try writeData(Array(try data().prefix(3 * 4096)))
         #expect(refusal() != nil)
     }
@@ -173,13 +174,13 @@ import Testing
     @Test func aLockFileThatIsTooShortIsRefused() throws {
         try Data([UInt8](repeating: 1, count: 100)).write(to: URL(fileURLWithPath: lockFile))
         #expect(refusal()?.description.hasPrefix("its lock.mdb is not LMDB's") == true)
-        // LMDB writes a lock file again if nobody holds it.
+        // LMDB makes a lock file anew that nobody holds.
         try Data([UInt8](repeating: 1, count: 5000)).write(to: URL(fileURLWithPath: lockFile))
         #expect(refusal() == nil)
     }
 
-    /// A program that this process starts would keep the locks of files that it gets.
-    @Test func noStartedProgramGetsTheFiles() throws {
+    /// A started program that inherits the files would keep their locks.
+    @Test func startedProgramsDoNotInheritTheFiles() throws {
         let environment = try Environment.open(at: folder.path)
         let reader = try environment.beginRead()
         let copy = try NewFile(at: folder.path + "/copy")

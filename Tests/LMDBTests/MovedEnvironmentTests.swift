@@ -42,7 +42,7 @@ import Testing
             }.count
         }
 
-        /// The environment goes on as it was, reads what it has, keeps its lock and its readers, and writes nothing.
+        /// Expects that the environment can be read, keeps its lock and its readers, and cannot be written.
         private func expectSafe(_ environment: Environment, _ entries: Int, lockFile: String) throws {
             let reader = try environment.beginRead()
             for path in [folder.path, environment.path] where files.fileExists(atPath: path) {
@@ -63,7 +63,7 @@ import Testing
             try files.moveItem(atPath: folder.path, toPath: renamed)
             #expect(throws: EnvironmentMoved.self) { try Environment.open(at: renamed) }
             #expect(throws: Environment.InUse.self) { try Environment.compact(at: renamed) }
-            // Under its old name there may be another one.
+            // Another environment may be created under the old name.
             let second = try make(folder, entries: 5)
             #expect(second !== environment)
             #expect(try count(second) == 5)
@@ -76,7 +76,7 @@ import Testing
             #expect(try count(environment) == 3)
         }
 
-        @Test func aDataFileThatIsReplacedOrDeletedIsNotOpenedBesideTheOldOne() throws {
+        @Test func aReplacedDataFileIsNotOpenedWhileTheOldOneIsOpen() throws {
             let environment = try make(folder, entries: 3)
             var replacement: Environment? = try make(other, entries: 7)
             #expect(replacement != nil)
@@ -88,8 +88,8 @@ import Testing
             try expectSafe(environment, 3, lockFile: folder.path + "/lock.mdb")
         }
 
-        /// The files of a folder that hasn't changed for long are not checked again.
-        @Test func movesAreNoticedAlsoInAFolderThatHasNotChangedForLong() throws {
+        /// The files of a folder that has not changed for long aren't checked again.
+        @Test func movesOfFilesInALongUnchangedFolderAreNoticed() throws {
             let environment = try make(folder, entries: 3)
             let renamed = folder.path + "-renamed"
             defer { try? files.removeItem(atPath: renamed) }
@@ -107,7 +107,7 @@ import Testing
                 try environment.requireInPlace()
                 #expect(environment.folderInPlace.withLock { $0 } == FolderState(ofPath: folder.path))
             }
-            // At once, the times of two changes may be the same.
+            // Two changes in quick succession may have the same time.
             for number in 0..<30 {
                 #expect(files.createFile(atPath: folder.path + "/\(number)", contents: nil))
                 try environment.requireInPlace()
@@ -127,7 +127,7 @@ import Testing
             try expectNoticed([(folder.path, renamed), (other.path, folder.path)])
         }
 
-        @Test func theReplacementIsOpenedWhenTheOldOneIsClosed() throws {
+        @Test func aReplacedDataFileIsOpenedAfterTheOldOneIsClosed() throws {
             var environment: Environment? = try make(folder, entries: 3)
             _ = try make(other, entries: 7)
             #expect(rename(other.path + "/data.mdb", folder.path + "/data.mdb") == 0)
@@ -137,14 +137,14 @@ import Testing
             #expect(try count(Environment.open(at: folder.path)) == 7)
         }
 
-        /// Another process would make the lock file anew, and write beside this one without knowing of it.
-        @Test func aLockFileThatIsDeletedOrReplacedEndsWriting() throws {
+        /// Another process would create a new lock file, and write at the same time as this one.
+        @Test func deletingOrReplacingTheLockFileStopsWrites() throws {
             let environment = try make(folder, entries: 3)
             let lockFile = folder.path + "/lock.mdb"
             try files.moveItem(atPath: lockFile, toPath: lockFile + ".old")
             try expectSafe(environment, 3, lockFile: lockFile + ".old")
             #expect(access(lockFile, F_OK) != 0)
-            // By another process: this one's locks go when it closes the file.
+            // Another process does it, since this process would lose its locks when it closes the file.
             #expect(try TemporaryFolder.run("cp", [lockFile + ".old", lockFile]).status == 0)
             try expectSafe(environment, 3, lockFile: lockFile + ".old")
             #expect(rename(lockFile + ".old", lockFile) == 0)
@@ -152,7 +152,7 @@ import Testing
             #expect(try Environment.open(at: folder.path) === environment)
         }
 
-        @Test func aFolderMayHaveTwoNames() throws {
+        @Test func aFolderMountedUnderTwoNamesIsOpenedOnce() throws {
             let environment = try make(folder, entries: 3)
             try files.createDirectory(atPath: other.path, withIntermediateDirectories: true)
             guard geteuid() == 0, try TemporaryFolder.run("mount", ["--bind", folder.path, other.path]).status == 0
@@ -165,10 +165,10 @@ import Testing
             #expect(throws: Environment.InUse.self) { try Environment.compact(at: other.path) }
         }
 
-        /// An opening that waits for another process holds up nobody who opens another folder.
-        @Test func openingsOfOtherFoldersDoNotWait() throws {
+        /// One opening waits for another process.
+        @Test func aBlockedOpeningDoesNotDelayOtherFolders() throws {
             _ = try make(folder, entries: 1)
-            // As the process has it that compacts.
+            // A compaction in another process has this lock.
             let holder = Process()
             holder.executableURL = URL(fileURLWithPath: "/usr/bin/perl")
             holder.arguments = [

@@ -4,25 +4,25 @@ import Testing
 
 @testable import FetchIndexLMDB
 
-/// How much address space maps take.
+/// The address space that maps reserve.
 @Suite struct ReservationTests {
-    /// The addresses of a process on the machines with fewest of them: 47 bits.
+    /// The least address space of a process on supported machines: 47 bits.
     private static let addresses = 1 << 47
 
-    @Test func thousandsOfSmallFilesFitInAProcess() {
+    @Test func thousandsOfSmallFilesFitIntoAProcess() {
         let sizes = (0..<4000).map { Environment.reservation(fileBytes: 100_000, beside: $0) }
         #expect(sizes.reduce(0, +) < Self.addresses / 4 * 3)
-        // With few stores, a map is larger than any file in a program's life.
+        // With few environments, each map is large enough for the life of a program.
         #expect(sizes[..<8].allSatisfy { $0 == 1 << 40 })
         #expect(sizes == sizes.sorted(by: >) && sizes.allSatisfy { $0 >= 1 << 34 })
     }
 
-    @Test func anErrorTellsAddressesFromDescriptors() {
+    @Test func errorsDistinguishAddressSpaceFromDescriptors() {
         #expect(LMDBError(rawValue: ENOMEM).description.contains("(ulimit -v)"))
         #expect(LMDBError(rawValue: EMFILE).description.contains("(ulimit -n)"))
     }
 
-    @Test func aLargeFileHasRoomToGrow() {
+    @Test func theReservedMapIsAtLeastTwiceTheFile() {
         for others in [0, 10, 1000, 100_000] {
             for bits in 0..<46 {
                 let bytes = 1 << bits

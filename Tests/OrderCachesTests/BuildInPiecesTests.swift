@@ -8,7 +8,7 @@ import FetchIndexValues
 
 @testable import FetchIndexOrderCaches
 
-/// Builds of more nodes than one transaction takes, and what others do to the store meanwhile.
+/// Builds in several transactions, and what other writers do to the store meanwhile.
 @Suite struct BuildInPiecesTests {
     let test: TestStore
     let caches: CacheEngine
@@ -42,17 +42,17 @@ import FetchIndexValues
         try test.write { try $0.insert(0, record.span.bytes) }
     }
 
-    @Test func aBuildInManyTransactionsIsTheOrder() throws {
+    @Test func aBuildInManyTransactionsGivesTheCorrectOrder() throws {
         let opened = try caches.open("rows", request())
         #expect(opened.outcome == .rebuilt(.first))
         try expectRight(opened)
         for _ in 0..<3 { try expectRight(caches.rebuild("rows", request(), .requested)) }
         #expect(try caches.open("rows", request()).outcome == .hit)
-        // Numbers are used again.
+        // Numbers of nodes are used again.
         #expect(try CacheDirectory.number(of: "rows", in: test.store.snapshot()).map { $0 <= 2 } == true)
     }
 
-    @Test func writersGoOnWhileACacheIsBuilt() throws {
+    @Test func writersAreNotBlockedWhileACacheIsBuilt() throws {
         var written = 0
         let opened = try caches.open(
             "rows",
@@ -60,15 +60,14 @@ import FetchIndexValues
                 do { try insert(TestRow(group: "g\(written)", rank: 7)) } catch { Issue.record(error) }
                 written += 1
             })
-        // The first thread reports the records that it reads. If the other one is quicker, these are too few, and it
-        // reports the end.
+        // The first thread reports its progress. If the second thread is quicker, that is only the end.
         #expect(written > 0)
         #expect(opened.outcome == .rebuilt(.first))
         try expectRight(opened)
         #expect(try caches.open("rows", request()).outcome == .hit)
     }
 
-    @Test func aModelMayGrowMeanwhile() throws {
+    @Test func anEntityAddedDuringABuildDoesNotStopIt() throws {
         var isDone = false
         let other = Model(entities: [Entity("Third", [AttributeDescription("a", .integer)])])
         let opened = try caches.open(
@@ -82,7 +81,7 @@ import FetchIndexValues
         try expectRight(opened)
     }
 
-    @Test func aBuildWithinABuildIsInMemory() throws {
+    @Test func anOrderOpenedDuringABuildIsNotStoredAsACache() throws {
         var outcome: OrderOutcome?
         let opened = try caches.open(
             "rows",
@@ -95,7 +94,7 @@ import FetchIndexValues
         #expect(try CacheDirectory.names(in: test.store.snapshot()) == ["rows"])
     }
 
-    @Test func buildsOfOneNameAtOnceBuildItOnce() async throws {
+    @Test func simultaneousOpeningsBuildACacheOnce() async throws {
         let store = test.store
         let outcomes = await withTaskGroup(of: String.self) { group in
             for _ in 0..<4 {
@@ -116,8 +115,8 @@ import FetchIndexValues
         try expectRight(caches.open("rows", request()))
     }
 
-    /// The nodes that a killed build has left aren't damage, and the next build deletes them.
-    @Test func whatAKilledBuildHasLeftIsTakenOut() throws {
+    /// Nodes of a killed build are not reported as damage.
+    @Test func theNextBuildRemovesTheNodesOfAKilledBuild() throws {
         let pieces = PieceNodeStore(test.store, pieceLength: 1 << 16)
         _ = try request().builder.build(from: try test.store.snapshot(), in: pieces)
         let left = try #require(try test.store.snapshot().markedBuild())
@@ -133,7 +132,7 @@ import FetchIndexValues
         try expectRight(caches.open("rows", request()))
     }
 
-    @Test func aBuildWhoseNodesWereTakenOutStops() throws {
+    @Test func aBuildStopsIfItsNodesWereRemoved() throws {
         let pieces = PieceNodeStore(test.store, pieceLength: 1 << 16)
         let order = try request().builder.build(from: try test.store.snapshot(), in: pieces)
         try test.write { try $0.markBuild(nil) }
@@ -141,8 +140,8 @@ import FetchIndexValues
         #expect(throws: DamagedOrder.self) { try test.write { _ = try pieces.finish(in: $0) } }
     }
 
-    /// A disk that fails in the middle leaves the old cache, and no nodes once it works again.
-    @Test func aBuildThatFailsLeavesTheOldCache() throws {
+    /// A build fails in the middle: the old cache stays, and the next build removes its nodes.
+    @Test func aFailedBuildKeepsTheOldCache() throws {
         _ = try caches.open("rows", request())
         let shape = try OrderShape(hasSections: true)
         var failing = try request()
@@ -169,7 +168,7 @@ import FetchIndexValues
         func placeMember(_ record: RawSpan, _ placement: inout RowPlacement) throws { throw Failed() }
     }
 
-    @Test func anEntityThatIsDroppedMeanwhileIsAnErrorAndLeavesNoCache() throws {
+    @Test func aBuildOfADroppedEntityFailsAndLeavesNoCache() throws {
         var isDropped = false
         let request = try request { _, _ in
             if isDropped { return }
@@ -183,8 +182,8 @@ import FetchIndexValues
         #expect(throws: StoreError.unknownEntity("Row")) { try caches.open("rows", request) }
     }
 
-    /// Catching up would cost more than building anew, and must not be done under the writer's lock.
-    @Test func aBuildBeginsAnewWhenTooMuchHasChangedMeanwhile() throws {
+    /// Catching up would cost more than a new build, and must not be done under the write lock.
+    @Test func aBuildStartsAgainIfTooMuchHasChanged() throws {
         let more = try TestRow(group: "g", rank: 1).record()
         var calls = 0
         let opened = try caches.open(
@@ -200,8 +199,8 @@ import FetchIndexValues
         try expectRight(opened)
     }
 
-    /// The log of what is committed meanwhile is kept, whatever other caches need.
-    @Test func theLogIsKeptForABuild() throws {
+    /// The log since the beginning of the build is kept, whatever other caches need.
+    @Test func aBuildKeepsTheLogSinceItsBeginning() throws {
         _ = try caches.open("other", order.request())
         var isHeld = false
         let opened = try caches.open(

@@ -9,7 +9,9 @@ import Testing
 @testable import FetchIndexOrderCaches
 
 @Suite struct BuildTests {
-    @Test(arguments: TestOrder.all, [UInt64(1), 2]) func aBuiltOrderIsSortAndGroup(order: TestOrder, seed: UInt64)
+    @Test(arguments: TestOrder.all, [UInt64(1), 2]) func aBuiltOrderAgreesWithPlainSortingAndGrouping(
+        order: TestOrder, seed: UInt64
+    )
         throws
     {
         var generator = SeededGenerator(seed: seed)
@@ -38,7 +40,7 @@ import Testing
         }
     }
 
-    /// So many that several threads read them; some were deleted again.
+    /// There are enough records for several threads; some are deleted.
     @Test func anOrderIsTheSameOnAnyNumberOfThreads() throws {
         var generator = SeededGenerator(seed: 15)
         let order = TestOrder(hasSections: true, sectionOrder: .byCount())
@@ -91,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func anOrderLargerThanTheBudgetIsTheSame() throws {
+    @Test func anOrderSortedOnDiskEqualsOneSortedInMemory() throws {
         var generator = SeededGenerator(seed: 4)
         let test = try TestStore(model: TestRow.model)
         try test.write { writer in

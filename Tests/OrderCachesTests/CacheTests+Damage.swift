@@ -7,7 +7,7 @@ import Testing
 
 @testable import FetchIndexOrderCaches
 
-/// Bytes of caches damaged on purpose.
+/// Caches with damaged bytes.
 extension CacheTests {
     /// Every byte of every value of a cache flipped in turn: opening gives the right rows or a rebuild, reading gives
     /// an error at worst, verify finds it, and nothing traps.
@@ -32,7 +32,7 @@ extension CacheTests {
         #expect(try caches.verify("n", request) == [])
     }
 
-    /// Catching up meets the damage, or leaves it to be found: never a trap, and after a rebuild all is well.
+    /// Catching up throws, or leaves the damage to be found. It never traps, and a rebuild repairs the cache.
     @Test func catchingUpADamagedCacheNeverTraps() throws {
         let order = TestOrder(hasSections: true)
         let request = try order.request()
@@ -77,7 +77,7 @@ extension CacheTests {
         return nodes
     }
 
-    @Test func aDamagedHeaderIsRebuiltAndANewerOneToo() throws {
+    @Test func damagedAndNewerHeadersAreRebuilt() throws {
         let order = TestOrder(hasSections: true)
         let request = try order.request()
         try insert(TestRow(group: "a", rank: 1), TestRow(group: nil, rank: 2))

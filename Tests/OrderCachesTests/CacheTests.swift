@@ -35,7 +35,7 @@ import FetchIndexValues
         try test.write { try $0.update(RecordKey(entity: 0, number: number), record.span.bytes) }
     }
 
-    /// Random commits between openings: each opening must give sort and group, and the change must replay.
+    /// Random commits between openings: each opening must agree with sort and group, and its change must replay.
     @Test(arguments: TestOrder.all) func aCacheFollowsTheStoreExactly(order: TestOrder) throws {
         var generator = SeededGenerator(seed: 21)
         let request = try order.request()
@@ -100,7 +100,7 @@ import FetchIndexValues
         }
     }
 
-    @Test func outcomesTellWhatHappened() throws {
+    @Test func anOpeningReportsAHitACatchUpOrARebuild() throws {
         let request = try TestOrder(hasSections: true).request()
         try insert(TestRow(group: "a", rank: 1), TestRow(group: "b", rank: 2))
         #expect(try caches.open("n", request).outcome == .rebuilt(.first))
@@ -111,7 +111,7 @@ import FetchIndexValues
         }
         #expect(try caches.open("n", request).outcome == .hit, "another entity's changes do not touch it")
         try update(1, TestRow(group: "a", rank: 1, note: 5))
-        var expected = OrderChange()
+        var expected = OrderChange<RecordKey>()
         expected.rows = [
             .update(
                 RecordKey(entity: 0, number: 1), from: RowPath(section: 0, row: 0),
@@ -123,7 +123,7 @@ import FetchIndexValues
         #expect(try caches.facts(in: test.store.snapshot()).first?.hits == 2)
     }
 
-    @Test func eachPartOfTheIdentityHasItsReason() throws {
+    @Test func eachPartOfTheFingerprintHasItsRebuildReason() throws {
         let request = try TestOrder(hasSections: true).request()
         try insert(TestRow(group: "a", rank: 1))
         let changes: [(WritableKeyPath<CacheIdentity, String>, RebuildReason)] = [
@@ -132,7 +132,7 @@ import FetchIndexValues
         ]
         for (part, reason) in changes {
             var identity = request.identity
-            // An order that reads fewer attributes, all of which the model has.
+            // The stored order reads fewer attributes, all of which still exist.
             identity[keyPath: part] = part == \.reads ? "0:6" : identity[keyPath: part] + " changed"
             let changed = OrderRequest(builder: request.builder, identity: identity)
             #expect(try caches.open("n", changed).outcome == .rebuilt(part == changes[0].0 ? .first : reason))
@@ -141,7 +141,7 @@ import FetchIndexValues
         }
     }
 
-    @Test func aTrimmedLogAndTooManyChangesRebuild() throws {
+    @Test func aTrimmedLogOrTooManyChangesRebuildTheCache() throws {
         let request = try TestOrder(hasSections: true).request()
         try insert(TestRow(group: "a", rank: 1))
         _ = try caches.open("n", request)
@@ -155,7 +155,7 @@ import FetchIndexValues
         #expect(try caches.open("n", request).outcome == .rebuilt(.tooManyChanges))
     }
 
-    @Test func theLogIsKeptForTheSlowestCacheOnly() throws {
+    @Test func theLogIsKeptForTheCacheThatIsFurthestBehind() throws {
         let request = try TestOrder(hasSections: true).request()
         try insert(TestRow(group: "a", rank: 1))
         _ = try caches.open("slow", request)
@@ -173,7 +173,7 @@ import FetchIndexValues
         #expect(try snapshot.view.statistics(of: snapshot.tables.nodes).entries == 0)
     }
 
-    @Test func aHitOfAnIdleCacheDoesNotKeepTheLog() throws {
+    @Test func aHitOfAnUnaffectedCacheLetsTheLogBeTrimmed() throws {
         let request = try TestOrder(hasSections: true).request()
         try insert(TestRow(group: "a", rank: 1))
         _ = try caches.open("n", request)
@@ -183,7 +183,7 @@ import FetchIndexValues
         #expect(try test.store.snapshot().state.logStart == 71)
     }
 
-    @Test func aBusyWriterIsNotWaitedFor() throws {
+    @Test func anOpeningDoesNotWaitForAWriter() throws {
         let order = TestOrder(hasSections: true)
         let request = try order.request()
         try insert(TestRow(group: "a", rank: 1))
@@ -201,7 +201,7 @@ import FetchIndexValues
         #expect(try caches.open("n", request).outcome == .caughtUp(change), "the cache itself was not changed")
     }
 
-    @Test func aCallerWithAnOpenWriterIsAnsweredFromMemory() throws {
+    @Test func anOpeningDuringAnOwnTransactionStoresNoCache() throws {
         let request = try TestOrder(hasSections: true).request()
         try insert(TestRow(group: "a", rank: 1))
         let writer = try test.store.beginWrite()
@@ -211,7 +211,7 @@ import FetchIndexValues
         #expect(try caches.open("n", request).outcome == .hit)
     }
 
-    @Test func aLogThatCannotBeReadRebuilds() throws {
+    @Test func anUnreadableLogRebuildsTheCache() throws {
         let request = try TestOrder(hasSections: true).request()
         try insert(TestRow(group: "a", rank: 1))
         _ = try caches.open("n", request)
@@ -224,7 +224,7 @@ import FetchIndexValues
         #expect(try caches.open("n", request).outcome == .hit)
     }
 
-    @Test func aReadOnlyStoreAnswersFromMemory() throws {
+    @Test func aReadOnlyStoreCatchesUpInMemory() throws {
         let order = TestOrder(hasSections: true)
         let request = try order.request()
         try insert(TestRow(group: "a", rank: 1))
@@ -238,7 +238,7 @@ import FetchIndexValues
         #expect(throws: StoreError.readOnly) { _ = try readOnly.beginWrite() }
     }
 
-    @Test func namesAreChecked() throws {
+    @Test func invalidCacheNamesAreRefused() throws {
         let request = try TestOrder(hasSections: true).request()
         #expect(throws: StoreError.invalidCacheName("")) { try caches.open("", request) }
         let long = String(repeating: "名", count: 200)

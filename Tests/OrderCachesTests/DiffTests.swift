@@ -6,28 +6,15 @@ import Testing
 
 @testable import FetchIndexOrderCaches
 
-/// The fewest moves by the plain rule: what is not in a longest increasing subsequence of old places moves.
-func fewestMoves(_ old: [Int], _ new: [Int]) -> Int {
-    let places = Dictionary(uniqueKeysWithValues: old.enumerated().map { ($1, $0) })
-    let sequence = new.compactMap { places[$0] }
-    var longest = [Int](repeating: 1, count: sequence.count)
-    for index in sequence.indices {
-        for before in 0..<index where sequence[before] < sequence[index] {
-            longest[index] = max(longest[index], longest[before] + 1)
-        }
-    }
-    return sequence.count - (longest.max() ?? 0)
-}
-
 @Suite struct FewestMovesTests {
-    @Test(arguments: 1...300) func movesAreTheFewestAndExplainTheOrder(seed: UInt64) throws {
+    @Test(arguments: 1...300) func aDiffGivesTheNewOrderWithTheFewestMoves(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let oldCount = Int.random(in: 0...14, using: &generator)
         let old = Array(0..<oldCount)
         let left = old.filter { _ in Int.random(in: 0..<6, using: &generator) == 0 }
         let staying = old.filter { !left.contains($0) }
         let moving = staying.filter { _ in Int.random(in: 0..<3, using: &generator) == 0 }
-        // Unchanged items keep their order; changed and new ones go anywhere.
+        // Unchanged items keep their order; changed and new ones go to random places.
         var new = staying.filter { !moving.contains($0) }
         let came = (0..<Int.random(in: 0...3, using: &generator)).map { 100 + $0 }
         for item in moving + came { new.insert(item, at: Int.random(in: 0...new.count, using: &generator)) }
@@ -42,14 +29,14 @@ func fewestMoves(_ old: [Int], _ new: [Int]) -> Int {
         let newRest = new.filter { staying.contains($0) && !moved.contains($0) }
         #expect(oldRest == newRest, "seed \(seed): \(old) to \(new), moved \(moved)")
         #expect(
-            moved.count == fewestMoves(staying, new.filter { staying.contains($0) }), "seed \(seed): \(old) to \(new)")
+            moved.count == fewestMoves(from: old, to: new), "seed \(seed): \(old) to \(new)")
     }
 }
 
 /// The events between two states, drawn as columns in the failure message.
 @Suite struct OrderDiffTests {
-    /// Replays random edits on an order in memory and holds the change against sort and group, old and new.
-    @Test(arguments: TestOrder.all, [1, 2, 3] as [UInt64]) func changesReplayToTheNewOrder(
+    /// Applies random edits to an order in memory, and compares the change with sort and group, before and after.
+    @Test(arguments: TestOrder.all, [1, 2, 3] as [UInt64]) func replayingAChangeOnTheOldOrderGivesTheNewOrder(
         order: TestOrder, seed: UInt64
     ) throws {
         var generator = SeededGenerator(seed: seed * 77)
@@ -72,7 +59,7 @@ func fewestMoves(_ old: [Int], _ new: [Int]) -> Int {
                     of: change, from: try TestState(rows, current, order), to: try TestState(newRows, next, order),
                     order)
                     == [], context)
-            // The way back is a change too.
+            // The reverse change replays too.
             let back = try OrderDiff.change(
                 from: next, to: current,
                 OrderEdits(edits.map { RowChange(object: $0.object, old: $0.new, new: $0.old) }))
@@ -108,7 +95,7 @@ func fewestMoves(_ old: [Int], _ new: [Int]) -> Int {
     }
 }
 
-/// A state of an order: its rows by number, and what the order and the oracle make of them.
+/// A state of an order: its rows by number, and the sections of the order and of the oracle.
 struct TestState {
     let rows: [UInt64: TestRow]
     let objects: [[RecordKey]]
@@ -121,10 +108,10 @@ struct TestState {
     }
 }
 
-/// What is wrong with a change, one sentence each: it must lead from the old rows to the new ones, tell everything
-/// once, nothing for nothing, and move as little as can be.
+/// The defects of a change, one sentence each: it must lead from the old rows to the new ones, report every change
+/// once, report nothing that did not change, and move as few rows as possible.
 func defects(
-    of change: OrderChange, from old: TestState, to new: TestState, _ order: TestOrder
+    of change: OrderChange<RecordKey>, from old: TestState, to new: TestState, _ order: TestOrder
 ) -> [String] {
     let (oldRows, newRows) = (old.rows, new.rows)
     var defects: [String] = []
@@ -164,20 +151,11 @@ func defects(
     for (number, row) in newRows where row.isMember && oldRows[number] != row {
         require(reported.contains(RecordKey(entity: 0, number: number)), "row \(number) changed without an event")
     }
-    var expectedMoves = 0
-    for section in newSections {
-        let rows = section.rows
-        guard let oldSection = oldSections.first(where: { $0.name == section.name }) else { continue }
-        let staying = Set(oldSection.rows).intersection(rows)
-        expectedMoves += fewestMoves(
-            oldSection.rows.filter(staying.contains).map(Int.init), rows.filter(staying.contains).map(Int.init))
-    }
+    let expectedMoves = fewestMovesWithinSections(
+        from: oldSections.map { (name: $0.name, rows: $0.rows) }, to: newSections.map { (name: $0.name, rows: $0.rows) }
+    )
     require(rowMoves == expectedMoves, "\(rowMoves) moves of rows where \(expectedMoves) are enough")
-    let names = Set(oldSections.map { $0.name }).intersection(newSections.map { $0.name }).sorted()
-    func places(_ sections: [SectionContents]) -> [Int] {
-        sections.compactMap { names.firstIndex(of: $0.name) }
-    }
-    let fewest = fewestMoves(places(oldSections), places(newSections))
+    let fewest = fewestMoves(from: oldSections.map(\.name), to: newSections.map(\.name))
     require(sectionMoves == fewest, "\(sectionMoves) moves of sections where \(fewest) are enough")
     return defects
 }

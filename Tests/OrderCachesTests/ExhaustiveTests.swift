@@ -9,7 +9,7 @@ import Testing
 
 /// All single and double edits on small lists, in one batch each.
 @Suite struct ExhaustiveTests {
-    /// Rows of the largest lists: FETCHINDEX_TEST_ROWS says how many.
+    /// The number of rows of the largest lists: FETCHINDEX_TEST_ROWS.
     static let rows = TestSettings.rows
 
     static let orders = [
@@ -17,7 +17,7 @@ import Testing
         TestOrder(hasSections: true, sectionOrder: .byName()), TestOrder(hasSections: true, sectionOrder: .byCount()),
     ]
 
-    @Test(arguments: orders) func everyEditIsExact(order: TestOrder) throws {
+    @Test(arguments: orders) func everySingleAndPairedEditGivesTheExactChange(order: TestOrder) throws {
         for list in Self.lists(order) {
             let scene = try Scene(order, list)
             let edits = Self.edits(of: list, order)
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    /// A row's new state; nil: it is deleted.
+    /// A row's new state; nil if the edit deletes the row.
     struct Edit {
         let object: UInt64
         let row: TestRow?
@@ -66,7 +66,7 @@ import Testing
             edits += [Edit(object: object, row: nil), Edit(object: object, row: noted)]
             edits += places.map { Edit(object: object, row: $0) }
         }
-        // Two new rows, of which a double edit may insert both.
+        // There are two new rows, so that a double edit can insert both.
         for object in [UInt64(90), 91] { edits += places.map { Edit(object: object, row: $0) } }
         return edits
     }

@@ -9,11 +9,11 @@ import FetchIndexValues
 
 @testable import FetchIndexOrderCaches
 
-/// The rank of a section's first row, by the section's entry and by its rows.
+/// The rank of a section's first row, from the section's entry and by a search for its rows.
 @Suite struct FirstRankTests {
     private static let groups: [String?] = [nil, "", "a", "ab", "b", "é"]
 
-    @Test(arguments: TestOrder.all.filter(\.hasSections)) func entriesKnowTheRankOfTheirFirstRows(
+    @Test(arguments: TestOrder.all.filter(\.hasSections)) func sectionEntriesGiveTheRankOfTheirFirstRow(
         order: TestOrder
     ) throws {
         let placer = order.placer
@@ -22,7 +22,7 @@ import FetchIndexValues
             let record = try TestRow(group: group, rank: Int64(number % 3)).record()
             return try placer.key(of: RecordKey(entity: 0, number: number), record, in: nil, &placement)
         }
-        // Each group without rows once, and all with rows.
+        // Each group is once without rows, and once all groups have rows.
         for missing in Self.groups.indices.map({ Optional($0) }) + [nil] {
             var fork = ForkedOrder(
                 over: SectionedOrder(entity: 0, shape: try order.shape(), in: MemoryNodeStore(capacity: 256)))
@@ -45,8 +45,8 @@ import FetchIndexValues
         }
     }
 
-    /// If the shape says so of one of two values of a type, their sections are in the order of their rows.
-    @Test func sectionsInOrderOfRowsAre() throws {
+    /// Whenever the shape claims it for a value, the value's section key compares with others as the value itself does.
+    @Test func sectionKeysCompareAsRowsIfTheShapeClaimsIt() throws {
         let texts = ["", "\0", "\u{1}", "a", "a\0b", "aa", "B", "b", "10", "9", "é", "e\u{301}", "日本"]
         let values: [[Value]] = [
             [.null] + texts.map(Value.string), [.null] + [-10, 9, 10, 100].map { .integer($0) },
@@ -56,7 +56,7 @@ import FetchIndexValues
             [.null] + texts.map { .data(Data($0.utf8)) },
         ]
         var held: Set<ValueType?> = []
-        for order: OrderShape.SectionOrder in [
+        for order: SectionOrder in [
             .byName(), .byName(descending: true), .byName(.localized("en")), .byCount(), .byFirstRow,
         ] {
             let shape = try OrderShape(hasSections: true, sectionOrder: order)
@@ -82,8 +82,8 @@ import FetchIndexValues
         #expect(held == [.string])
     }
 
-    /// Damage that no checksum shows: the sections count other rows than there are.
-    @Test(arguments: TestOrder.all.filter(\.hasSections)) func sectionsThatCountOtherRowsAreAnError(
+    /// The checksums are right, but the sections count other rows than the rows tree has.
+    @Test(arguments: TestOrder.all.filter(\.hasSections)) func sectionsWithWrongCountsAreAnError(
         order: TestOrder
     ) throws {
         let placer = order.placer
@@ -108,7 +108,7 @@ import FetchIndexValues
         for (place, count) in zip(places, [2, 10, 18]) {
             try damaged.sections.apply([TreeEdit(place.key, .update(weight: count), summary: place.summary)])
         }
-        // Rows at both ends of each section, changed in their places and moved within it.
+        // Rows at both ends of each section are changed in their places, and moved within it.
         for isMoved in [false, true] {
             var found = 0
             for (number, group) in [(1, 0), (10, 0), (11, 1), (20, 1), (21, 2), (30, 2)] {
@@ -120,7 +120,7 @@ import FetchIndexValues
                     _ = try OrderDiff.change(from: damaged, to: next.order, edits, places)
                 } catch  where error.isDamage { found += 1 }
             }
-            // At least in the section that counts fewer rows than it has.
+            // The error occurs at least in the section that counts fewer rows than it has.
             #expect(found > 0, "moved: \(isMoved)")
         }
     }

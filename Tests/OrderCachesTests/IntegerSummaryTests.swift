@@ -6,7 +6,8 @@ import FetchIndexValues
 
 @testable import FetchIndexOrderCaches
 
-/// Results of integers against 128-bit arithmetic: most are read in a quick way, the others in the general one.
+/// Aggregates of integers, compared with 128-bit arithmetic. Most are computed on a fast path, the others on the
+/// general one.
 @Suite struct IntegerSummaryTests {
     private static let forms = [(true, false), (false, true), (true, true), (false, false)].map {
         SummaryForm(.integer, keepsSum: $0, keepsExtremes: $1)
@@ -16,7 +17,7 @@ import FetchIndexValues
         .min, .min + 1, -(1 << 53) - 1, -(1 << 32), -1, 0, 1, 1 << 32, (1 << 53) - 1, 1 << 53, .max,
     ]
 
-    @Test(arguments: 1...20 as ClosedRange<UInt64>) func resultsAreThoseOfAllValues(seed: UInt64) throws {
+    @Test(arguments: 1...20 as ClosedRange<UInt64>) func aggregatesAgreeWith128BitArithmetic(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let columns = AggregateColumns(Self.forms.map { .init(["number"], $0) })
         for _ in 0..<100 {
@@ -48,8 +49,8 @@ import FetchIndexValues
         return sum.take()
     }
 
-    /// What is not read is not checked, but nothing is read behind the end.
-    @Test func aSummaryThatIsCutOffIsReadOrRefused() throws {
+    /// Bytes that are not read are not checked, but nothing is read past the end.
+    @Test func aTruncatedSummaryFailsItsCheckAndIsNotReadPastItsEnd() throws {
         let columns = AggregateColumns([.init(["number"], Self.forms[2])])
         for numbers in [[1, 2], [5, 1 << 40], [-7, -9, .min]] as [[Int64]] {
             let sum = columns.begin()
@@ -82,7 +83,7 @@ import FetchIndexValues
             let sum = numbers.reduce(Int128(0)) { $0 + Int128($1) }
             let total = Int64(exactly: sum).map { Value.integer($0) } ?? .decimal(Decimal(string: "\(sum)")!)
             expected.append((.total, total))
-            // Else the quotient of two doubles would be rounded twice.
+            // Beyond that, the quotient of two doubles would be rounded twice.
             if sum.magnitude <= 1 << 53 {
                 let average = numbers.isEmpty ? Value.null : .double(Double(sum) / Double(numbers.count))
                 expected.append((.average, average))

@@ -7,7 +7,8 @@ import Testing
 
 @testable import FetchIndexOrderCaches
 
-/// Trees in a store's nodes table: random operations against a sorted array, in transactions, with small nodes and long keys.
+/// Trees in a store's nodes table: random operations compared with a sorted array, in transactions, with small nodes
+/// and long keys.
 @Suite struct LMDBNodeStoreTests {
     @Test(arguments: [1, 2, 3] as [UInt64], [256, 4076]) func aTreeInAStoreAgreesWithASortedArray(
         seed: UInt64, capacity: Int
@@ -68,8 +69,8 @@ import Testing
         }
     }
 
-    /// A change of one then writes it and its key's page, and no other nodes.
-    @Test func aNodeThatIsAQuarterFullHasAPageOfItsOwn() throws {
+    /// So a change of the node writes its page and its key's page, and no other nodes.
+    @Test func aNodeAtLeastAQuarterFullHasItsOwnPage() throws {
         let test = try TestStore(model: TestRow.model)
         guard try test.store.environment.information().pageSize == 4096 else { return }
         func node(keyLength: Int, _ nodes: LMDBNodeStore) throws -> [UInt8] {
@@ -92,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func aNodeThatIsDamagedOrOutOfRangeIsNotRead() throws {
+    @Test func damagedNodesAndNumbersOutOfRangeThrow() throws {
         let test = try TestStore(model: TestRow.model)
         try test.write { writer in
             let nodes = LMDBNodeStore(writingIn: writer, cache: 1, nextNode: 1)

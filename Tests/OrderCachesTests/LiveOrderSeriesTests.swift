@@ -100,18 +100,18 @@ import Testing
             #expect(try live.window.order.check() == [], "\(comment)")
             #expect(try live.saved.order.contents() == order.sections(of: rows.saved), "\(comment)")
             for event in change.rows {
-                let number = event.object.number
+                let number = event.rowID.number
                 // A row at the window's end may come or go although its object didn't change.
                 if case .update = event { #expect(old.seen[number] != rows.seen[number], "\(comment)") }
             }
-            let changed = Set(change.rows.map(\.object.number))
+            let changed = Set(change.rows.map(\.rowID.number))
             for number in Set(before.joined().map(\.number)).intersection(after.joined().map(\.number))
             where old.seen[number] != rows.seen[number] {
                 #expect(changed.contains(number), "\(comment): object \(number)")
             }
         }
 
-        private func take(_ step: Step, from old: Rows) throws -> OrderChange {
+        private func take(_ step: Step, from old: Rows) throws -> OrderChange<RecordKey> {
             let net = try TestOrder.changes(from: old.seen, to: rows.seen)
             switch step {
             case .edit: return try live.edit(net, nil)
@@ -127,7 +127,7 @@ import Testing
         /// Takes a step while one of the nodes is missing. Returns nil if the step fails; the order must be as it was then.
         private mutating func takeWithoutANode(
             _ step: Step, from old: Rows, _ comment: String
-        ) throws -> OrderChange? {
+        ) throws -> OrderChange<RecordKey>? {
             let node = NodeNumber.random(in: 1..<nodes.nextNode, using: &generator)
             guard let bytes = bytes(of: node) else { return nil }
             nodes.free(node)
@@ -145,6 +145,14 @@ import Testing
             var bytes: [UInt8]?
             try? nodes.read(node) { bytes = [UInt8](copying: $0) }
             return bytes
+        }
+    }
+}
+
+extension OrderChange.RowEvent {
+    fileprivate var rowID: RowID {
+        switch self {
+        case .delete(let id, _), .insert(let id, _), .move(let id, _, _), .update(let id, _, _): id
         }
     }
 }

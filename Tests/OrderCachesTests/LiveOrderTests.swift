@@ -7,8 +7,8 @@ import Testing
 @testable import FetchIndexOrderCaches
 
 @Suite struct LiveOrderTests {
-    /// The unsaved edits have a leaf of their own; the one of the saved order cannot be read. The window needs it.
-    @Test func aRollbackThatMeetsDamageLeavesTheOrderAsItWas() throws {
+    /// The fork of the unsaved edits has its own leaf. The rollback needs the saved order's leaf, which cannot be read.
+    @Test func aRollbackOverADamagedNodeKeepsTheEditedOrder() throws {
         let test = try TestStore(model: TestRow.model)
         try test.write { writer in
             for rank in 0..<10 {

@@ -46,8 +46,8 @@ import Testing
         return prepared
     }
 
-    /// Writes changes, and opens a cache in the same transaction with what is known of them. The order takes the change that was
-    /// prepared, if it is pending.
+    /// Writes changes, and opens a cache in the same transaction with the known changes. The order takes the change
+    /// that was prepared, if it is pending.
     private func write(
         _ changes: [RecordChange], bringing cache: CacheRequest, known: [RecordChange],
         _ prepared: CacheEngine.PreparedOrders
@@ -71,7 +71,7 @@ import Testing
         return opened
     }
 
-    @Test(arguments: TestOrder.all) func aPreparedOrderIsTheOneOfTheRecords(order: TestOrder) throws {
+    @Test(arguments: TestOrder.all) func aPreparedOrderAgreesWithTheRecords(order: TestOrder) throws {
         var generator = SeededGenerator(seed: 32)
         let cache = CacheRequest(name: "rows", order: try order.request())
         var shown = try caches.open("rows", cache.order).order.objects()
@@ -79,7 +79,7 @@ import Testing
             let context: Comment = "\(order), round \(round)"
             let changes = try randomChanges(count, &generator)
             let prepared = try prepare(cache, for: changes, in: test.store.snapshot())
-            // Nothing is known of the changes but what was prepared.
+            // The opening gets no known changes, only the prepared ones.
             let opened = try write(changes, bringing: cache, known: [], prepared)
             #expect(isEqual(try opened.order.contents(), order.sections(of: try rows())), context)
             let objects = try opened.order.objects()
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func whatWasPreparedFromAnotherStateIsNotUsed() throws {
+    @Test func anOrderPreparedFromAnOlderStateIsNotUsed() throws {
         var generator = SeededGenerator(seed: 33)
         let order = TestOrder(hasSections: true)
         let cache = CacheRequest(name: "rows", order: try order.request())
@@ -108,8 +108,8 @@ import Testing
         #expect(try caches.verify("rows", cache.order) == [])
     }
 
-    /// Met when the nodes are published already.
-    @Test(arguments: [1, 400]) func aRowThatIsMissingLeavesTheChangeUnknown(count: Int) throws {
+    /// The missing row is met when the nodes are published already.
+    @Test(arguments: [1, 400]) func aMissingRowLeavesTheChangePendingUntilARebuild(count: Int) throws {
         var generator = SeededGenerator(seed: 35)
         let order = TestOrder(hasSections: true)
         let cache = CacheRequest(name: "rows", order: try order.request())
@@ -130,7 +130,7 @@ import Testing
         #expect(rebuilt.outcome == .hit)
         #expect(isEqual(try rebuilt.order.contents(), order.sections(of: try rows())))
         #expect(try caches.verify("rows", cache.order) == [])
-        // Now the name belongs to a newer cache.
+        // A newer cache has taken the name, so it is not rebuilt.
         _ = try caches.rebuild("rows", cache.order, .requested)
         let commit = try test.store.lastTransaction()
         try caches.rebuild(cache, of: opened, limit: nil)

@@ -10,7 +10,7 @@ struct TestRow: Hashable {
     var group: String?
     var rank: Int64
     var isMember = true
-    /// A value that shapes nothing.
+    /// A value that is neither sorted nor grouped by.
     var note: Int64 = 0
 
     static let model = Model(entities: [
@@ -101,11 +101,11 @@ final class TestPlacer: RowPlacer {
     }
 }
 
-/// An order's definition in the tests, and what it means: sort and group from scratch.
+/// An order's definition in the tests, and its oracle: sort and group from scratch.
 struct TestOrder: CustomStringConvertible {
     var hasSections: Bool
     var isDescending = false
-    var sectionOrder = OrderShape.SectionOrder.byFirstRow
+    var sectionOrder = SectionOrder.byFirstRow
 
     /// Descending orders keep aggregates.
     var columns: AggregateColumns {
@@ -156,7 +156,7 @@ struct TestOrder: CustomStringConvertible {
         }
     }
 
-    /// What an order keeps of some rows.
+    /// The aggregates of some rows.
     func sums(of rows: [TestRow]) -> [Value] {
         if columns.isEmpty { return [] }
         let ranks = rows.map(\.rank)
@@ -189,7 +189,7 @@ struct TestOrder: CustomStringConvertible {
 struct SectionContents: Equatable {
     let name: String
     var rows: [UInt64] = []
-    /// Empty without aggregates.
+    /// The aggregates; empty if the order has none.
     var sums: [Value] = []
 }
 
@@ -208,7 +208,7 @@ extension SectionedOrder {
         return contents
     }
 
-    /// As `TestOrder.sums`.
+    /// The aggregates in the order of `TestOrder.sums`.
     func sums(_ summary: [UInt8]) throws -> [Value] {
         if shape.aggregates.isEmpty { return [] }
         let wanted: [(AggregateColumns.Result, Int)] = [
@@ -224,7 +224,7 @@ extension SectionedOrder {
 
 func isEqual(_ left: [SectionContents], _ right: [SectionContents]) -> Bool { left == right }
 
-/// What opening a cache gave.
+/// The result of opening a cache.
 struct TestOpened {
     let order: SectionedOrder
     let outcome: OrderOutcome
@@ -245,7 +245,7 @@ extension CacheEngine {
         return TestOpened((reading.opened, reading.snapshot))
     }
 
-    /// What is wrong with a cache in the newest state.
+    /// The defects of a cache in the newest state.
     func verify(_ name: String, _ request: OrderRequest) throws -> [String] {
         let snapshot = try store.snapshot()
         do {

@@ -6,8 +6,8 @@ import FetchIndexValues
 
 @testable import FetchIndexOrderCaches
 
-/// Walks by object number against the members of the records, on one thread and on several, which read the objects behind the first
-/// 8,192 numbers in parts of 16,384.
+/// Walks by object number, compared with the members of the records, on one thread and on several, which read the
+/// objects after the first 8,192 numbers in parts of 16,384.
 @Suite struct WalkTests {
     private var generator = SeededGenerator(seed: 36)
     private let rows: [UInt64: TestRow]
@@ -30,10 +30,10 @@ import FetchIndexValues
         return test
     }
 
-    /// Among them all of a part.
+    /// All objects of one part are deleted.
     private static let deleted = Set(24_000..<45_000 as Range<UInt64>).union([1, 8191, 8192])
 
-    @Test(arguments: [1, 2, 5]) mutating func membersComeByNumber(threads: Int) throws {
+    @Test(arguments: [1, 2, 5]) mutating func membersAreWalkedInTheOrderOfTheirNumbers(threads: Int) throws {
         let test = try store(threads: threads)
         let snapshot = try test.store.snapshot()
         let builder = try TestOrder(hasSections: false).request().builder
@@ -59,8 +59,8 @@ import FetchIndexValues
         }
     }
 
-    /// As after all objects were replaced.
-    @Test(arguments: [1, 2, 5]) func numbersThatBeginLate(threads: Int) throws {
+    /// All objects were replaced, so the first numbers are free.
+    @Test(arguments: [1, 2, 5]) func aWalkBeginsAtTheFirstUsedNumber(threads: Int) throws {
         let test = try store(threads: threads)
         try test.write { writer in
             for number in 1...39_000 as ClosedRange<UInt64> where !Self.deleted.contains(number) {
@@ -114,13 +114,13 @@ import FetchIndexValues
         }
     }
 
-    /// As if the records were read one by one, on any number of threads: what is wanted comes, also where the next record fails.
+    /// On any number of threads, the members before the failing record are delivered, as if records were read one by one.
     @Test(arguments: [1, 2, 5], [1, 100, 8193, 50_000] as [UInt64])
-    func aRecordThatFailsEndsAWalkInItsTurn(threads: Int, failing: UInt64) throws {
+    func aFailingRecordStopsAWalkAfterTheMembersBeforeIt(threads: Int, failing: UInt64) throws {
         let test = try store(threads: threads)
         try test.write { writer in
             let record = try TestRow(group: nil, rank: 1, note: 99).record()
-            // A deleted one is inserted no more.
+            // A deleted object cannot be updated.
             for number in [failing, failing + 5] where !Self.deleted.contains(number) {
                 try writer.update(RecordKey(entity: 0, number: number), record.span.bytes)
             }
@@ -143,8 +143,8 @@ import FetchIndexValues
         }
     }
 
-    /// A writer reads its own changes.
-    @Test func aWriterWalksWhatItWrote() throws {
+    /// The walk reads the writer's uncommitted changes.
+    @Test func aWalkReadsTheWritersUncommittedChanges() throws {
         let test = try store(threads: 2)
         let builder = try TestOrder(hasSections: false).request().builder
         try test.write { writer in
@@ -161,7 +161,7 @@ import FetchIndexValues
         }
     }
 
-    @Test(arguments: [1, 2, 5]) func anErrorOfTheCallerEndsAWalk(threads: Int) throws {
+    @Test(arguments: [1, 2, 5]) func anErrorThrownByTheCallerStopsAWalk(threads: Int) throws {
         let test = try store(threads: threads)
         let builder = try TestOrder(hasSections: false).request().builder
         for most in [1, 10_000, 30_000] {

@@ -10,9 +10,9 @@ import Testing
 /// A byte flipped in each value of a table at once, each byte of each value in its turn: `check` names each of them, and
 /// neither opening nor reading ends the process.
 @Suite struct FlippedPageValueTests {
-    /// FETCHINDEX_TEST_FLIPS is how many rounds a table has, or "all".
+    /// The number of rounds for a table: FETCHINDEX_TEST_FLIPS, which may be "all".
     private static let flips = TestSettings.flips ?? 6
-    /// Tables in which a damaged value can prevent others from being read: one value is flipped at a time.
+    /// In these tables, a damaged value can keep others from being read, so one value is flipped at a time.
     private static let single: Set = ["meta", "caches"]
 
     private let sample: SampleStore
@@ -34,7 +34,7 @@ import Testing
         places = values.places.map { ($0, sample.defect(of: $0, caches: caches)) }
     }
 
-    @Test func eachFlippedByteOfEachValueIsFound() throws {
+    @Test func eachFlippedByteOfAValueIsFound() throws {
         #expect(pages >= 200)
         #expect(Set(places.map(\.place.table)) == ["meta", "records", "log", "unique", "caches", "nodes"])
         #expect(Set(places.map(\.defect)).count == places.count)
@@ -90,7 +90,8 @@ import Testing
         Issue.record("\(what): not named: \(missed.prefix(3)), wrongly named: \(wrong.prefix(3)); \(defects.prefix(3))")
     }
 
-    /// Reads the rows and the log, through the caches and without them. Nothing is written, so that the file stays as it is.
+    /// Reads the rows and the log, through the caches and without them. Nothing is written, so that the file stays as
+    /// it is.
     private func read(_ what: String) throws {
         var options = Store.Options()
         options.isReadOnly = true

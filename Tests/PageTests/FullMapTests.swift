@@ -65,9 +65,9 @@ import FetchIndexValues
         }
     }
 
-    /// A snapshot prevents the map from growing and pages from being reused, and idle commits take the rest: all of it,
-    /// or all except some pages. Then the operation meets the end of the map, sooner or later.
-    @Test(arguments: Operation.allCases) func anOperationThatMeetsTheEndOfTheMapLeavesTheStoreAsItWas(
+    /// A snapshot keeps the map from growing and pages from being used again, and idle commits take what is left: all of
+    /// it, or all but a few. Then the operation meets the end of the map, sooner or later.
+    @Test(arguments: Operation.allCases) func anOperationThatFillsTheMapLeavesTheStoreUnchanged(
         operation: Operation
     ) throws {
         let idle = try idleCommits()
@@ -94,14 +94,14 @@ import FetchIndexValues
         #expect(refusals > 0)
     }
 
-    /// The map holds the file and hardly more.
+    /// The map is hardly larger than the file.
     private func opened(_ file: DamagedFile) throws -> PersistentContainer {
         let container = try SampleStore.open(file.folder.path, mapSize: sample.data.count)
         #expect(try container.store.environment.information().mapSize < sample.data.count + 65536)
         return container
     }
 
-    /// The number of nearly empty commits that fit into the map while a snapshot is open.
+    /// The number of tiny commits that a map takes while a snapshot is open.
     private func idleCommits() throws -> Int {
         let file = try DamagedFile(sample.data)
         let container = try opened(file)
@@ -115,8 +115,7 @@ import FetchIndexValues
         return count
     }
 
-    /// Whether an error of the library, or of the layers below it that some operations use here, says that the map is
-    /// full.
+    /// Whether an error is of the library, or of the layers below it, which some operations use directly.
     private static func isMapFull(_ error: any Error) -> Bool {
         if case StoreError.notSaved(let reason) = error { reason.contains("map of") } else { error is MapFull }
     }
@@ -128,7 +127,7 @@ import FetchIndexValues
     }
 
     /// Records, caches and all from the first on, in a map that is too small for each step.
-    @Test func aStoreGrowsFromATinyMapByItself() throws {
+    @Test func aStoreGrowsBeyondATinyMapByItself() throws {
         let folder = TemporaryFolder()
         let container = try SampleStore.open(folder.path, creating: true, mapSize: 1 << 17)
         var refusals = 0

@@ -6,11 +6,11 @@ import Synchronization
 import FetchIndexTestSupport
 import Testing
 
-/// The walk finds nothing where nothing is wrong, also while others write.
+/// The page walk finds no defect in a sound store, also while others write.
 @Suite struct HealthyStoreTests {
     private static let tables = [TableDescription("bytes"), TableDescription("numbers", .integers)]
 
-    @Test(arguments: 1...4) func theWalkAgreesWithLMDBAfterRandomTransactions(seed: UInt64) throws {
+    @Test(arguments: 1...4) func thePageWalkAgreesWithLMDBAfterRandomTransactions(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let folder = TemporaryFolder()
         var options = Environment.Options()
@@ -73,7 +73,7 @@ import Testing
             var generator = SeededGenerator(seed: UInt64(first))
             var next = first
             do {
-                // Not for ever: each walk takes longer than the last one.
+                // The number of walks is limited, since each takes longer than the one before.
                 while !isDone.load(ordering: .relaxed), next < first + 10_000 {
                     try SampleStore.insert(next..<next + 20, in: container, &generator)
                     next += 20
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func theWalkFindsNothingWhileTwoThreadsWrite() throws {
+    @Test func thePageWalkReportsNoDefectsWhileTwoThreadsWrite() throws {
         let folder = TemporaryFolder()
         let container = try SampleStore.open(folder.path, creating: true)
         let writing = Writing()

@@ -5,7 +5,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Pages made up to mislead whoever believes them: the walk says what is wrong, and ends.
+/// Forged pages: the page walk reports the defect, and ends.
 @Suite struct HostilePageTests {
     let data: [UInt8]
 
@@ -13,15 +13,15 @@ import Testing
 
     private var meta: MetaPage { get throws { try DamagedFile(data).walk().meta } }
 
-    /// What `check` finds after the data were changed at some offset of a page.
+    /// The defects that `check` finds after bytes of a page were changed.
     private func defects(
         isUnreadable: Bool = false, _ change: (inout [UInt8]) throws -> Void
     ) throws -> [String] {
         var changed = data
         try change(&changed)
         let defects = try DamagedFile(changed).defects()
-        // Values are not read when pages are damaged. A file that cannot be opened has one defect.
-        let isUnchecked = defects.last == "what the pages hold was not checked, because pages are damaged"
+        // Values are not read if pages are damaged. A file that cannot be opened has one defect.
+        let isUnchecked = defects.last == "the contents of the pages were not checked, because pages are damaged"
         #expect(isUnchecked == !isUnreadable, "\(defects)")
         #expect(!isUnreadable || defects.count == 1, "\(defects)")
         return defects
@@ -56,7 +56,7 @@ import Testing
         throw DataFileError.damaged("there is no table \(name)")
     }
 
-    @Test func branchesThatCircleAreFound() throws {
+    @Test func branchesInACycleAreFound() throws {
         let branch = try page(1)
         let defects = try defects { data in
             for index in 0..<2 { data.set(UInt32(branch), at: node(index, of: branch)) }
@@ -64,7 +64,7 @@ import Testing
         #expect(has(defects, "page \(branch): it is used twice"))
     }
 
-    @Test func aTreeDeeperOrShallowerThanItSaysIsFound() throws {
+    @Test func aTreeOfAnotherDepthThanStatedIsFound() throws {
         let offset = try record(of: "records") + 6
         let depth = data.number(at: offset, as: UInt16.self)
         for lie in [depth - 1, depth + 1, 33, 65535] as [UInt16] {
@@ -80,9 +80,9 @@ import Testing
         }
     }
 
-    /// Each value that names a run of another value is reported once, and the run isn't walked again: values times
+    /// Each value that shares a run is reported once, and the run is not walked again for it: values times
     /// pages would take hours.
-    @Test func oneRunThatManyValuesNameIsWalkedOnce() throws {
+    @Test func anOverflowRunSharedByManyValuesIsWalkedOnce() throws {
         let added = 5000
         let long = try longValues()
         try #require(long.count > 20)
@@ -99,7 +99,7 @@ import Testing
         #expect(twice.allSatisfy { $0.hasPrefix("page \(head): ") })
     }
 
-    /// Where in the data the page numbers of all values on overflow pages are.
+    /// The offsets of the page numbers of all values on overflow pages.
     private func longValues() throws -> [Int] {
         let used = try DamagedFile(data).walk().used
         return (2..<data.count / DamagedFile.pageSize).flatMap { number -> [Int] in
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func aValueLongerThanItsRunIsFound() throws {
+    @Test func aValueLongerThanItsOverflowRunIsFound() throws {
         let walk = try DamagedFile(data).walk()
         let leaf = try page(2) { number in
             (0..<4).contains { self.isLong($0, of: number) } && walk.used.contains(UInt64(number))
@@ -130,7 +130,7 @@ import Testing
         return index < count && data.number(at: node(index, of: page) + 4, as: UInt16.self) == 1
     }
 
-    @Test func nodesOutsideOfTheirPageOrOverEachOtherAreFound() throws {
+    @Test func nodesOutsideTheirPageOrOverlappingAreFound() throws {
         let leaf = try page(2)
         let pointers = leaf * DamagedFile.pageSize + 16
         for offset in [65535, 65534, 4096, 4090, 0, 17] as [UInt16] {
@@ -141,7 +141,7 @@ import Testing
         #expect(has(try defects { $0.set(UInt16.max, at: node(0, of: leaf) + 6) }, "extends past its end"))
     }
 
-    @Test func keysOutOfOrderOrOutOfTheirBranchAreFound() throws {
+    @Test func keysOutOfOrderOrOutsideTheirBranchAreFound() throws {
         let branch = try page(1)
         let child = Int(data.number(at: node(1, of: branch), as: UInt32.self))
         // Two nodes of a leaf change places.
@@ -165,7 +165,7 @@ import Testing
         #expect(has(swapped, "below its parent's bounds"))
     }
 
-    @Test func aFreeListThatNamesUsedPagesOrOneTwiceOrNoneIsFound() throws {
+    @Test func aFreeListWithUsedRepeatedOrMissingPagesIsFound() throws {
         let root = try Int(meta.freeList.root)
         let start = node(0, of: root)
         #expect(data.number(at: start + 4, as: UInt16.self) == 0, "the first list is in its leaf")
@@ -186,8 +186,8 @@ import Testing
         }
     }
 
-    /// Facts of a store that are read without checking all pages read the free list through LMDB.
-    @Test func aFreeListWithAForgedCountIsAnErrorOfWhoeverAsksForThePages() throws {
+    /// Statistics of a store read the free list through LMDB, without the page walk.
+    @Test func statisticsOfAStoreWithAForgedFreeListThrow() throws {
         let list = try node(0, of: Int(meta.freeList.root)) + 16
         for count in [UInt64.max, UInt64(Int.max), 1 << 20] {
             var changed = data
@@ -198,7 +198,7 @@ import Testing
         }
     }
 
-    @Test func aTableRecordOfAnotherLengthOrNameOrKindIsFound() throws {
+    @Test func aTableRecordOfWrongLengthNameOrKindIsFound() throws {
         let start = try record(of: "nodes")
         let header = start - 8 - 5
         #expect(has(try defects { $0.set(47 as UInt32, at: header) }, "does not hold a table"))
@@ -211,7 +211,7 @@ import Testing
         #expect(has(try defects { $0.set(1 as UInt64, at: start + 40) }, "at page 1"))
     }
 
-    /// Many bytes at random places at once, so that damage meets damage.
+    /// Many bytes are changed at random places at once.
     @Test func randomDamageNeverEndsTheProcess() throws {
         var generator = SeededGenerator(seed: 3)
         var found = 0

@@ -6,7 +6,7 @@ import FetchIndexRecords
 import FetchIndexTestSupport
 import FetchIndexValues
 
-/// A small store with all that a file can hold, as it lies on disk: records, some of them on overflow pages, log, unique
+/// The files of a small store with all kinds of content: records, some of them on overflow pages, log, unique
 /// keys, links, three caches, and pages that are free.
 struct SampleStore {
     static let model = Model(entities: [
@@ -60,7 +60,7 @@ struct SampleStore {
         entityNames = try Self.open(folder.path).store.snapshot().model.entities.map(\.name)
     }
 
-    /// Returns the data file as it was before the last commits.
+    /// Makes the last commits, and returns the data file as it was before them.
     private static func made(in folder: TemporaryFolder, _ generator: inout SeededGenerator) throws -> [UInt8] {
         let container = try open(folder.path, creating: true)
         try insert(0..<800, in: container, &generator)
@@ -164,7 +164,7 @@ final class DamagedFile {
 
     func truncate(to length: Int) throws { try file.truncate(atOffset: UInt64(length)) }
 
-    /// What `fetchindex check` finds; an error that opening throws counts, if it is of the store.
+    /// The defects that `fetchindex check` finds; a store error of the opening counts as one.
     func defects() throws -> [String] {
         do {
             return try PersistentContainer.check(at: folder.path) {
@@ -176,7 +176,7 @@ final class DamagedFile {
         }
     }
 
-    /// The walk over the newest state.
+    /// The page walk over the newest state.
     func walk() throws -> PageWalk {
         guard let file = try DataFile(inFolder: folder.path), let metas = try MetaPage.both(of: file) else {
             throw DataFileError.damaged("there is no file")

@@ -6,17 +6,17 @@ import FetchIndexTestSupport
 
 @testable import FetchIndexRecords
 
-/// The place of a value of a store's table in the data file.
+/// The place of a value of one of the store's tables in the data file.
 struct ValuePlace {
     let table: String
     let key: [UInt8]
-    /// Also on overflow pages: the header of their first is before the value.
+    /// The offset of the value. On overflow pages, it is after the header of the first page.
     let offset: Int
     let count: Int
 }
 
 extension DamagedFile {
-    /// The places of all values in the tables, and of how many pages they are.
+    /// The places of all values in the tables, and the number of pages.
     func values() throws -> (places: [ValuePlace], pages: Int) {
         guard let file = try DataFile(inFolder: folder.path), let metas = try MetaPage.both(of: file) else {
             throw DataFileError.damaged("there is no file")

@@ -200,7 +200,8 @@ import Testing
             }
         }
         usleep(1_500_000)
-        #expect(follower.isRunning, "\(try String(contentsOfFile: errors, encoding: .utf8))")
+        let text = try String(contentsOfFile: errors, encoding: .utf8)
+        #expect(follower.isRunning, "\(text)")
         try traffic.stop()
         follower.interrupt()
         #expect(follower.wait() == 0)
@@ -225,7 +226,8 @@ import Testing
             {
                 usleep(20_000)
             }
-            #expect(follower.isRunning, "\(try String(contentsOfFile: errors, encoding: .utf8))")
+            let text = try String(contentsOfFile: errors, encoding: .utf8)
+            #expect(follower.isRunning, "\(text)")
             return follower
         }
         let interrupted = try startWaiting()

@@ -12,9 +12,9 @@ import Testing
             }
     }
 
-    @Test(arguments: 1...20 as ClosedRange<UInt64>) func aPatternIsFoundWhereAPlainSearchFindsIt(seed: UInt64) throws {
+    @Test(arguments: 1...20 as ClosedRange<UInt64>) func containsAgreesWithAPlainSearch(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
-        // Common and rare characters, and bytes of か, が and é.
+        // The texts have common and rare characters, and bytes of か, が and é.
         let alphabets: [[UInt8]] = [
             Array("ab".utf8), Array("e/zq".utf8), Array("かがé".utf8), [0, 0x7F, 0x80, 0xC1, 0xC2, 0xFF],
         ]
@@ -34,7 +34,7 @@ import Testing
         #expect((200...1800).contains(foundCount))
     }
 
-    /// The rarest byte is the first, the last, or stands several times.
+    /// The rarest byte is the first one, the last one, or occurs several times.
     @Test(arguments: [("zab", "eezab"), ("abz", "abz"), ("zz", "zaz zz"), ("z", "z"), ("az", "zzzaz")])
     func aPatternIsFoundByItsRarestByte(pattern: String, text: String) throws {
         #expect(try BytePattern(Array(pattern.utf8)).isContained(in: Array(text.utf8).span.bytes))

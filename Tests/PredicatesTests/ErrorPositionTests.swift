@@ -33,7 +33,7 @@ import Testing
         return String(text)
     }
 
-    /// Whatever stands before and behind it.
+    /// The character is placed into random predicates.
     @Test(arguments: seeds) func aStrayCharacterIsNamedWithItsPosition(seed: UInt64) throws {
         var random = RandomPredicate(seed: seed)
         var count = 0
@@ -97,7 +97,7 @@ import Testing
                 let comment = "seed \(seed), round \(round): \(broken): \(found) at \(position)"
                 #expect((1...scalars.count + 1).contains(position), "\(comment)")
                 if found == "the end" { continue }
-                // A quoted token, up to where it is shortened, stands at the position.
+                // The position is that of the quoted token, which may be shortened.
                 let isQuoted = found.hasPrefix("\"") && found.hasSuffix("\"") && found.unicodeScalars.count > 2
                 let token = isQuoted ? String(found.dropFirst().dropLast()) : found
                 guard token.unicodeScalars.allSatisfy({ $0.isASCII && $0.value >= 32 }) else { continue }

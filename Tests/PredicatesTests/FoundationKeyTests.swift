@@ -4,7 +4,7 @@ import FetchIndexValues
 
 @testable import FetchIndexPredicates
 
-/// What Apple's programs write and mean: keys of Foundation's classes, its class names in casts, empty texts and nulls.
+/// Formats of Apple's programs: keys of Foundation's classes, its class names in casts, empty texts and nulls.
 @Suite struct FoundationKeyTests {
     private func holds(_ format: String, _ values: [String: PredicateValue] = [:]) throws -> Bool {
         try FetchPredicate(format: format, argumentArray: []).evaluate(with: .dictionary(values))
@@ -23,7 +23,7 @@ import FetchIndexValues
         ("price.intValue == 2", true), ("price.stringValue == '2.75'", true), ("price.floatValue == 2.75", true),
         ("flag.boolValue == YES", true), ("name.boolValue == YES", false), ("vacant.length == nil", true),
         ("price.length == nil", true), ("name.nothing == nil", true),
-    ]) func keysOfFoundationAreRead(format: String, isTrue: Bool) throws {
+    ]) func keysOfFoundationClassesAreEvaluated(format: String, isTrue: Bool) throws {
         #expect(try holds(format, scores) == isTrue, "\(format)")
     }
 
@@ -31,11 +31,13 @@ import FetchIndexValues
         ("CAST(0, 'NSDate') == CAST('2001-01-01', 'date')", true), ("CAST(3, 'NSString') == '3'", true),
         ("CAST('3', 'NSNumber') == 3", true), ("CAST('3.5', 'NSNumber') == 3.5", true),
         ("CAST('0.1', 'NSDecimalNumber') == CAST('0.10', 'decimal')", true),
-    ]) func classNamesAreReadInCasts(format: String, isTrue: Bool) throws {
+    ]) func castsAcceptFoundationClassNames(format: String, isTrue: Bool) throws {
         #expect(try holds(format) == isTrue, "\(format)")
     }
 
-    @Test(arguments: ["", "[c]", "[d]", "[cd]", "[n]"]) func anEmptyTextIsNowhere(modifier: String) throws {
+    @Test(arguments: ["", "[c]", "[d]", "[cd]", "[n]"]) func comparisonsWithAnEmptySearchTextAreFalse(modifier: String)
+        throws
+    {
         for format in ["name CONTAINS\(modifier) ''", "name BEGINSWITH\(modifier) ''", "name ENDSWITH\(modifier) ''"] {
             #expect(try !holds(format, scores), "\(format)")
             #expect(try holds("NOT \(format)", scores), "\(format)")
@@ -43,7 +45,7 @@ import FetchIndexValues
         #expect(try !holds("name CONTAINS\(modifier) empty", scores.merging(["empty": .one("")]) { $1 }))
     }
 
-    @Test func nullIsInAListThatHoldsIt() throws {
+    @Test func nullIsInAListThatContainsIt() throws {
         #expect(try holds("nil IN {NULL, 'a'}"))
         #expect(try holds("vacant IN {NULL, 'a'}", scores))
         #expect(try !holds("vacant IN {'b', 'a'}", scores))
@@ -61,8 +63,8 @@ import FetchIndexValues
         #expect(try FetchPredicate(format: predicate.description, argumentArray: []) == predicate)
     }
 
-    /// The order of decimals' digits is that of their numbers.
-    @Test func decimalTextsStandInTheOrderOfTheirNumbers() throws {
+    /// Decimals are compared by their digits, without parsing.
+    @Test func decimalTextsCompareAsTheirNumbers() throws {
         let texts = [
             "-12", "-2.5", "-2.05", "-0.5", "-0.05", "0", "0.0", "-0", "0.05", "0.5", "0.50", "2", "2.05", "2.5", "10",
             "010",

@@ -2,7 +2,7 @@ import FetchIndexPredicates
 import Testing
 import FetchIndexValues
 
-/// Predicates as large as nobody writes them: answers or errors, in bounded time and without deep recursion.
+/// Very large predicates give answers or errors, in bounded time and without deep recursion.
 @Suite struct HostilePredicateTests {
     private func holds(_ format: String, _ arguments: [any PredicateArgument] = [], _ text: String = "a") throws -> Bool
     {
@@ -22,16 +22,16 @@ import FetchIndexValues
     @Test(arguments: [
         "NOT ", "(", "n == -", "n == {", "n == 1 + (", "t.", "ANY ", "SUBQUERY(", "n == abs(", "n == 1 ** ",
     ])
-    func deepNestingIsAnError(part: String) {
+    func aTooDeeplyNestedPredicateIsAnError(part: String) {
         let format = String(repeating: part, count: 50_000)
         #expect(throws: FetchPredicateError.self) { try holds(format) }
     }
 
-    @Test func patternsThatTakeTooLongAreGivenUp() {
+    @Test func patternsThatTakeTooLongAreAnError() {
         let text = String(repeating: "a", count: 1_000_000)
         let long = String(repeating: "a", count: 20_000)
         for comparison in [
-            // The rarer one of a and e is a, which is searched for.
+            // The search looks for a, which counts as rarer than e.
             "LIKE '*\(long)e*'", "LIKE '\(long)*\(long)e*a'", "CONTAINS '\(long)e'", "MATCHES '(a+)+b'",
             "LIKE '*\(String(repeating: "?a", count: 5000))?b*'",
         ] {
@@ -48,8 +48,9 @@ import FetchIndexValues
         }
     }
 
-    /// One character of a million scalars has the pattern at each of them, and nowhere at a character's bound.
-    @Test func placesWithinACharacterAreGivenUp() throws {
+    /// The text is one character of a million scalars. The pattern matches at each scalar, but at no boundary of a
+    /// character.
+    @Test func matchesInsideACharacterTakeBoundedTime() throws {
         let marks = String(repeating: "\u{301}", count: 500_000)
         let error = #expect(throws: FetchPredicateError.self) {
             try holds("t LIKE '*\(marks)*'", [], "e" + marks + marks)
@@ -60,19 +61,19 @@ import FetchIndexValues
         }
     }
 
-    @Test func longPatternsThatAreCheapAreCompared() throws {
+    @Test func longButCheapPatternsAreCompared() throws {
         let text = String(repeating: "ab", count: 100_000)
         #expect(try holds("t LIKE '*\(text)*'", [], text + "c"))
         #expect(try holds("t CONTAINS '\(text)'", [], "c" + text))
         #expect(try holds("t LIKE '\(String(repeating: "?", count: 200_000))'", [], text))
-        // What the text begins with decides, though the pattern's rarest character is everywhere.
+        // The beginning of the text decides, though the pattern's rarest character is everywhere.
         let long = String(repeating: "a", count: 1_000_000)
         #expect(try !holds("t LIKE 'e\(long.prefix(20_000))?'", [], "c" + long))
         #expect(try holds("t LIKE '*?\(long.prefix(20_000))*'", [], long))
         #expect(try holds("t LIKE '*\(long.prefix(20_000))'", [], long))
     }
 
-    @Test func anErrorCitesNoMoreThanItMust() {
+    @Test func anErrorCitesOnlyTheBeginningOfAPattern() {
         let pattern = String(repeating: "(", count: 10_000)
         let error = #expect(throws: FetchPredicateError.self) { try holds("t MATCHES '\(pattern)'") }
         #expect("\(String(describing: error))".utf8.count < 300)

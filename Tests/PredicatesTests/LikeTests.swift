@@ -5,7 +5,7 @@ import FetchIndexValues
 
 @testable import FetchIndexPredicates
 
-/// LIKE beside a matcher that tries all ways to cut a text.
+/// LIKE, compared with a matcher that tries all ways to divide a text.
 @Suite struct LikeTests {
     private enum Piece {
         case text(String)
@@ -37,14 +37,14 @@ import FetchIndexValues
         }
     }
 
-    @Test(arguments: 1...20 as ClosedRange<UInt64>) func aPatternMatchesWhatAPlainMatcherMatches(seed: UInt64) throws {
-        // Texts whose characters are scalars, and such that they are not.
+    @Test(arguments: 1...20 as ClosedRange<UInt64>) func likeAgreesWithAPlainMatcher(seed: UInt64) throws {
+        // Some texts have characters of one scalar, and some of several.
         try compare(
             [["a", "b"], ["a", "b", "影", "か"], ["e", "\u{301}", "か", "\u{3099}", "\r", "\n"]], [[]], seed: seed)
     }
 
-    /// What folds to several characters is one, and what is composed is what is decomposed.
-    @Test(arguments: 1...20 as ClosedRange<UInt64>) func wildcardsAreCharactersOfTheTextWhenItIsFolded(seed: UInt64)
+    /// A character that folds to several stays one character, and composed and decomposed characters are equal.
+    @Test(arguments: 1...20 as ClosedRange<UInt64>) func wildcardsMatchCharactersOfTheFoldedText(seed: UInt64)
         throws
     {
         try compare(
@@ -67,7 +67,7 @@ import FetchIndexValues
                 case 0: pieces.append(.oneCharacter)
                 case 1: pieces.append(.anyCharacters)
                 default:
-                    // Texts that stand side by side are one.
+                    // Two texts side by side would be one.
                     if case .text? = pieces.last { continue }
                     pieces.append(.text(text(1...2)))
                 }

@@ -3,7 +3,7 @@ import FetchIndexValues
 
 @testable import FetchIndexPredicates
 
-/// What comparisons with null give. A predicate holds or doesn't: there is no third answer, and NOT gives the other one.
+/// What comparisons with null give. A predicate holds or fails, without a third result, and NOT exchanges the two.
 @Suite struct NullRuleTests {
     /// Null as a literal, as an attribute, and as an attribute that is missing.
     private static let nulls = ["nil", "vacant", "missing"]

@@ -19,7 +19,7 @@ import FetchIndexValues
         ("a == -9223372036854775808", "a == -9223372036854775808"), ("発売日 > 0b11", "発売日 > 3"),
         ("t == 'a\\n\\u0042'", "t == \"a\\nB\""), ("a == 1e3", "a == 1000.0"),
         ("d > CAST(\"2016-05-16\", \"date\")", "d > CAST(\"2016-05-16T00:00:00Z\", \"date\")"),
-    ]) func aFormatHasACanonicalForm(format: String, canonical: String) throws {
+    ]) func aFormatPrintsAndReparsesInItsCanonicalForm(format: String, canonical: String) throws {
         let predicate = try FetchPredicate(format)
         #expect(predicate.description == canonical)
         #expect(try FetchPredicate(canonical) == predicate)
@@ -42,14 +42,13 @@ import FetchIndexValues
         ("a == '\\u+123'", 7, "\\u", "four hexadecimal digits after it"),
         ("a == '\\uD83D'", 7, "\\u", "a complete surrogate pair"),
         ("a == \u{1B}[31m", 6, "\" \"", "a part of a predicate"),
-    ]) func aMalformedFormatNamesPositionAndExpectation(format: String, position: Int, found: String, expected: String)
-    {
+    ]) func aSyntaxErrorNamesPositionAndExpectation(format: String, position: Int, found: String, expected: String) {
         #expect(throws: FetchPredicateError.unexpected(position: position, found: found, expected: expected)) {
             try FetchPredicate(format)
         }
     }
 
-    @Test func whatLooksLikeSomethingElseIsReadAsItIs() throws {
+    @Test func unusualFormatsAreParsedAndTooLongKeyPathsRefused() throws {
         #expect(try FetchPredicate("a == '\\uD83D\\uDE00'") == FetchPredicate("a == '😀'"))
         #expect(try FetchPredicate("ſome == 1").evaluate(with: ["ſome": 1]))
         #expect(try FetchPredicate("a[(size) + 1] == 2").evaluate(with: ["a": [1, 2], "size": 0]))
@@ -60,14 +59,14 @@ import FetchIndexValues
     }
 
     /// Composed and decomposed texts are different values, and so are 0 and -0.
-    @Test func predicatesOfTextsThatLookAlikeDiffer() throws {
+    @Test func predicatesOfEquivalentTextsOrZerosDiffer() throws {
         #expect(try FetchPredicate("a == 'caf\u{E9}'") != FetchPredicate("a == 'cafe\u{301}'"))
         #expect(try FetchPredicate("a == 0.0") != FetchPredicate("a == -0.0"))
         #expect(try FetchPredicate("a == CAST('nan', 'double')") == FetchPredicate("a == CAST('nan', 'double')"))
     }
 
-    /// Foundation's decimals trap where an exponent leaves their range.
-    @Test func decimalsAreCalculatedWithoutBounds() throws {
+    /// Foundation's decimals trap if an exponent leaves their range.
+    @Test func arithmeticOfExtremeDecimalsDoesNotTrap() throws {
         let extremes: [Decimal] = [
             0, 1, -1, Decimal(sign: .plus, exponent: -127, significand: 1),
             Decimal(sign: .minus, exponent: -100, significand: 7),
@@ -88,7 +87,7 @@ import FetchIndexValues
         #expect(try !FetchPredicate("a == a OR a < 0 OR a > 0").evaluate(with: ["a": .decimal(.nan)]))
     }
 
-    @Test func argumentsAreDataAndNeverShape() throws {
+    @Test func argumentsOfAFormatAreNotParsedAsSyntax() throws {
         let predicate = try FetchPredicate("%K == %@ AND price < %d", "publisher", "x\" OR \"1\" == \"1", 2000)
         #expect(predicate.description == "publisher == \"x\\\" OR \\\"1\\\" == \\\"1\" AND price < 2000")
         #expect(try FetchPredicate("a IN %@", [1, 2]).description == "a IN {1, 2}")
@@ -98,7 +97,7 @@ import FetchIndexValues
         #expect(throws: FetchPredicateError.self) { try FetchPredicate("%K == 1", 5) }
     }
 
-    @Test func deepNestingIsAnErrorAndNoOverflow() {
+    @Test func aTooDeeplyNestedFormatIsAnErrorInsteadOfACrash() {
         for format in [
             String(repeating: "(", count: 100_000), String(repeating: "NOT ", count: 100_000),
             "a IN " + String(repeating: "{", count: 100_000), Self.nestedSums(199) + " == 1",
@@ -107,7 +106,7 @@ import FetchIndexValues
         }
     }
 
-    @Test func aFormatBeyondAllMeasureIsAnError() {
+    @Test func aTooLongFormatIsAnError() {
         let blanks = String(repeating: " ", count: Lexer.maximumLength + 1)
         #expect(throws: FetchPredicateError.self) { try FetchPredicate(blanks + "a == 1") }
         #expect(throws: Never.self) { try FetchPredicate(String(repeating: "a == 1 OR ", count: 100_000) + "a == 2") }
@@ -118,22 +117,22 @@ import FetchIndexValues
         ) { try FetchPredicate(sums) }
     }
 
-    /// Sums in parentheses, each of as many numbers as the levels that are left: a tree of levels squared.
+    /// Nested sums in parentheses, each with as many numbers as levels are left: a tree with levels squared nodes.
     private static func nestedSums(_ levels: Int) -> String {
         (0...levels).reduce(String(repeating: "(", count: levels) + "a") { sum, level in
             sum + String(repeating: " + 1", count: level) + (level < levels ? ")" : "")
         }
     }
 
-    /// At the limit of nesting, on the stack of a main thread, whatever the build.
+    /// The formats are at the limit of nesting, and run on a stack of a main thread's size, in any build.
     @Test(arguments: [
         ("(", "a == 1", ")", ""), ("(b == 1 AND (c == 2 OR ", "a == 1", "))", ""), ("NOT (", "a == 1", ")", ""),
         ("-", "a", "", " == 1"), ("", "a", " + b", " == 1"), ("", "a", " ** b", " == 1"), ("{", "a", "}", " == 1"),
         ("abs:(", "a", ")", " == 1"), ("add:to:(1, multiply:by:(a, ", "a", "))", " == 1"), ("a[", "a", "]", " == 1"),
         ("sum:(", "a", ").a", " == 1"), ("TERNARY(b == 1 OR c == 1 AND ", "b == 1", ", 1, 2) == 1", ""),
         ("SUBQUERY(a, $x, b == 1 OR c == 1 AND ", "b == 1", ").@count == 1", ""),
-    ]) func theDeepestFormatsPrintAndParse(before: String, middle: String, behind: String, end: String) {
-        // The canonical form of these has more parentheses, which are beyond the limit then.
+    ]) func theDeepestAllowedFormatsPrintAndParse(before: String, middle: String, behind: String, end: String) {
+        // The canonical form of these has more parentheses, so it is beyond the limit.
         let reparses = !["add:", "sum:", "TERNARY", "SUBQUERY"].contains { before.hasPrefix($0) }
         @Sendable func format(_ levels: Int) -> String {
             String(repeating: before, count: levels) + middle + String(repeating: behind, count: levels) + end
@@ -156,7 +155,7 @@ import FetchIndexValues
         #expect(isWrong == nil)
     }
 
-    /// What a body returns that runs on a thread of its own.
+    /// Runs a body on a thread of its own, and returns its result.
     private func onThread(stackBytes: Int, _ body: @escaping @Sendable () -> String?) -> String? {
         let result = Mutex<String?>(nil)
         let isDone = DispatchSemaphore(value: 0)
@@ -171,8 +170,8 @@ import FetchIndexValues
         return result.withLock { $0 }
     }
 
-    /// Parsing a print gives the same tree.
-    @Test(arguments: 1...40) func printingAndParsingAreInverse(seed: UInt64) throws {
+    /// Parsing a printed predicate gives the same tree.
+    @Test(arguments: 1...40) func printedPredicatesParseToTheSameTree(seed: UInt64) throws {
         var random = RandomPredicate(seed: seed)
         for round in 0..<200 {
             let syntax = random.syntax(depth: 4)
@@ -208,11 +207,11 @@ import FetchIndexValues
         ("5 < price", true), ("TRUEPREDICATE AND NOT FALSEPREDICATE", true), ("big == 9223372036854775807", true),
         ("big == 9223372036854775806", false), ("big < 9223372036854775808.0", true), ("title < 'T'", true),
         ("price == 'a'", false), ("price != 'a'", true), ("a == 1 OR price == 583 AND out == FALSE", false),
-    ]) func aDictionaryIsEvaluated(format: String, expected: Bool) throws {
+    ]) func aPredicateIsEvaluatedOnADictionary(format: String, expected: Bool) throws {
         #expect(try FetchPredicate(format).evaluate(with: book) == expected)
     }
 
-    @Test func literalsTakeTheirAttributesTypeAndMismatchesAreFoundAtOnce() throws {
+    @Test func literalsTakeTheTypeOfTheirAttribute() throws {
         let types: [String: ValueType] = ["released": .date, "price": .integer, "title": .string]
         func compile(_ format: String) throws -> CompiledPredicate {
             try CompiledPredicate(FetchPredicate(format).syntax) { names in
@@ -244,24 +243,24 @@ import FetchIndexValues
 }
 
 @Suite struct RegularExpressionTests {
-    @Test func aPatternThatDoesNotCompileIsAnErrorOfTheRequest() {
+    @Test func anInvalidRegularExpressionIsAnError() {
         #expect(
             throws: FetchPredicateError.invalidPattern(
                 "the regular expression \"a(b\" does not compile: mismatched paren at character 4")
         ) { try FetchPredicate("a MATCHES 'a(b'").evaluate(with: ["a": "x"]) }
     }
 
-    @Test func anExplosivePatternIsGivenUp() throws {
+    @Test func aRegularExpressionThatBacktracksTooLongIsAnError() throws {
         let text = String(repeating: "a", count: 40) + "!"
         #expect(throws: FetchPredicateError.self) {
             try FetchPredicate("a MATCHES '(a+)+b'").evaluate(with: ["a": .string(text)])
         }
-        // And what is not explosive is not, whatever its length.
+        // A long pattern that is not explosive is evaluated.
         let long = String(repeating: "影", count: 1_000_000)
         #expect(try FetchPredicate("a MATCHES '影+'").evaluate(with: ["a": .string(long)]))
     }
 
-    @Test func onePreparedPatternServesSeveralThreads() async throws {
+    @Test func aPreparedPatternServesSeveralThreads() async throws {
         let compiled = try CompiledPredicate(FetchPredicate("a MATCHES '[a-c]+'").syntax) { _ in
             ResolvedAttribute(slot: 0, type: .string, nameCount: 1)
         }

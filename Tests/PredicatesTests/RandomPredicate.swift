@@ -58,7 +58,7 @@ struct RandomPredicate {
             let function = pick(PredicateFunction.allCases.filter { $0 != .now })
             let count = min(function.argumentCount.upperBound, int(function.argumentCount.lowerBound...3))
             let arguments = (0..<count).map { _ in expression(depth: depth - 1) }
-            // The sign of a literal belongs to the literal.
+            // The parser reads a sign before a literal as part of the literal.
             if function == .negative, case .value(let value) = arguments[0], value.negated != nil {
                 return arguments[0]
             }

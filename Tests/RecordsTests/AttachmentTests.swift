@@ -42,7 +42,7 @@ import Testing
             if hasBook { try writer.insert(0, book.span.bytes) }
             let commit = writer.commit
             if Int.random(in: 0..<3, using: &generator) > 0 {
-                // Without records, it is no commit.
+                // A transaction without records isn't counted as a commit.
                 #expect(try writer.commit() == commit + (hasBook ? 1 : 0), "seed \(seed), round \(round)")
                 expected = next
                 bookCount += hasBook ? 1 : 0

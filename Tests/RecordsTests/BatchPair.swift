@@ -17,8 +17,8 @@ struct BatchPair {
         constraint = entity.uniqueConstraints[0]
     }
 
-    /// Puts the records into both stores, and expects the same outcomes. Returns whether the batch said that most of its records
-    /// were found unchanged in the order of their objects.
+    /// Puts the records into both stores, and expects the same outcomes. Returns whether the batch reported that most
+    /// of its records were found unchanged in the order of their objects.
     @discardableResult
     func put(_ records: [[UInt8]], sortingKeys: Bool, _ comment: Comment) throws -> Bool {
         var batch = RecordBatch(records)
@@ -49,7 +49,7 @@ struct BatchPair {
         return wasRepeated
     }
 
-    /// Inserts the records into both stores, and expects the same error, or none, and that both keep what came before it.
+    /// Inserts the records into both stores. Expects the same error, or none, and that both keep the records before it.
     func insert(_ records: [[UInt8]], _ comment: Comment) throws {
         func error(_ body: () throws -> Void) throws -> String {
             do { try body() } catch let error as StoreError where error.isOfValues { return error.description }

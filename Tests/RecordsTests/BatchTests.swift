@@ -4,7 +4,7 @@ import FetchIndexTestSupport
 import Testing
 import FetchIndexValues
 
-/// Batches of records against the same records written one by one.
+/// Batches of records, compared with the same records written one by one.
 @Suite struct BatchTests {
     private struct Enough: Error {}
 
@@ -12,7 +12,9 @@ import FetchIndexValues
         if index == 5 { throw Enough() }
     }
 
-    @Test(arguments: 1...20 as ClosedRange<UInt64>) func aBatchIsItsRecordsOneByOne(seed: UInt64) throws {
+    @Test(arguments: 1...20 as ClosedRange<UInt64>) func writingABatchEqualsWritingItsRecordsOneByOne(seed: UInt64)
+        throws
+    {
         var generator = SeededGenerator(seed: seed)
         let pair = try BatchPair(model: TestStore.books)
         for _ in 0..<8 {
@@ -26,7 +28,9 @@ import FetchIndexValues
         try pair.expectSameContents("seed \(seed)")
     }
 
-    @Test(arguments: 1...20 as ClosedRange<UInt64>) func anInsertedBatchIsItsRecordsOneByOne(seed: UInt64) throws {
+    @Test(arguments: 1...20 as ClosedRange<UInt64>) func insertingABatchEqualsInsertingItsRecordsOneByOne(seed: UInt64)
+        throws
+    {
         var generator = SeededGenerator(seed: seed)
         let pair = try BatchPair(model: TestStore.books)
         for _ in 0..<12 {
@@ -51,8 +55,8 @@ import FetchIndexValues
         try Self.parts.entities[0].record([code.map(Value.string) ?? .null, .integer(Int64(price))])
     }
 
-    /// A batch of several parts and zones, with nulls, until a key is taken.
-    @Test func aLongInsertedBatchIsItsRecordsOneByOne() throws {
+    /// The batch has several parts and zones, and nulls. It ends at a taken key.
+    @Test func insertingALongBatchEqualsInsertingItsRecordsOneByOne() throws {
         let pair = try BatchPair(model: Self.parts)
         var records = try (0..<20_000).map { try part($0 % 3 == 0 ? nil : "\($0 * 7919 % 20_011)", $0 % 5) }
         try pair.insert(Array(records[..<1500]), "")
@@ -65,9 +69,9 @@ import FetchIndexValues
         #expect(try pair.batched.store.snapshot().check() == [])
     }
 
-    /// Batches that repeat what the store has, in the order of the objects, with ever more differences.
+    /// Batches that repeat the stored records in the order of the objects, with more differences each time.
     @Test(arguments: 1...(TestSettings.isLong ? 40 : 4) as ClosedRange<UInt64>)
-    func aRepeatedBatchIsItsRecordsOneByOne(seed: UInt64) throws {
+    func repeatingABatchEqualsWritingItsRecordsOneByOne(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let pair = try BatchPair(model: Self.parts)
         func put(_ records: [[UInt8]]) throws -> Bool {
@@ -84,7 +88,7 @@ import FetchIndexValues
             for (number, _) in stored where Int.random(in: 0..<100, using: &generator) < percent {
                 try pair.delete(number)
             }
-            // The last of the objects are not in the batch, or those of other batches come behind them.
+            // The batch lacks some of the last objects.
             var records = stored.dropLast(Int.random(in: 0..<20, using: &generator)).map(\.value)
             for _ in 0..<records.count * percent / 100 {
                 let row = Int.random(in: 0..<records.count, using: &generator)
@@ -109,7 +113,7 @@ import FetchIndexValues
             }
             let wasRepeated = try put(records)
             if percent <= 1 { #expect(wasRepeated, "seed \(seed)") }
-            // What the batch has made of the store is found again, whatever it was.
+            // A batch of all stored records finds them again.
             let all = try pair.single.contents().sorted { $0.key < $1.key }.map(\.value)
             _ = try put(all)
         }
@@ -117,7 +121,7 @@ import FetchIndexValues
     }
 
     /// A record with a null in its unique attribute is a new object each time, though the store has the same bytes.
-    @Test func aNullIsNeverFound() throws {
+    @Test func aRecordWithANullKeyIsAlwaysNew() throws {
         let pair = try BatchPair(model: Self.parts)
         let records = try [part("a", 1), part(nil, 1), part("b", 1)]
         for _ in 0..<3 { try pair.put(records, sortingKeys: false, "") }
@@ -125,9 +129,9 @@ import FetchIndexValues
         try pair.expectSameContents("")
     }
 
-    /// The unchanged record comes before, between or after others that change its object.
+    /// The unchanged record is before, between and after others that change its object.
     @Test(arguments: [[0, 1], [1, 0], [1, 0, 2], [0, 1, 0], [1, 0, 1], [2, 1, 0, 0]])
-    func anUnchangedRecordBesideChangesOfItsObject(prices: [Int]) throws {
+    func recordsOfOneObjectAreWrittenInTheirOrder(prices: [Int]) throws {
         let pair = try BatchPair(model: Self.parts)
         let others = try (0..<40).map { try part("other \($0)", 0) }
         try pair.put(try others + [part("a", 0)], sortingKeys: false, "")
@@ -137,8 +141,8 @@ import FetchIndexValues
         try pair.expectSameContents("\(prices)")
     }
 
-    /// A record of a new or a stored object is refused, and the records before and after it are written.
-    @Test func aReferenceToNoObjectIsRefusedInItsPlace() throws {
+    /// The bad reference is of a new or a stored object. Records before and after it are written.
+    @Test func aBatchRefusesOnlyTheRecordWithADanglingReference() throws {
         let code = AttributeDescription("code", .string, isUnique: true)
         let pair = try BatchPair(
             model: Model(entities: [
@@ -163,7 +167,7 @@ import FetchIndexValues
             )
         }
         #expect(try pair.batched.contents().count == 3)
-        // The value of a refused record is that of the next one that has it, in its place.
+        // The unique value of a refused record goes to the next record that has it.
         try pair.put(
             [
                 part("e", of: 99), part("e", of: 98), part("e", of: 1), part("f", of: 1), part("e", of: 2),
@@ -179,7 +183,7 @@ import FetchIndexValues
     }
 
     /// The records before the error are stored, with their unique keys.
-    @Test func anErrorKeepsWhatCameBefore() throws {
+    @Test func anErrorInABatchKeepsTheRecordsBeforeIt() throws {
         let test = try TestStore(model: TestStore.books)
         let records = try (0..<10).map { try test.book("id-\(9 - $0)", Int64($0)) }
         let constraint = TestStore.books.entities[0].uniqueConstraints[0]

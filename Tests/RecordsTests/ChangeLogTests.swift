@@ -69,7 +69,7 @@ private enum Operation: CaseIterable {
         }
     }
 
-    @Test func headersTellAuthorTimeAndCounts() throws {
+    @Test func headersOfCommitsHaveAuthorTimeAndCounts() throws {
         let test = try TestStore(model: TestStore.books)
         let writer = try test.store.beginWrite(author: "夜間バッチ")
         for id in 0..<5000 {
@@ -92,7 +92,7 @@ private enum Operation: CaseIterable {
         #expect(try snapshot.changeCount(of: [1], after: 0) == 0)
     }
 
-    @Test func trimmingCutsTheStartAndTheLimitHolds() throws {
+    @Test func theLogIsTrimmedAtItsStartAndToItsLimit() throws {
         let test = try TestStore(model: TestStore.books)
         for id in 0..<20 {
             let book = try test.book("\(id)", 5)
@@ -115,7 +115,7 @@ private enum Operation: CaseIterable {
         #expect(snapshot.logReaches(back: 40))
     }
 
-    @Test func damagedLogPartsAreErrors() throws {
+    @Test func readingADamagedPartOfTheLogIsAnError() throws {
         let test = try TestStore(model: TestStore.books)
         let a = try test.book("a"), b = try test.book("b")
         try test.write { try $0.insert(0, a.span.bytes) }

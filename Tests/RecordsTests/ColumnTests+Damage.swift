@@ -21,8 +21,8 @@ extension ColumnTests {
         return bytes
     }
 
-    /// Each is found by the check, costs a fetch no object, and is mended.
-    @Test func damagedColumnsAreFoundAndMended() throws {
+    /// Each damage is found by the check, hides no object from a fetch, and is repaired.
+    @Test func damagedColumnsAreFoundAndRepaired() throws {
         try insert(9000)
         let key = TextColumnKey(ZoneKey(entity: 0, index: 0), slot: Self.kind)
         let other = TextColumnKey(ZoneKey(entity: 0, index: 1), slot: Self.kind)
@@ -35,7 +35,7 @@ extension ColumnTests {
             if isRead { try skipped(Self.kind, "kind-1", defect) }
             var done: [String] = []
             try test.write { done = try $0.repair { _ in } }
-            #expect(done == ["zones that were missing or wrong: 1, made anew"], "\(done)")
+            #expect(done == ["1 zone missing or wrong: rebuilt"], "\(done)")
             #expect(try stored(key) == right && columns() == all && snapshot.check() == [])
         }
         for place in [0, 1, 3, 10, 30, 4000, right.count - 1] {
@@ -48,7 +48,7 @@ extension ColumnTests {
         try damage("the column of slot 1 in zone 0 of entity 0 is missing") { view, table in
             try view.delete(key.bytes, in: table)
         }
-        // One column's value under another one's key.
+        // One column is in place of another.
         try damage("the column of slot 1 in zone 0 of entity 0 does not match its checksum") { view, table in
             try view.put(stored(other), for: key.bytes, in: table)
         }
@@ -61,7 +61,7 @@ extension ColumnTests {
         try damage("has not as many codes as numbers") { view, table in
             try view.put(changed { $0.removeLast() }, for: key.bytes, in: table)
         }
-        // Whose checksums are right, which no fetch can know.
+        // The checksums are right, so a fetch cannot notice the damage.
         try damage("says that object 8191 has another text", isRead: false) { view, table in
             try view.put(changed { $0[$0.count - 1] ^= 1 }, for: key.bytes, in: table)
         }
@@ -77,7 +77,7 @@ extension ColumnTests {
         }
     }
 
-    /// A damaged record is reported where it is read, and has no place in columns.
+    /// A damaged record is reported when it is read, and its zone gets no columns.
     @Test func aZoneWithADamagedRecordHasNoColumns() throws {
         try insert(8191)
         let object = RecordKey(entity: 0, number: 77)
@@ -88,7 +88,7 @@ extension ColumnTests {
             try transaction.commit()
         }
         try put(right.dropLast() + [right[right.count - 1] ^ 1])
-        // Nothing is said of its columns.
+        // The check reports nothing about the zone's columns.
         #expect(try snapshot.check().count == 1)
         try test.write { writer in
             for number in 1000..<2000 {
@@ -107,8 +107,8 @@ extension ColumnTests {
         #expect(try columns() == ["0:1", "0:2"])
     }
 
-    /// An object that is lost is noticed though others are left out.
-    @Test func aLostRecordIsNoticedWhereOthersAreLeftOut() throws {
+    /// A lost object is noticed, though a scan skips others.
+    @Test func aScanThatSkipsObjectsReportsALostRecord() throws {
         try insert(8191) { $0 == 5000 ? "rare" : "common" }
         let transaction = try test.store.environment.beginWrite()
         try transaction.view.delete(RecordKey(entity: 0, number: 5000).rawValue, in: test.store.tables.records)

@@ -7,9 +7,9 @@ import FetchIndexValues
 
 @testable import FetchIndexRecords
 
-/// Columns say what texts the objects of a zone have, whatever is written.
+/// Columns have the texts of a zone's objects as codes, whatever is written.
 @Suite struct ColumnTests {
-    /// Few different texts, more than a byte's codes can distinguish, too many, and long ones.
+    /// The attributes have few different texts, more texts than a byte has codes for, too many texts, and long texts.
     private static let entity = Entity(
         "Item",
         [
@@ -60,7 +60,8 @@ import FetchIndexValues
         return ScanFilter([test])
     }
 
-    /// Scans with a filter, in three ways: what is read has all that is wanted. Returns how many objects are left out.
+    /// Scans with a filter in three ways, each of which must read all matching objects. Returns the number of skipped
+    /// objects.
     @discardableResult
     func skipped(_ slot: Int, _ text: String?, _ comment: String) throws -> Int {
         let reader = try snapshot
@@ -102,9 +103,9 @@ import FetchIndexValues
         return Int(scanned.skipped)
     }
 
-    /// Batches, single inserts (also with numbers of one's own), changes and deletions, in transactions of all sizes, some of which are
-    /// dropped. After each, the check finds nothing, and scans read what they have to.
-    @Test(arguments: 1...(TestSettings.isLong ? 8 : 2) as ClosedRange<UInt64>) func columnsHoldWhateverIsWritten(
+    /// Batches, single inserts (also with given numbers), changes and deletions, in transactions of all sizes, some of
+    /// which are dropped. After each, the check finds nothing, and scans read all matching objects.
+    @Test(arguments: 1...(TestSettings.isLong ? 8 : 2) as ClosedRange<UInt64>) func columnsFollowRandomWrites(
         seed: UInt64
     ) throws {
         var generator = SeededGenerator(seed: seed)
@@ -146,7 +147,7 @@ import FetchIndexValues
                 if let object = numbers.last.map({ RecordKey(entity: 0, number: $0) }) { try writer.delete(object) }
                 let record = try Self.record(0, &generator)
                 let object = try writer.insert(0, record.span.bytes)
-                // What is not written yet is read.
+                // Uncommitted objects are read.
                 let filter = try #require(Self.filter(Self.kind, "none"))
                 let own = [object.number..<object.number + 1]
                 #expect(try writer.readBlocks(of: 0, numbers: own, where: filter) { _ in true }.met == 1)
@@ -160,9 +161,9 @@ import FetchIndexValues
             try skipped(Self.kind, "kind-2", comment)
             try skipped(Self.title, "title 1", comment)
         }
-        // Several scans leave out each object.
+        // Several scans skip each object.
         #expect(left > 20_000, "seed \(seed): \(left)")
-        // Zones that are whole have columns, but none of titles.
+        // Full zones have columns, but not of titles.
         let whole = try zones().filter { $0.value.coded.end == Int(Zone.length) }
         #expect(!whole.isEmpty && whole.values.allSatisfy { $0.coded.slots == [Self.kind, Self.section] })
     }
@@ -176,21 +177,21 @@ import FetchIndexValues
         }
     }
 
-    @Test func columnsAreMadeWhenThereIsEnoughToTell() throws {
+    @Test func columnsAreMadeForEnoughObjectsWithFewTexts() throws {
         try insert(500)
         #expect(try columns() == [])
         try insert(100, from: 501)
         #expect(try columns() == ["0:1", "0:2"])
         #expect(try zones()[0]!.coded == CodedPlaces([1, 2], end: 601))
-        // As many again.
+        // The number of objects doubles.
         try insert(599, from: 601)
         #expect(try zones()[0]!.coded.end == 601)
         try insert(2, from: 1200)
         #expect(try zones()[0]!.coded.end == 1202)
-        // To the end of the zone, and one more.
+        // The zone is filled to its end, and gets one object more.
         try insert(6991, from: 1202)
         #expect(try zones().mapValues(\.coded.end) == [0: 8192, 1: 0])
-        // Not too many texts, and none that is too long.
+        // A column has at most 1,024 texts, and no text of more than 64 bytes.
         let zone = Int(Zone.length)
         try insert(zone, from: 8193) { "kind-\($0 % 1024)" }
         try insert(zone, from: 8193 + zone) { "kind-\($0 % 1025)" }
@@ -199,8 +200,8 @@ import FetchIndexValues
         #expect(try skipped(Self.kind, "kind-1023", "1 of 1024") > 1000)
     }
 
-    /// What changes is read until there is enough of it.
-    @Test func changedObjectsAreReadUntilColumnsAreMadeAnew() throws {
+    /// Changed objects are not in columns until there are enough of them.
+    @Test func changedObjectsAreReadUntilColumnsAreRebuilt() throws {
         try insert(9000) { _ in "old" }
         func change(_ numbers: Range<Int>, _ kind: String) throws {
             try test.write { writer in
@@ -212,7 +213,7 @@ import FetchIndexValues
         }
         #expect(try skipped(Self.kind, "new", "none") == 8191 + 809)
         try change(1..<2, "new")
-        // An equal value, and a value of an attribute without columns.
+        // Neither the same value again nor a value of an attribute without columns counts as a change.
         try change(1..<2, "new")
         let record = try Self.record(2, kind: "old", section: "section", title: "other")
         try test.write { try $0.update(RecordKey(entity: 0, number: 2), record.span.bytes) }
@@ -226,9 +227,9 @@ import FetchIndexValues
         try change(710..<711, "new")
         #expect(try zones()[0]!.coded == CodedPlaces([1, 2], end: 8192))
         #expect(try skipped(Self.kind, "new", "made anew") > 7000)
-        // Less than a quarter would be left out.
+        // A scan would skip less than a quarter, so it skips nothing.
         #expect(try skipped(Self.kind, "old", "made anew") == 0)
-        // All objects of a zone, at once.
+        // All objects of a zone change at once.
         try change(1..<100, "newer")
         try change(101..<8192, "newest")
         #expect(try zones()[0]!.coded == CodedPlaces([1, 2], end: 8192))
@@ -241,8 +242,8 @@ import FetchIndexValues
         #expect(try columns() == ["1:1", "1:2"])
     }
 
-    /// A predicate that fails for a text fails where its object is read.
-    @Test func textsOnWhichTestsFailAreRead() throws {
+    /// A test that fails on a text must fail when the object is read, not in the column.
+    @Test func aColumnTestThatThrowsDoesNotSkipObjects() throws {
         try insert(8191) { $0 == 5000 ? "bad" : "good" }
         struct Failure: Error {}
         var calls = 0
@@ -256,12 +257,12 @@ import FetchIndexValues
             block.forEachOfAll { object, _ in read.append(object.number) }
             return true
         }
-        // If the test throws, all records are read.
+        // Since the test fails, all objects are read.
         #expect(read.count == 8191 && scanned.skipped == 0 && calls == 1)
         #expect(ScanFilter([]) == nil)
     }
 
-    /// A zone that has no objects any more has no columns; a repair of a whole store finds nothing to do.
+    /// All objects of a zone are deleted. A repair then finds nothing to do.
     @Test func anEmptiedZoneHasNoColumns() throws {
         try insert(600)
         try test.write { writer in

@@ -7,7 +7,7 @@ import FetchIndexValues
 @testable import FetchIndexLMDB
 @testable import FetchIndexRecords
 
-/// `check` names what is wrong with links, and a repair mends it from the records.
+/// `check` names defects of links, and a repair restores them from the records.
 @Suite struct LinkCheckTests {
     private static let model = Model(entities: [
         Entity(
@@ -93,7 +93,7 @@ import FetchIndexValues
         return done
     }
 
-    @Test func theKeysLeadToTheHolders() throws {
+    @Test func linksLeadFromAnObjectToItsHolders() throws {
         #expect(try holders(of: 1) == [2, 4] && holders(of: 2) == [1, 3])
         #expect(try check() == [])
         let snapshot = try test.store.snapshot()
@@ -103,7 +103,7 @@ import FetchIndexValues
         #expect(before?.holder.number == 2)
     }
 
-    @Test func aMissingLinkIsEntered() throws {
+    @Test func aMissingLinkIsRestored() throws {
         let keys = try keys(to: RecordKey(entity: author, number: 1), books)
         try damage { view, table in try view.delete(keys[1], in: table) }
         #expect(
@@ -118,7 +118,7 @@ import FetchIndexValues
         #expect(try check() == [] && holders(of: 1) == [2, 4])
     }
 
-    @Test func aLinkOfNoObjectIsRemoved() throws {
+    @Test func aLinkOfAMissingObjectIsRemoved() throws {
         let target = RecordKey(entity: author, number: 2)
         var stray = LinkKey.prefix(books, to: target)
         OrderKey.appendNull(to: &stray)
@@ -130,7 +130,7 @@ import FetchIndexValues
         #expect(try check() == [] && holders(of: 2) == [1, 3])
     }
 
-    @Test func aWrongCountIsSet() throws {
+    @Test func aWrongCountOfLinksIsCorrected() throws {
         let prefix = LinkKey.prefix(books, to: RecordKey(entity: author, number: 1))
         for value in [LinkKey.count(7, under: prefix), [1, 2, 3]] {
             try damage { view, table in try view.put(value, for: prefix, in: table) }
@@ -141,7 +141,7 @@ import FetchIndexValues
         }
     }
 
-    @Test func aFlippedBitOfALinkIsFound() throws {
+    @Test func aFlippedBitOfALinkIsReportedAndRepaired() throws {
         let key = try keys(to: RecordKey(entity: author, number: 1), books)[2]
         for byte in key.indices {
             var flipped = key
@@ -157,7 +157,7 @@ import FetchIndexValues
         }
     }
 
-    @Test func referencesToMissingObjectsBecomeNil() throws {
+    @Test func aRepairSetsReferencesToMissingObjectsToNil() throws {
         let transaction = try test.store.environment.beginWrite()
         for lost in [RecordKey(entity: author, number: 1), RecordKey(entity: tag, number: 1)] {
             try transaction.view.delete(lost.rawValue, in: test.store.tables.records)

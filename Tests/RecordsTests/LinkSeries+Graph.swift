@@ -22,7 +22,7 @@ struct LinkGraph {
 
     init(_ rule: DeleteRule) { self.rule = rule }
 
-    /// Whether a book may refer to these objects, in the place of what it refers to.
+    /// Whether a book may refer to these objects instead of its present ones.
     func allows(_ book: Book, replacing old: Book? = nil, except number: UInt64? = nil) -> Bool {
         if let author = book.author, author != old?.author, rule != .noAction, !authors.contains(author) {
             return false

@@ -9,7 +9,7 @@ import Testing
 /// `check` names each part of the log that is damaged, misplaced or missing.
 @Suite struct LogCheckTests {
     private let test: TestStore
-    /// The log of six commits, each with a header and one part: three insert an object, and three update it.
+    /// A log of six commits, each with a header and one part: three insert an object, and three update it.
     private var parts: [LogKey: [UInt8]] = [:]
 
     init() throws {
@@ -39,7 +39,7 @@ import Testing
         #expect(try snapshot.view.statistics(of: snapshot.tables.log).entries == parts.count)
     }
 
-    /// What `check` finds when parts have other values, or none; they get their own back.
+    /// The defects that `check` finds after parts got other values or were removed; the parts are restored then.
     private func defects(_ changes: [(LogKey, [UInt8]?)]) throws -> [String] {
         try change(changes)
         let defects = try test.store.snapshot().check()
@@ -62,7 +62,7 @@ import Testing
 
     private func mismatch(_ key: LogKey) -> String { "the store is damaged: \(key.name) does not match its checksum" }
 
-    @Test func eachDamagedPartIsNamed() throws {
+    @Test func eachDamagedPartOfTheLogIsReported() throws {
         let all = parts.keys.sorted { ($0.commit, $0.part) < ($1.commit, $1.part) }
         for damaged in [all, [all[1], all[4], all[7]], [all[0], all[5]]] {
             let changes = damaged.map { key in
@@ -72,8 +72,8 @@ import Testing
         }
     }
 
-    /// Both headers count one update, and so do both parts.
-    @Test func aPartInThePlaceOfAnotherIsNamed() throws {
+    /// The two commits have the same counts, so only the place differs.
+    @Test func aMisplacedPartOfTheLogIsReported() throws {
         for part in 0...1 as ClosedRange<UInt32> {
             let keys = [LogKey(commit: 4, part: part), LogKey(commit: 5, part: part)]
             #expect(parts[keys[0]]?.count == parts[keys[1]]?.count)
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func eachMissingPartIsNamedAndEachThatBelongsNowhere() throws {
+    @Test func missingAndStrayPartsOfTheLogAreReported() throws {
         let parts = parts
         func bytes(_ keys: [LogKey]) -> Int { keys.reduce(0) { $0 + (parts[$1]?.count ?? 0) } }
         let missing = [LogKey(commit: 1, part: 1), LogKey(commit: 3, part: 0)]

@@ -6,9 +6,9 @@ import Testing
 
 @testable import FetchIndexRecords
 
-/// A store's files that go elsewhere while it is open.
+/// A store whose files are moved while it is open.
 @Suite struct MovedStoreTests {
-    @Test func openingAndWritingAreErrorsOfTheStoreAndReadingGoesOn() throws {
+    @Test func aMovedStoreIsReadButNotWritten() throws {
         let folder = TemporaryFolder()
         let store = try Store(at: folder.path, model: TestStore.books)
         let away = folder.path + "-away"
@@ -23,7 +23,7 @@ import Testing
         try store.beginWrite().commit()
     }
 
-    /// What a commit acknowledges is at the store's path.
+    /// A commit is acknowledged only if its file is at the store's path.
     @Test func aTransactionWhoseFilesAreMovedIsNotCommitted() throws {
         let test = try TestStore(model: TestStore.books)
         let path = test.store.path
@@ -37,8 +37,8 @@ import Testing
         try test.store.beginWrite().commit()
     }
 
-    /// A writer that waits for its turn looks again when it has it.
-    @Test func aWriterThatWaitsWhileTheFilesAreMovedIsToldSo() throws {
+    /// A writer that has waited for its turn checks the files again.
+    @Test func aWriterThatWaitedWhileTheFilesWereMovedThrows() throws {
         let folder = TemporaryFolder()
         let store = try Store(at: folder.path, model: TestStore.books)
         let away = folder.path + "-away"

@@ -6,7 +6,7 @@ import FetchIndexTestSupport
 import Testing
 import FetchIndexValues
 
-/// Two pages at the start of the file say which state is the newest, and have no checksum. A damaged number must not hide
+/// Two meta pages without checksums say which state is the newest. A damaged number must not hide
 /// a commit.
 @Suite struct NewestStateTests {
     private static let pageLength = 4096
@@ -25,7 +25,7 @@ import FetchIndexValues
         }
     }
 
-    /// Every bit of both numbers, of stores whose newest state is on the first and on the second page.
+    /// Every bit of both numbers is flipped, with the newest state on the first and on the second page.
     @Test(arguments: [4, 5]) func aFlippedBitOfATransactionNumberHidesNoCommit(commits: Int) throws {
         let folder = TemporaryFolder()
         try fill(folder.path, commits: commits)
@@ -46,16 +46,16 @@ import FetchIndexValues
                 }
             }
         }
-        // If the newest page's number becomes the one before the other page's, it looks like a failed write of a commit
-        // that was never acknowledged.
+        // If the newest page's number becomes the one before the other page's, it looks like a failed write of a
+        // commit that was never acknowledged.
         #expect(hidden.count <= 1, "\(hidden)")
         #expect(refused >= 127)
         try whole.write(to: file)
         #expect(try Store(at: folder.path).snapshot().commit == UInt64(commits))
     }
 
-    /// A copy counts its transactions anew under the original's state.
-    @Test func aCompactCopyIsBelieved() throws {
+    /// Compaction restarts the count of LMDB's transactions, below the commit number in the store's state.
+    @Test func aCompactedStoreOpensAtItsNewestCommit() throws {
         let folder = TemporaryFolder()
         try fill(folder.path, commits: 9)
         _ = try Store.compact(at: folder.path)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import FetchIndexRecords
 
-/// How old readers are, and what they cost.
+/// The ages of readers, and the pages that they pin.
 @Suite struct ReaderTests {
     private func commit(_ count: Int, in store: Store, _ test: TestStore) throws {
         for _ in 0..<count {
@@ -44,12 +44,12 @@ import Testing
         #expect(withExtendedLifetime(held) { held?.commit } == 5)
         held = nil
         #expect(try test.store.environmentInformation().readers.isEmpty)
-        // The pages that it pinned are reused now: as many commits as pages, and the file doesn't grow.
+        // The pinned pages are used again now: after as many commits, the file has not grown.
         try commit(old.pinnedPages / 8, in: test.store, test)
         #expect(try test.store.environmentInformation().fileBytes == grown.fileBytes)
     }
 
-    @Test func aReaderOlderThanTheLogIsSaidToBe() throws {
+    @Test func aReaderOlderThanTheLogIsReportedAsOlder() throws {
         let test = try TestStore(model: TestStore.books)
         try commit(5, in: test.store, test)
         let held = try test.store.snapshot()
@@ -64,7 +64,7 @@ import Testing
         #expect(held.commit == 5)
     }
 
-    @Test func transactionsOfACopyBeginAnewAndAgesStayRight() throws {
+    @Test func agesOfReadersAreCorrectInABackup() throws {
         let test = try TestStore(model: TestStore.books)
         try commit(30, in: test.store, test)
         let folder = TemporaryFolder()

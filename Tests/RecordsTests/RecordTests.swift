@@ -38,7 +38,7 @@ import FetchIndexValues
         }
     }
 
-    @Test(arguments: 1...5) func orderKeysAreThoseOfTheValues(seed: UInt64) throws {
+    @Test(arguments: 1...5) func orderKeysOfRecordsEqualThoseOfValues(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         for round in 0..<300 {
             let values = entity.attributes.map { randomValue($0.type, using: &generator) }
@@ -54,8 +54,8 @@ import FetchIndexValues
         }
     }
 
-    /// Texts that `Decimal` would not write, damaged ones among them, are read as it reads them.
-    @Test func otherTextsOfDecimalsHaveTheKeysOfTheirValues() throws {
+    /// Decimal texts that `Decimal` would not write, also damaged ones, are read as `Decimal` reads them.
+    @Test func unusualDecimalTextsHaveTheKeysOfTheirValues() throws {
         let texts = [
             "-0", "-0.00", "007", "1.50", ".5", "5.", "-.5", "0.0010", "1e3", "x", "", "-",
             String(repeating: "7", count: 40),
@@ -77,7 +77,7 @@ import FetchIndexValues
         }
     }
 
-    @Test func aUUIDHas16Bytes() throws {
+    @Test func aUUIDIsStoredIn16Bytes() throws {
         for count in [0, 15, 16, 17] {
             var builder = RecordBuilder(slots: 1, byteCount: count)
             let bytes = [UInt8](repeating: 7, count: count)
@@ -104,8 +104,8 @@ import FetchIndexValues
 
     private func endsWithChecksum(_ record: [UInt8]) -> Bool { record.span.bytes.endsWithChecksum() }
 
-    /// Existing stores have this layout.
-    @Test func recordsHaveTheseBytes() {
+    /// Stores have this layout, so it must not change.
+    @Test func theByteLayoutOfRecordsIsUnchanged() {
         var builder = RecordBuilder()
         var records: [UInt8] = [0xEE]
         #expect(RecordBuilder.empty.dropLast(4).elementsEqual([1, 0, 0]))
@@ -114,7 +114,7 @@ import FetchIndexValues
         builder.appendNull()
         builder.appendBytes(Array("ab".utf8).span.bytes)
         let first = builder.finish()
-        // Width 1 | slots 2 | nulls 1 | three ends | values.
+        // The parts are: width 1 | slots 2 | nulls 1 | three ends | values.
         #expect(first.dropLast(4).elementsEqual([1, 3, 0, 0b010, 1, 1, 3, 0xFE, 0x61, 0x62]))
         #expect(endsWithChecksum(first))
         builder.finish(into: &records)
@@ -129,8 +129,8 @@ import FetchIndexValues
         #expect(records.dropFirst().prefix(first.count).elementsEqual(first))
     }
 
-    /// From little room, and after longer and shorter records; copies of the builder among them.
-    @Test(arguments: 1...3 as ClosedRange<UInt64>) func oneBuilderMakesManyRecords(seed: UInt64) throws {
+    /// The builder begins with little room, follows longer and shorter records, and is copied.
+    @Test(arguments: 1...3 as ClosedRange<UInt64>) func aReusedBuilderMakesCorrectRecords(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         func randomValues() -> [Value] {
             let types: [ValueType?] = [.integer, .double, .boolean, .string, .data, nil]
@@ -189,14 +189,14 @@ import FetchIndexValues
         }
     }
 
-    @Test func attributesAddedLaterAreNull() throws {
+    @Test func aRecordHasNullsForAttributesAddedLater() throws {
         let old = Entity("Book", [AttributeDescription("title", .string)])
         let new = Entity("Book", [AttributeDescription("title", .string), AttributeDescription("price", .integer)])
         let record = try old.record(["影との戦い"])
         #expect(try new.values(of: record.span.bytes) == ["影との戦い", .null])
     }
 
-    @Test func wrongTypesAndMissingValuesAreErrorsWithNames() {
+    @Test func errorsNameAttributesOfWrongTypesAndMissingValues() {
         let book = Entity("Book", [AttributeDescription("title", .string, isOptional: false)])
         #expect(throws: StoreError.invalidValue(entity: "Book", attribute: "title", "is a string, not an integer")) {
             try book.record([5])
@@ -206,7 +206,8 @@ import FetchIndexValues
         }
     }
 
-    /// Every byte flipped in turn and every truncation: an error or a value, never a trap, and the check finds it.
+    /// Every byte is flipped in turn, and the record is truncated at each length. Reading throws or gives a value, and
+    /// the check finds the damage.
     @Test func damagedRecordsNeverTrap() throws {
         var generator = SeededGenerator(seed: 3)
         let short = entity.attributes.map { attribute in

@@ -24,7 +24,7 @@ import Testing
         return test
     }
 
-    @Test(arguments: [1, 2, 4, 8]) func eachThreadFinishesOnceBehindItsLastBlock(threads: Int) throws {
+    @Test(arguments: [1, 2, 4, 8]) func eachThreadFinishesOnceAfterItsLastBlock(threads: Int) throws {
         let test = try store(threads: threads)
         let scan = try Scan(of: test.store.snapshot(), entities: [0], fewestOfThread: 4_000)
         #expect(scan.threadCount == min(threads, 5))
@@ -44,14 +44,14 @@ import Testing
 
     private struct Fault: Error, Equatable { let isOfFinish: Bool }
 
-    /// What a thread does at its end would be of no use, and its error would hide the first one.
+    /// The work at a thread's end would be useless, and its error would hide the first one.
     @Test(arguments: [1, 2, 4]) func noThreadFinishesAfterAFailure(threads: Int) throws {
         let test = try store(threads: threads)
         let scan = try Scan(of: test.store.snapshot(), entities: [0], fewestOfThread: 4_000)
         let hasFailed = Mutex(false)
         #expect(throws: Fault(isOfFinish: false)) {
             try scan.forEachBlock(of: 0) { thread, block in
-                // The last thread fails, and the others go on slowly until they learn of it.
+                // The last thread fails; the others go on slowly until they notice.
                 if thread == scan.threadCount - 1 {
                     hasFailed.withLock { $0 = true }
                     throw Fault(isOfFinish: false)
@@ -64,8 +64,8 @@ import Testing
         }
     }
 
-    /// In blocks, by number, whichever pages they are on; what lies behind a missing one is not read.
-    @Test func candidatesAreRead() throws {
+    /// Candidates are read in blocks by number, whatever their pages. No object after a missing one is read.
+    @Test func aScanOfCandidatesStopsAtAMissingObject() throws {
         let test = try store(threads: 4)
         let snapshot = try test.store.snapshot()
         func read(_ numbers: [UInt64]) throws -> [UInt64] {

@@ -9,7 +9,7 @@ import FetchIndexValues
 @testable import FetchIndexRecords
 
 @Suite struct StoreTests {
-    @Test func uniqueKeysGiveUpsertAndRefuseASecondObject() throws {
+    @Test func aTakenUniqueKeyUpdatesItsObjectOrRefusesTheWrite() throws {
         let test = try TestStore(model: TestStore.books)
         try test.write { writer in
             let a = try test.book("a", 1), b = try test.book("b", 2)
@@ -49,7 +49,7 @@ import FetchIndexValues
         }
     }
 
-    @Test func equalValuesMakeNoCommit() throws {
+    @Test func writingAnEqualRecordMakesNoCommit() throws {
         let test = try TestStore(model: TestStore.books)
         let record = try test.book("a", 1)
         #expect(try test.write { try $0.insert(0, record.span.bytes) } == 1)
@@ -57,7 +57,7 @@ import FetchIndexValues
         #expect(try test.write { _ in } == 1)
     }
 
-    @Test func aDroppedWriterNeverHappenedAndABusyOneIsSeen() throws {
+    @Test func aDroppedWriterStoresNoChangesAndASecondWriterIsRefused() throws {
         let test = try TestStore(model: TestStore.books)
         let record = try test.book("a", 1)
         do {
@@ -69,7 +69,7 @@ import FetchIndexValues
         #expect(try test.store.tryBeginWrite() != nil)
     }
 
-    @Test func aSnapshotStaysAsItIs() throws {
+    @Test func aSnapshotDoesNotSeeLaterCommits() throws {
         let test = try TestStore(model: TestStore.books)
         let a = try test.book("a"), b = try test.book("b")
         try test.write { try $0.insert(0, a.span.bytes) }
@@ -80,7 +80,7 @@ import FetchIndexValues
         #expect(try test.store.snapshot().commit == 2)
     }
 
-    @Test func theModelGrowsAndRefusesOtherChanges() throws {
+    @Test func aStoreAcceptsAddedAttributesAndRefusesOtherModelChanges() throws {
         let test = try TestStore(model: TestStore.books)
         func book(_ attributes: [AttributeDescription]) -> Model { Model(entities: [Entity("Book", attributes)]) }
         let stored = TestStore.books.entities[0].attributes
@@ -103,8 +103,8 @@ import FetchIndexValues
         }
     }
 
-    /// Not even one without objects: another process may just be about to write some.
-    @Test func openingWithFewerAttributesCutsNothing() throws {
+    /// The model keeps the attributes even without objects, since another process may be about to insert some.
+    @Test func openingWithFewerAttributesRemovesNone() throws {
         let test = try TestStore(model: TestStore.books)
         let record = try test.book("a")
         try test.write { try $0.insert(0, record.span.bytes) }
@@ -115,8 +115,8 @@ import FetchIndexValues
         #expect(snapshot.state.logStart == 0)
     }
 
-    /// A process of version 2 writes caches without the state, which would look like a damaged meta page.
-    @Test func aStoreOfVersion2BecomesOneOfTheNewestWithTheNextTransaction() throws {
+    /// A process of version 2 writes caches without a new state, which would look like a damaged meta page.
+    @Test func theNextTransactionUpgradesAStoreOfVersion2() throws {
         let test = try TestStore(model: TestStore.books)
         func version() throws -> UInt32? {
             let transaction = try test.store.environment.beginRead()
@@ -149,8 +149,8 @@ import FetchIndexValues
         #expect(try version() == StoreLayout.version)
     }
 
-    /// Before version 10 the values of unique keys had all eight bytes of a number.
-    @Test func uniqueKeysOfAnOlderVersionAreRead() throws {
+    /// Before version 10, a unique key's value had eight bytes for the object's number.
+    @Test func uniqueKeysOfVersion9AreRead() throws {
         let test = try TestStore(model: TestStore.books)
         let records = try (0..<300).map { try test.book("book \($0)", Int64($0)) }
         try test.write { writer in for record in records { try writer.insert(0, record.span.bytes) } }
@@ -177,7 +177,7 @@ import FetchIndexValues
         #expect(throws: StoreError.self) { try test.write { try $0.insert(0, second.span.bytes) } }
     }
 
-    @Test func aDroppedEntityIsGoneAndItsNumberIsNotUsedAgain() throws {
+    @Test func theNumberOfADroppedEntityIsNotUsedAgain() throws {
         let test = try TestStore(model: TestStore.books)
         let record = try test.book("a")
         try test.write { try $0.insert(0, record.span.bytes) }
@@ -222,8 +222,8 @@ import FetchIndexValues
         }
     }
 
-    /// Somebody has removed the data file of a store that followed a source, and left the rest.
-    @Test(arguments: StoreFiles.beside + ["lock.mdb", "hits"]) func aFolderWithFilesOfAFormerStoreBecomesAStore(
+    /// The data file was removed, and the other files of the store were left.
+    @Test(arguments: StoreFiles.beside + ["lock.mdb", "hits"]) func aFolderWithRemainingFilesOfAStoreMayBecomeAStore(
         name: String
     ) throws {
         let folder = TemporaryFolder()
@@ -233,7 +233,7 @@ import FetchIndexValues
         #expect(try store.snapshot().commit == 0)
     }
 
-    @Test func aFolderWithFilesOfOthersDoesNot() throws {
+    @Test func aFolderWithOtherFilesDoesNotBecomeAStore() throws {
         let folder = TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
         try Data().write(to: URL(fileURLWithPath: folder.path + "/letter.txt"))

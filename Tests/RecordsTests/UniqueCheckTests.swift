@@ -7,9 +7,9 @@ import FetchIndexValues
 @testable import FetchIndexLMDB
 @testable import FetchIndexRecords
 
-/// `check` names each unique key of an object that is damaged, and what else is wrong with the object.
+/// `check` names each damaged unique key of an object, and other defects of the object.
 @Suite struct UniqueCheckTests {
-    @Test func bothDamagedKeysOfAnObjectAreNamed() throws {
+    @Test func eachDamagedUniqueKeyOfAnObjectIsReported() throws {
         let entity = Entity(
             "Part",
             [

@@ -7,7 +7,7 @@ import FetchIndexValues
 
 @testable import FetchIndexRecords
 
-/// Objects whose unique keys a first import has left out.
+/// Objects whose unique keys a first import has deferred.
 @Suite struct UnkeyedTests {
     private let folder = TemporaryFolder()
     private let store: Store
@@ -38,7 +38,7 @@ import FetchIndexValues
         return batch
     }
 
-    /// Objects with their keys, and then some without.
+    /// Inserts objects with their unique keys, and then objects without.
     private func fill(keyed: some Sequence<String>, unkeyed: some Sequence<String>) throws {
         let (keyed, unkeyed) = try (batch(keyed), batch(unkeyed))
         try write { writer in
@@ -48,10 +48,10 @@ import FetchIndexValues
         }
     }
 
-    /// What the next writer of records does first.
+    /// Writes the deferred keys, as the next writer of records does first.
     private func complete() throws { _ = try store.beginWrite() }
 
-    @Test func theStateSaysWhichKeysAreLeftOut() throws {
+    @Test func theStoredStateNamesTheObjectsWithDeferredKeys() throws {
         func state(_ more: (inout [UInt8]) -> Void) throws -> StoreState {
             var bytes: [UInt8] = []
             for number in [9, 1, 0, 1 << 20] as [UInt64] { bytes.appendNumber(number) }
@@ -62,7 +62,7 @@ import FetchIndexValues
             return try StoreState(decoding: bytes.span.bytes)
         }
         #expect(try state { _ in }.unkeyed == nil)
-        // Written by an older program: all objects of the entity.
+        // An older program has deferred the keys of all objects of the entity.
         #expect(try state { $0.appendNumber(UInt16(3)) }.unkeyed == .init(entity: 3, first: 0))
         func withFirst(_ first: UInt64) throws -> StoreState {
             try state {
@@ -75,8 +75,8 @@ import FetchIndexValues
         #expect(throws: StoreError.self) { try withFirst(.max) }
     }
 
-    /// So many bytes that several transactions write them, among keys of the same entity.
-    @Test func manyKeysTakeSeveralTransactions() throws {
+    /// The keys have more bytes than one transaction writes, and are among other keys of the entity.
+    @Test func manyDeferredKeysAreWrittenInSeveralTransactions() throws {
         let end = String(repeating: "x", count: 400)
         func id(_ number: Int) -> String { "\(100_000 + number)\(end)" }
         let numbers = 0..<30_000
@@ -91,8 +91,8 @@ import FetchIndexValues
         #expect(try snapshot.object(0, slot: 0, equalTo: .string(id(12_345))) != nil)
     }
 
-    /// A completion that was killed has written some of the keys.
-    @Test func keysMayBeThereAlready() throws {
+    /// A killed completion has written some of the keys.
+    @Test func someDeferredKeysMayAlreadyBeWritten() throws {
         try fill(keyed: ["b", "d"], unkeyed: ["c", "a", "e"])
         let transaction = try store.environment.beginWrite()
         var key = StoreLayout.uniqueKey(entity: 0, constraint)
@@ -109,9 +109,9 @@ import FetchIndexValues
         #expect(try store.snapshot().hasUniqueKeys(of: 0))
     }
 
-    /// Two objects with one value: the key stays that of the first.
+    /// Two objects have one value: the key stays with the first one.
     @Test(arguments: [(["b"], 3), (["a", "a"], 4)] as [([String], UInt64)])
-    func anotherObjectMayNotTakeAKey(unkeyed: [String], second: UInt64) throws {
+    func aDeferredKeyDoesNotTakeTheKeyOfAnotherObject(unkeyed: [String], second: UInt64) throws {
         try fill(keyed: ["b", "d"], unkeyed: unkeyed)
         try expectOtherEntityAlone()
         let found = try store.snapshot().object(0, slot: 0, equalTo: .string(unkeyed[0]))
@@ -119,7 +119,7 @@ import FetchIndexValues
         #expect(try store.snapshot().check() == ["Book \(second): its unique id does not refer to it"])
     }
 
-    /// Objects of another entity can be written, and this one says what is wrong.
+    /// Expects that another entity can be written, and that this one throws.
     private func expectOtherEntityAlone() throws {
         try write { writer in
             let shop = try TestStore.books.entities[1].record([.string("s")])
@@ -129,8 +129,8 @@ import FetchIndexValues
         }
     }
 
-    /// A lost record is noticed when a value is looked up and when the keys are written.
-    @Test func lostRecordsAreNoticed() throws {
+    /// A lost record is noticed by a lookup and by the writer of the keys.
+    @Test func aLostRecordWithADeferredKeyIsReported() throws {
         try fill(keyed: ["b", "d"], unkeyed: ["c", "a", "e"])
         let transaction = try store.environment.beginWrite()
         try transaction.view.delete(RecordKey(entity: 0, number: 4).rawValue, in: store.tables.records)

@@ -34,7 +34,7 @@ extension WriteSeries {
     struct Draft {
         var parts: [UInt64: Part] = [:]
         var next: UInt64 = 1
-        /// Of the current commit: the number from which on objects are new, and the kind of each object's first change.
+        /// The first number of a new object of the current commit; below, `kinds` has each object's first change in it.
         var firstNew: UInt64 = 1
         var kinds: [UInt64: LogEntryKind] = [:]
 

@@ -172,7 +172,7 @@ final class WriteSeries {
         return (part, try part.record())
     }
 
-    /// Each record updates the object that has its code, or else its place, and is a new object otherwise.
+    /// Each record updates the object that has its code; if none has, the one that has its place; otherwise it is a new object.
     private func writeBatch(_ writer: StoreWriter, _ draft: inout Draft, _ comment: String) throws {
         let parts = (0..<int(0...5)).map { _ in newPart() }
         var expected: [WriteOutcome?] = []

@@ -7,12 +7,12 @@ import FetchIndexValues
 
 @testable import FetchIndexRecords
 
-/// The bounds of values, and the numbers that are left where zones are skipped.
+/// Bounds of values, and the object numbers that are left after zones are skipped.
 @Suite struct ZoneBoundsTests {
     static func value(_ type: ValueType, _ generator: inout SeededGenerator) -> Value {
         let number = Int.random(in: -300...300, using: &generator)
         let bytes = (0..<Int.random(in: 0...36, using: &generator)).map { place in
-            // Most begin alike, and some end in the middle of a number of eight bytes.
+            // Most texts begin alike, and some end in the middle of eight bytes, which are compared as a number.
             place < 30 && number % 3 > 0 ? 97 : UInt8([0, 1, 97, 255].randomElement(using: &generator)!)
         }
         switch type {
@@ -31,7 +31,7 @@ import FetchIndexValues
         }
     }
 
-    /// Whether a value comes before another one by their `OrderKey`s.
+    /// Whether a value precedes another by their `OrderKey`s.
     private static func precedes(_ left: Value, _ right: Value) -> Bool {
         var keys: ([UInt8], [UInt8]) = ([], [])
         OrderKey.append(left, to: &keys.0)
@@ -39,7 +39,7 @@ import FetchIndexValues
         return keys.0.lexicographicallyPrecedes(keys.1)
     }
 
-    @Test(arguments: ValueType.allCases) func aGreaterValueHasNoLessKey(type: ValueType) {
+    @Test(arguments: ValueType.allCases) func boundKeysKeepTheOrderOfTheirValues(type: ValueType) {
         var generator = SeededGenerator(seed: 1)
         for _ in 0..<2000 {
             let (left, right) = (Self.value(type, &generator), Self.value(type, &generator))
@@ -53,8 +53,8 @@ import FetchIndexValues
         }
     }
 
-    /// Bounds admit all of their values, in every question, and refuse many others.
-    @Test(arguments: ValueType.allCases) func boundsAdmitTheirValues(type: ValueType) throws {
+    /// Bounds admit each of their values in every comparison, and refuse many others.
+    @Test(arguments: ValueType.allCases) func boundsAcceptEachOfTheirValues(type: ValueType) throws {
         var generator = SeededGenerator(seed: 2)
         let entity = Entity("One", [AttributeDescription("value", type)])
         var refused = 0
@@ -98,8 +98,8 @@ import FetchIndexValues
         #expect(refused > 100 || type == .decimal, "\(refused)")
     }
 
-    /// The parts of numbers with gaps are those of a list of all numbers.
-    @Test func partsOfNumbersWithGapsAreThoseOfAList() {
+    /// Ranges of numbers with gaps are cut as a list of all numbers would be.
+    @Test func partsOfNumbersWithGapsAgreeWithAList() {
         var generator = SeededGenerator(seed: 3)
         for _ in 0..<300 {
             var ranges: [Range<UInt64>] = []

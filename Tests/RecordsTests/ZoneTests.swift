@@ -7,7 +7,7 @@ import FetchIndexValues
 
 @testable import FetchIndexRecords
 
-/// Zones have the bounds of all their objects' values, whatever is written.
+/// Zones have bounds of all values of their objects, whatever is written.
 @Suite struct ZoneTests {
     private static let entity = Entity(
         "Item",
@@ -24,7 +24,7 @@ import FetchIndexValues
     init() throws { test = try TestStore(model: Model(entities: [Self.entity])) }
 
     private func record(_ generator: inout SeededGenerator, near number: UInt64) throws -> [UInt8] {
-        // Most values lie near those of their neighbours.
+        // Most values are near the values of neighbours.
         var values = Self.entity.attributes.map { ZoneBoundsTests.value($0.type, &generator) }
         values[0] = .string("\(number)-\(UInt64.random(in: 0..<1 << 40, using: &generator))")
         values[1] = .integer(Int64(number) + Int64.random(in: 0...9, using: &generator))
@@ -40,9 +40,9 @@ import FetchIndexValues
         return zones
     }
 
-    /// Random inserts (also with numbers of one's own, and in batches), changes and deletions, in several transactions, some of which
-    /// are dropped. After each, the check finds nothing, and numbers are left out only where no object has the value.
-    @Test(arguments: 1...4 as ClosedRange<UInt64>) func zonesHoldWhateverIsWritten(seed: UInt64) throws {
+    /// Random inserts (also with given numbers, and in batches), changes and deletions, in several transactions, some
+    /// of which are dropped. After each, the check finds nothing, and only numbers without a matching object are skipped.
+    @Test(arguments: 1...4 as ClosedRange<UInt64>) func zonesFollowRandomWrites(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         var skipped: UInt64 = 0
         for round in 0..<60 {
@@ -55,7 +55,7 @@ import FetchIndexValues
                 let record = try record(&generator, near: next)
                 switch Int.random(in: 0..<8, using: &generator) {
                 case 0:
-                    // To the first number of a zone, or behind it.
+                    // The given number is the first of a zone, or a later one.
                     let start = (next / Zone.length + 1) * Zone.length
                     try writer.insert(
                         0, record.span.bytes, as: start + UInt64(Int.random(in: 0...5, using: &generator) / 5))
@@ -105,7 +105,7 @@ import FetchIndexValues
         }
     }
 
-    @Test func aChangeWithinTheBoundsWritesNoZoneAndDeletedZonesGo() throws {
+    @Test func zonesAreWrittenOnlyIfBoundsChangeAndRemovedWhenEmpty() throws {
         let length = Int(Zone.length)
         try insert(3 * length)
         #expect(try zones().mapValues(\.count) == [0: UInt64(length) - 1, 1: UInt64(length), 2: UInt64(length), 3: 1])
@@ -113,7 +113,7 @@ import FetchIndexValues
         let record = try Self.record("new", 1)
         let writer = try test.store.beginWrite()
         try writer.update(RecordKey(entity: 0, number: 5), record.span.bytes)
-        // The text lies behind those of digits.
+        // The new text is greater than all texts of digits.
         #expect(writer.hasOpenZones)
         try writer.commit()
         #expect(try zones()[0] != before[0] && zones()[1] == before[1])
@@ -128,14 +128,14 @@ import FetchIndexValues
             }
             try writer.delete(RecordKey(entity: 0, number: 3 * UInt64(length)))
         }
-        // Numbers of the last zone are still to be given out.
+        // The last zone stays, since it has numbers for new objects.
         #expect(try zones().mapValues(\.count) == [0: UInt64(length) - 1, 2: UInt64(length), 3: 0])
         try insert(1, from: 90_000)
         #expect(try zones()[3]?.count == 1)
     }
 
-    /// Zones that an older program began are not known, and stay so; the next ones are.
-    @Test func aZoneOfAnOlderProgramIsNotKnown() throws {
+    /// A zone that an older program began has no bounds until a repair. The next zones have.
+    @Test func aZoneOfAnOlderProgramIsNotSkipped() throws {
         try insert(10)
         let key = ZoneKey(entity: 0, index: 0)
         try write { view, table in try view.delete(key.bytes, in: table) }
@@ -149,7 +149,7 @@ import FetchIndexValues
         #expect(try snapshot.numbers(of: 0) { _ in false }.skippedCount == Zone.length + 21)
         var done: [String] = []
         try test.write { done = try $0.repair { _ in } }
-        #expect(done == ["zones that were missing or wrong: 1, made anew"])
+        #expect(done == ["1 zone missing or wrong: rebuilt"])
         #expect(try zones().mapValues(\.count) == [0: Zone.length - 1, 1: Zone.length, 2: 21])
     }
 
@@ -159,7 +159,7 @@ import FetchIndexValues
         try transaction.commit()
     }
 
-    @Test func damagedZonesAreFoundAndMended() throws {
+    @Test func damagedZonesAreFoundAndRepaired() throws {
         try insert(Int(Zone.length) + 100)
         let right = try zones()
         let keys = [0, 1].map { ZoneKey(entity: 0, index: $0) }
@@ -169,7 +169,7 @@ import FetchIndexValues
             #expect(found.count == 1 && found[0].contains(defect), "\(found)")
             var done: [String] = []
             try test.write { done = try $0.repair { _ in } }
-            #expect(done == ["zones that were missing or wrong: 1, made anew"], "\(done)")
+            #expect(done == ["1 zone missing or wrong: rebuilt"], "\(done)")
             #expect(try zones() == right)
         }
         try damage("zone 0 of entity 0 does not match its checksum") { view, table in
@@ -177,7 +177,7 @@ import FetchIndexValues
             bytes[3] ^= 1
             try view.put(bytes, for: keys[0].bytes, in: table)
         }
-        // One zone's value under another one's key.
+        // One zone is in place of another.
         try damage("zone 1 of entity 0 does not match its checksum") { view, table in
             try view.put(right[0]!.encoded(at: keys[0]), for: keys[1].bytes, in: table)
         }
@@ -187,7 +187,7 @@ import FetchIndexValues
             try view.put(zone.encoded(at: keys[1]), for: keys[1].bytes, in: table)
         }
         try damage("zone 1 of entity 0 (Item): an object has a value of size outside of the bounds") { view, table in
-            // The last object is greater.
+            // The bounds lack the value of the last object.
             var narrow = Zone(of: try snapshot.model.entities[0])
             narrow.count = right[1]!.count
             let last = Int(Zone.length) + 99
@@ -205,8 +205,8 @@ import FetchIndexValues
         }
     }
 
-    /// A damaged zone keeps nobody from writing: it goes, and nothing is known of it.
-    @Test func aWriteTakesOutADamagedZone() throws {
+    /// A write removes a damaged zone, whose objects are then read by every scan.
+    @Test func aWriteRemovesADamagedZone() throws {
         try insert(10)
         let key = ZoneKey(entity: 0, index: 0)
         var bytes = try zones()[0]!.encoded(at: key)
@@ -222,8 +222,8 @@ import FetchIndexValues
         #expect(try zones()[0]?.count == 11)
     }
 
-    /// The values of a row that is refused are not written, and those of one that is written twice are both within the bounds.
-    @Test func batchesWithRefusedAndRepeatedRows() throws {
+    /// Values of a refused row are not in the bounds, and both values of a repeated row are.
+    @Test func boundsOfZonesFollowRefusedAndRepeatedRowsOfABatch() throws {
         var batch = RecordBatch()
         let rows = [("a", 5), ("b", 900), ("a", 20), (String(repeating: "x", count: 600), 30), ("c", 1)]
         for (key, size) in rows {
@@ -247,8 +247,8 @@ import FetchIndexValues
         #expect(!bounds.mayHave(.integer(0)) && !bounds.mayHave(.integer(951)))
     }
 
-    /// A record that is lost from a zone that is read is noticed, though others are skipped.
-    @Test func aLostRecordIsNoticedWhereZonesAreSkipped() throws {
+    /// A record is lost from a zone that is read, while other zones are skipped.
+    @Test func aScanThatSkipsZonesReportsALostRecord() throws {
         try insert(3 * Int(Zone.length))
         let transaction = try test.store.environment.beginWrite()
         try transaction.view.delete(RecordKey(entity: 0, number: 9000).rawValue, in: test.store.tables.records)

@@ -7,7 +7,7 @@ import Testing
 @Suite struct ChartTests {
     private func column(_ values: Double...) -> ColumnChart.Column { ColumnChart.Column(title: "t", values: values) }
 
-    @Test func columnsStandOnEachOtherAndFillTheHeight() {
+    @Test func stackedColumnsAreScaledToTheHeightOfTheChart() {
         let chart = ColumnChart([column(1, 3), column(0, 2), column(0, 0)], styles: ["a", "b"])
         #expect(chart.greatest == 4)
         #expect(
@@ -19,28 +19,28 @@ import Testing
                 """)
     }
 
-    @Test(arguments: [[], [0.0], [0, 0]]) func nothingIsDrawnOfNothing(values: [Double]) {
+    @Test(arguments: [[], [0.0], [0, 0]]) func chartsWithoutValuesAreEmpty(values: [Double]) {
         let chart = ColumnChart(values.map { column($0) }, styles: ["a"])
         #expect(!chart.svg(title: "").contains("<rect"))
         #expect(!ShareBar(values.map { ("", $0, "") }).svg(title: "").contains("<rect"))
         #expect(!EventChart([]).svg(title: "").contains("<path"))
     }
 
-    @Test func partsHaveTheirShares() {
+    @Test func partsOfABarAreAsWideAsTheirShares() {
         let bar = ShareBar([("a", 1, "x"), ("b", 0, "y"), ("c", 3, "z")]).svg(title: "")
         #expect(bar.contains("x=\"0\" y=\"0\" width=\"250\""))
         #expect(bar.contains("x=\"250\" y=\"0\" width=\"750\""))
         #expect(!bar.contains("class=\"y\""))
     }
 
-    @Test func whatIsNeverWrittenIsEscaped() {
+    @Test func markupAndControlCharactersAreEscaped() {
         let hostile = "<script>\"'&\u{0}\u{1b}"
         let drawing = EventChart([.init(time: 1, size: .nan, title: hostile, style: hostile)]).svg(title: hostile)
         #expect(!drawing.contains("<script>") && !drawing.contains("\u{0}") && !drawing.contains("\u{1b}"))
         #expect(drawing.contains("&lt;script&gt;&quot;&#39;&amp;\u{fffd}\u{fffd}"))
     }
 
-    @Test func eventsStandByTimeAndTheLogarithmOfTheirSize() {
+    @Test func eventsArePlacedByTimeAndLogarithmOfSize() {
         let events = [(0.0, 1.0), (5, 1000), (10, 0)].map {
             EventChart.Event(time: $0.0, size: $0.1, title: "", style: "s")
         }
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: [(3, 240, 1), (240, 240, 1), (241, 240, 2), (30_000, 240, 125), (0, 240, 1)])
-    func manyValuesBecomeFewColumns(count: Int, most: Int, width: Int) {
+    func manyValuesAreGroupedIntoFewColumns(count: Int, most: Int, width: Int) {
         let columns = ColumnChart.reduced(Array(0..<count), to: most) { group in
             #expect(group.count <= width)
             return ColumnChart.Column(title: "", values: [Double(group.max() ?? 0)])
@@ -59,7 +59,7 @@ import Testing
         #expect(columns.map { $0.values[0] }.max() ?? 0 == Double(max(0, count - 1)))
     }
 
-    @Test func costsStandByTheirLogarithms() throws {
+    @Test func pointsArePlacedByTheirLogarithms() throws {
         func point(_ x: Double, _ y: Double) -> LineChart.Point { LineChart.Point(x: x, y: y, title: "<") }
         let chart = try #require(
             LineChart([
@@ -67,13 +67,13 @@ import Testing
             ]))
         #expect(chart.bounds.least == 0.01 && chart.bounds.greatest == 10)
         let drawing = chart.svg(title: "T")
-        // From a tenth above a power of ten, over the middle, to the right.
+        // The line goes from the left, over the middle, to the right.
         #expect(drawing.contains("<path class=\"a\" vector-effect=\"non-scaling-stroke\" d=\"M16 86.77L984 25.44\"/>"))
         #expect(drawing.contains("d=\"M500 56.10h0\"><title>&lt;</title>"))
         #expect(drawing.components(separatedBy: "class=\"grid\"").count == 5)
     }
 
-    @Test func costsWithoutLogarithmAreLeftOut() throws {
+    @Test func pointsWithoutAFiniteLogarithmAreOmitted() throws {
         func point(_ x: Double, _ y: Double) -> LineChart.Point { LineChart.Point(x: x, y: y, title: "") }
         #expect(LineChart([]) == nil)
         #expect(

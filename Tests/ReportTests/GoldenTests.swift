@@ -6,7 +6,8 @@ import Testing
 
 @testable import FetchIndexBenchmarkPage
 
-/// Pages as files: the same store gives the same bytes, on each machine. FETCHINDEX_TEST_GOLDEN=FOLDER writes new ones there.
+/// Pages compared with stored files: the same store gives the same bytes on each machine. FETCHINDEX_TEST_GOLDEN=FOLDER
+/// writes new files there.
 @Suite struct GoldenTests {
     private static func url(_ name: String) throws -> URL {
         try #require(Bundle.module.url(forResource: "Golden", withExtension: nil)).appendingPathComponent(name)
@@ -24,15 +25,15 @@ import Testing
             "\(name) is another page, from here on:\n\(first?.0 ?? "its end")\nwhere it was:\n\(first?.1 ?? "")")
     }
 
-    /// Two caches: one that was caught up and is behind again, with its history; and one with a hostile name, with hits.
-    @Test func theReportOfAStore() throws {
+    /// The store has two caches: one was caught up and is behind again, and one has a hostile name and hits.
+    @Test func theReportOfAStoreEqualsTheExpectedFile() throws {
         let folder = TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
         let store = URL(fileURLWithPath: folder.path + "/magazines")
         try FileManager.default.copyItem(at: Self.url("magazines"), to: store)
         let container = try PersistentContainer(at: store, isReadOnly: true)
         try expect(try InspectionReport(of: container).html().page, "report.html")
-        // Asking changes nothing.
+        // Reports do not change the store.
         try expect(try InspectionReport(of: container).html().page, "report.html")
         #expect(try InspectionReport(of: container).livePage().contains("<title>magazines – caches, live</title>"))
         let card = try InspectionReport(of: container).cardHTML(ofCache: "by publisher")
@@ -40,7 +41,7 @@ import Testing
         #expect(try CacheSummary.all(of: container).map(\.state) == ["1 change behind", "4 changes behind"])
     }
 
-    @Test func thePageOfABenchmark() throws {
+    @Test func thePageOfABenchmarkEqualsTheExpectedFile() throws {
         let results = try Data(contentsOf: Self.url("results.json"))
         try expect(try BenchmarkPage(results: results).html(), "benchmark.html")
         #expect(throws: DecodingError.self) { try BenchmarkPage(results: Data("{}".utf8)) }

@@ -10,7 +10,7 @@ import Testing
     private let folder = TemporaryFolder()
     private let container: PersistentContainer
 
-    /// Also after a scalar that makes one character with what follows.
+    /// The hostile text also has a scalar that joins with the character after it.
     private static let hostile = "<script>alert('&\")</script>\u{600}<meta http-equiv=refresh>"
 
     init() throws {
@@ -48,7 +48,7 @@ import Testing
         try InspectionReport(of: container, options).html().page
     }
 
-    @Test func anEmptyStoreHasAPage() throws {
+    @Test func theReportOfAStoreWithoutCachesListsItsEntities() throws {
         let page = try page()
         #expect(page.hasPrefix("<!doctype html>") && page.hasSuffix("</html>\n"))
         #expect(page.contains("The store has no caches.") && page.contains("<td>Item</td>"))
@@ -69,7 +69,7 @@ import Testing
         ] {
             #expect(page.contains(text), "\(text)")
         }
-        // Before anything is caught up again.
+        // The cache is not caught up yet.
         try insert(60..<61) { _ in "a" }
         #expect(try self.page().contains("<span class=\"state behind\">1 change behind</span>"))
     }
@@ -88,8 +88,8 @@ import Testing
         #expect(page.contains("<title>false: 1</title>") && page.contains("<title>true: 2</title>"))
     }
 
-    /// The sections of an order with very many aren't all read: a column is the mean of its sections.
-    @Test func manySectionsAreDrawnByTheirRanks() throws {
+    /// If an order has very many sections, not all are read. A column is the mean of its sections.
+    @Test func veryManySectionsAreDrawnAsMeans() throws {
         // The first half of the sections has one row each, the second half three.
         try insert(0..<42_000) { "g\(100_000 + ($0 < 10_500 ? $0 : 10_500 + ($0 - 10_500) / 3))" }
         try open()
@@ -100,14 +100,14 @@ import Testing
         #expect(!page.contains("Largest sections"))
     }
 
-    @Test func theSameStoreGivesTheSameBytes() throws {
+    @Test func reportsOfAnUnchangedStoreAreIdentical() throws {
         try insert(0..<20) { "g\($0)" }
         try open()
         #expect(try page() == page())
     }
 
-    /// A name of a cache, values, an author.
-    @Test func whatIsStoredStaysText() throws {
+    /// The hostile text is the name of a cache, a value and an author.
+    @Test func markupInTheStoreIsShownAsText() throws {
         try insert(0..<4) { _ in Self.hostile }
         try open(Self.byGroup, Self.hostile)
         try insert(5..<6) { _ in Self.hostile + "2" }
@@ -117,7 +117,7 @@ import Testing
         #expect(page.contains("&lt;script&gt;alert") && page.utf8.contains("&lt;meta".utf8))
     }
 
-    @Test func thePageAsksForNothing() throws {
+    @Test func theReportLoadsNoOtherFile() throws {
         try insert(0..<4) { _ in "a" }
         try open()
         let page = try page()
@@ -125,16 +125,16 @@ import Testing
         #expect(page.contains("default-src 'none'"))
     }
 
-    @Test func aVerifiedCacheSaysSo() throws {
+    @Test func aVerifiedCacheIsMarkedAsVerified() throws {
         try insert(0..<4) { _ in "a" }
         try open()
         var options = InspectionReport.Options()
         options.verifies = true
-        #expect(try page(options).contains("verified: it is what the records give"))
+        #expect(try page(options).contains("verified: it equals the records"))
         #expect(try !page().contains("verified"))
     }
 
-    @Test func aCacheThatCannotBeComparedIsNotCalledRight() throws {
+    @Test func aCacheWithASectionFunctionIsReportedAsNotVerifiable() throws {
         try insert(0..<4) { _ in "a" }
         var definition = Self.byGroup
         definition.sectionKey = .computed("length", version: 1) { (object: ManagedObject) in "\(object["group"])" }
@@ -144,7 +144,7 @@ import Testing
         #expect(try page(options).contains("it cannot be compared with the records"))
     }
 
-    @Test func manySectionsStayReadable() throws {
+    @Test func manySectionsAreDrawnInFewColumns() throws {
         try insert(0..<3000) { "group \($0)" }
         try open()
         let page = try page()
@@ -152,8 +152,8 @@ import Testing
         #expect(page.utf8.count < 100_000)
     }
 
-    /// A change that the log no longer has, and an order through a relationship, have no last batch.
-    @Test func aBatchThatIsNotKnownIsLeftOut() throws {
+    /// The log no longer has the last change.
+    @Test func theReportOmitsALastChangeThatTheLogHasLost() throws {
         try insert(0..<4) { _ in "a" }
         try open()
         try insert(5..<6) { _ in "a" }
@@ -163,7 +163,7 @@ import Testing
         #expect(try !page().contains("Last change"))
     }
 
-    @Test(.enabled(if: browser != nil)) func aBrowserShowsItWithoutAScript() throws {
+    @Test(.enabled(if: browser != nil)) func aBrowserShowsTheReportWithoutScripts() throws {
         try insert(0..<4) { _ in Self.hostile }
         try open(Self.byGroup, Self.hostile)
         let file = folder.path + ".html"

@@ -18,25 +18,25 @@ import Testing
         return parts.withLock { $0 }
     }
 
-    @Test(arguments: [0, 1, 2, 100]) func eachPartIsDoneOnce(count: Int) throws {
+    @Test(arguments: [0, 1, 2, 100]) func eachPartOfSharedWorkIsDoneOnce(count: Int) throws {
         for _ in 0..<50 {
             let parts = try share(count) { _, _ in }
             #expect(parts.joined().sorted() == Array(0..<count))
         }
     }
 
-    @Test func theHelperTakesPartsWhileTheLeaderIsBusy() throws {
+    @Test func aHelperThreadTakesPartsWhileTheLeaderIsBusy() throws {
         let hasHelped = DispatchSemaphore(value: 0)
         let parts = try share(2) { thread, _ in
             // The leader waits for the helper.
             if thread == 0 { hasHelped.wait() } else { hasHelped.signal() }
         }
-        // It may take both before the leader takes one.
+        // The helper may take both parts before the leader takes one.
         #expect(!parts[1].isEmpty)
         #expect(parts.joined().sorted() == [0, 1])
     }
 
-    @Test func theErrorOfTheLeastPartIsThrownWhenAllThatBeganHaveEnded() {
+    @Test func theFirstPartsErrorIsThrownAfterAllStartedPartsEnded() {
         let running = Locked(0)
         for _ in 0..<50 {
             #expect(throws: Fault(part: 3)) {
@@ -50,8 +50,8 @@ import Testing
         }
     }
 
-    /// Several shares of one leader, one after the other.
-    @Test func aHelperStaysUntilTheLeaderEnds() throws {
+    /// One leader shares work several times.
+    @Test func aLeaderMayShareWorkSeveralTimes() throws {
         let sum = Locked(0)
         try Crew.withHelper { crew in
             for share in 0..<200 {
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func withoutALeaderThereIsNothingToHelp() {
+    @Test func aHelperWithoutALeaderReturnsAtOnce() {
         let crew = Crew()
         crew.help()
         crew.lead {}

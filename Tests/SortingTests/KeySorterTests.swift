@@ -5,7 +5,7 @@ import FetchIndexTestSupport
 import Testing
 
 @Suite struct KeySorterTests {
-    /// Keys that end in a 4-byte number, so that none begins another, with long common beginnings.
+    /// Keys with long common beginnings. They end in a 4-byte number, so that no key is a prefix of another.
     func keys(_ count: Int, using generator: inout SeededGenerator) -> [[UInt8]] {
         (0..<count).map { number in
             let prefix = String(repeating: "section", count: Int.random(in: 0...3, using: &generator))
@@ -31,9 +31,9 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty, "runs have no names")
     }
 
-    /// Sorters that keep the first keys only give these, in whatever order the keys come, also from runs.
+    /// Sorters that keep only the first keys give them in any order of the input, also from runs.
     @Test(arguments: [0, 1, 7, 1024, 1500, 60_000], [1 << 30, 1 << 16])
-    func wantedKeysAreTheFirst(wanted: Int, budget: Int) throws {
+    func limitedSortersGiveTheFirstKeys(wanted: Int, budget: Int) throws {
         var generator = SeededGenerator(seed: UInt64(wanted + budget))
         let folder = TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
@@ -67,8 +67,8 @@ import Testing
     }
 
     #if os(Linux)
-        /// Some of the bytes of a run, as a failing disk may change them.
-        @Test func aRunThatChangedOnTheDiskIsAnError() throws {
+        /// Bytes of a run are changed, as by a failing disk.
+        @Test func aSortedRunThatChangedOnDiskIsAnError() throws {
             let folder = TemporaryFolder()
             try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
             let keys = (0..<4000).map { Array("key \($0)".utf8) }
@@ -103,10 +103,10 @@ import Testing
         }
     }
 
-    /// Several sorters, some of which have runs or are sorted already, give one order: of few keys, and of so many that another
-    /// thread merges them.
+    /// Several sorters, some of which have runs or are sorted already, give one order: of few keys, and of enough keys
+    /// that a second thread merges them.
     @Test(arguments: [(1, 1 << 30), (2, 1 << 30), (3, 1 << 16), (5, 1 << 18)])
-    func keysOfSeveralSortersComeOutInOneOrder(sorterCount: Int, budget: Int) throws {
+    func keysOfSeveralSortersAreMergedInOrder(sorterCount: Int, budget: Int) throws {
         for count in [2000, 60_000] { try checkOneOrder(of: count, sorterCount, budget) }
     }
 
@@ -116,7 +116,7 @@ import Testing
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
         let keys = keys(count, using: &generator)
         let sorters = (0..<sorterCount).map { _ in KeySorter(memoryBudget: budget, folder: folder.path) }
-        // The last one has few keys, or none.
+        // The last sorter has few keys, or none.
         for (index, key) in keys.enumerated() {
             try sorters[index % max(1, sorterCount - 1)].append(key)
         }
@@ -131,7 +131,7 @@ import Testing
             try KeySorter.forEachSorted(of: sorters, first: first) { some.append([UInt8](copying: $0)) }
             #expect(some == Array(sorted.prefix(first)), "the first \(first)")
         }
-        // A reader that wants no more ends the merge.
+        // A reader that throws ends the merge.
         struct Enough: Error {}
         var taken = 0
         #expect(throws: Enough.self) {

@@ -7,7 +7,7 @@ import Testing
 @Suite struct ThreadsTests {
     private struct Fault: Error, Equatable { let number: Int }
 
-    @Test func allNumbersAreCalledOnceAndTheErrorOfTheLeastIsThrown() throws {
+    @Test func eachThreadRunsOnceAndTheFirstErrorIsThrown() throws {
         for count in 1...5 {
             let called = Mutex<[Int]>([])
             try Threads.run(count) { number in called.withLock { $0.append(number) } }
@@ -21,8 +21,8 @@ import Testing
         }
     }
 
-    /// The first thread is often done before others have begun; then it does their work, and late ones find none.
-    @Test func lateThreadsFindNoWork() throws {
+    /// The first thread is often done before others have begun. Then it does their work too.
+    @Test func threadsThatStartLateFindNoWorkLeft() throws {
         var called: [Int] = []
         let work = SharedWork(3) { called.append($1) }
         #expect(work.runNext())
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [1, 2], [1, 3, 100]) func aPipeKeepsTheOrder(threads: Int, capacity: Int) throws {
+    @Test(arguments: [1, 2], [1, 3, 100]) func aThreadPipeKeepsTheOrderOfItsValues(threads: Int, capacity: Int) throws {
         var taken: [Int] = []
         try Threads.pipe(threads, capacity: capacity) { deliver in
             for number in 0..<1000 { try deliver(number) }
@@ -47,7 +47,27 @@ import Testing
         #expect(taken == Array(0..<1000))
     }
 
-    /// Items delivered before an error are consumed.
+    /// On one thread an answer is to the item itself, on two also to an earlier one.
+    @Test(arguments: [1, 2]) func deliveriesReturnTheNewestAnswer(threads: Int) throws {
+        var answers: [Int?] = []
+        try Threads.pipe(threads, capacity: 2) { deliver in
+            for number in 0..<1000 { answers.append(try deliver(number)) }
+        } answer: { (number: Int) in
+            number * 2
+        }
+        #expect(answers.count == 1000)
+        for (number, answer) in answers.enumerated() {
+            guard let answer else { continue }
+            #expect(threads == 1 ? answer == number * 2 : answer <= number * 2)
+        }
+        let known = answers.compactMap { $0 }
+        #expect(known == known.sorted())
+        // At most two items wait.
+        #expect(known.last ?? 0 >= (999 - 2 - 1) * 2)
+        #expect(answers.prefix(4).count { $0 == nil } <= 3)
+    }
+
+    /// Values that were delivered before the error are consumed.
     @Test(arguments: [1, 2]) func anErrorOfTheProducerEndsThePipe(threads: Int) {
         var taken: [Int] = []
         #expect(throws: Fault(number: 7)) {
@@ -78,13 +98,13 @@ import Testing
 
     // MARK: Parts in order
 
-    /// Parts take different times, so that they are finished in another order.
+    /// Parts take different times, so that they end in another order.
     private func make(_ part: Int) -> Int {
         if part % 7 == 0 { usleep(200) }
         return part * part
     }
 
-    @Test(arguments: [1, 2, 5], [0, 1, 2, 300]) func resultsComeInTheOrderOfTheirParts(threads: Int, count: Int) throws
+    @Test(arguments: [1, 2, 5], [0, 1, 2, 300]) func resultsOfParallelPartsComeInOrder(threads: Int, count: Int) throws
     {
         var results: [Int] = []
         try Threads.inOrder(threads, parts: count) { _, part, _ in
@@ -96,7 +116,7 @@ import Testing
         #expect(results == (0..<count).map { $0 * $0 })
     }
 
-    @Test(arguments: [1, 2, 5]) func fewPartsAreMadeBehindTheLastOneConsumed(threads: Int) throws {
+    @Test(arguments: [1, 2, 5]) func onlyAFewPartsAreMadeBeforeTheyAreConsumed(threads: Int) throws {
         let made = Mutex<Set<Int>>([])
         var results: [Int] = []
         try Threads.inOrder(threads, parts: 1_000_000, ahead: 3) { thread, part, _ in
@@ -112,10 +132,10 @@ import Testing
         #expect(made.withLock { $0.count } <= 50 + 3 * threads)
     }
 
-    @Test(arguments: [2, 5]) func partsUnderWayEndWhenTheyAreNotWantedAnyMore(threads: Int) throws {
+    @Test(arguments: [2, 5]) func partsStopWhenTheyAreNoLongerWanted(threads: Int) throws {
         var results: [Int] = []
         try Threads.inOrder(threads, parts: 100) { thread, part, isWanted in
-            // Else they would never end.
+            // Otherwise these parts would never end.
             while thread > 0 && part > 0 && isWanted() { usleep(50) }
             return part
         } consume: { part in
@@ -125,7 +145,7 @@ import Testing
         #expect(results == [0])
     }
 
-    /// An error behind the last wanted part isn't thrown.
+    /// An error after the last wanted part is ignored.
     @Test(arguments: [1, 2, 5], [39, 40, 41]) func anErrorOfAPartIsThrownInItsTurn(threads: Int, end: Int) {
         var results: [Int] = []
         func run() throws {

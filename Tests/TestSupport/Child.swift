@@ -1,14 +1,15 @@
 internal import Foundation
 
-/// A program that runs beside the tests. It inherits nothing but standard error and blocks no signals: with Foundation's Process it may
-/// inherit pipes and sockets of other tests' processes that start at the same moment, which then seem not to end as long as it runs.
+/// A program that runs beside the tests. It inherits nothing but standard error and blocks no signals: with
+/// Foundation's Process it may inherit pipes and sockets of other tests' processes that start at the same moment, which
+/// then seem not to end as long as it runs.
 package final class Child {
     package struct NotStarted: Error { package let program: String }
 
     private let process: pid_t
     private var status: Int32?
 
-    /// Standard output goes to a file, and standard error too where one is named.
+    /// Standard output goes to a file, and standard error too if a file is given.
     package init(_ program: String, _ arguments: [String], output: String = "/dev/null", errors: String? = nil) throws {
         #if canImport(Glibc)
             var actions = posix_spawn_file_actions_t()
@@ -30,7 +31,7 @@ package final class Child {
         sigemptyset(&noSignals)
         posix_spawnattr_setsigmask(&attributes, &noSignals)
         #if canImport(Glibc)
-            // All that may be open: hundreds of them are in a run of all tests. Those that are not are passed over.
+            // Closes all descriptors that may be open: a run of all tests has hundreds of them.
             let count = min(sysconf(Int32(_SC_OPEN_MAX)), 1 << 16)
             for file in 3..<Int32(count) { posix_spawn_file_actions_addclose(&actions, file) }
             posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
@@ -63,13 +64,13 @@ package final class Child {
 
     package func interrupt() { send(SIGINT) }
 
-    /// As nobody can prevent.
+    /// Sends SIGKILL, which a program cannot prevent.
     package func killAtOnce() { send(SIGKILL) }
 
-    /// The number of one that has ended may be another's.
+    /// Sends a signal only while the program runs: the number of an ended process may be another's.
     package func send(_ signal: Int32) { if isRunning { kill(process, signal) } }
 
-    /// The exit code; nil if a signal ended it. A program that doesn't end by itself is killed.
+    /// The exit code; nil if a signal ended the program. A program that does not end in time is killed.
     package func wait(seconds: Double = 120) -> Int32? {
         let end = Date() + seconds
         while isRunning, Date() < end { usleep(2000) }
@@ -81,7 +82,7 @@ package final class Child {
             while waitpid(process, &new, 0) < 0 && errno == EINTR {}
             status = new
         }
-        // As WIFEXITED and WEXITSTATUS.
+        // This computes WIFEXITED and WEXITSTATUS.
         return status.flatMap { $0 & 0x7F == 0 ? $0 >> 8 & 0xFF : nil }
     }
 }

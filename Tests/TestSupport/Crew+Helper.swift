@@ -2,7 +2,7 @@ import Dispatch
 package import FetchIndexPlatform
 
 extension Crew {
-    /// Calls the body as the leader of a crew whose helper has begun.
+    /// Calls the body as the leader of a crew whose helper already waits.
     package static func withHelper(_ body: (Crew) throws -> Void) throws {
         let crew = Crew()
         let isLed = DispatchSemaphore(value: 0)

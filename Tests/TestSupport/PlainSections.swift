@@ -1,4 +1,4 @@
-/// The order of sections as the oracle has it.
+/// The order of sections in the oracle.
 package enum PlainSectionOrder {
     case byFirstRow
     case byName(isDescending: Bool)
@@ -19,7 +19,7 @@ package enum PlainSectionValue: Hashable, Comparable {
     case measured(Double, Text)
     case text(Text)
 
-    /// A number by its name in plain decimal.
+    /// A number that isn't an integer, from its name in plain decimal.
     package init(number name: String) { self = .measured(Double(name) ?? .nan, Text(bytes: Array(name.utf8))) }
 
     package init(_ text: String?) { self = text.map { .text(Text(bytes: Array($0.utf8))) } ?? .null }

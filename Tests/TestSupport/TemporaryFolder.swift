@@ -1,12 +1,12 @@
 internal import Foundation
 
-/// Whether a sanitizer runs the tests: it needs address space and files of its own, and dies where a test allows a process
-/// little of them.
+/// Whether a sanitizer runs the tests. It needs address space and files of its own, and fails in a process that a test
+/// allows only few of them.
 package let isUnderSanitizer = ["ASAN_OPTIONS", "TSAN_OPTIONS"].contains {
     ProcessInfo.processInfo.environment[$0] != nil
 }
 
-/// A folder of its own for each test, made by its first user and removed with it.
+/// A path for a folder of one test. Its first user creates the folder, and it is removed at the end.
 package final class TemporaryFolder: Sendable {
     package let path = NSTemporaryDirectory() + "fetchindex-" + UUID().uuidString
 

@@ -1,26 +1,26 @@
 internal import Foundation
 
-/// The seeds and sizes of the tests: small ones, unless the environment gives others, as Scripts/test-long does.
+/// The seeds and sizes of the tests. They are small unless the environment gives others, as Scripts/test-long does.
 package enum TestSettings {
     /// Mixed into all seeds, so that each round of the long tests has its own. FETCHINDEX_TEST_SEED
     package static let seed = UInt64(number("SEED") ?? 0)
-    /// Rows of the exhaustive small cases.
+    /// The number of rows in the exhaustive small cases.
     package static let rows = number("ROWS") ?? 4
-    /// Batches of each live scenario.
+    /// The number of batches of each live scenario.
     package static let batches = number("BATCHES") ?? 2_000
-    /// Killed processes of each kind of test; nil: as many as the test kills by default.
+    /// The number of processes that each kind of test kills; nil for the test's default.
     package static let kills = number("KILLS")
-    /// Crash points of each trace of writes.
+    /// The number of crash points in each trace of writes.
     package static let crashes = number("CRASHES") ?? 200
-    /// The seconds that tests with several processes run; nil for each test's default.
+    /// The duration of tests with several processes; nil for the test's default.
     package static let seconds = number("SECONDS").map(Double.init)
-    /// Damaged copies of each kind.
+    /// The number of damaged copies of each kind.
     package static let damages = number("DAMAGES") ?? 1
-    /// Flipped bytes; nil: as many as the test flips by default. "all" is all of them.
+    /// The number of flipped bytes, or "all"; nil for the test's default.
     package static let flips = text("FLIPS").map { Int($0) ?? .max }
-    /// The Python with PyICU that the oracle tests ask; nil: they are left out.
+    /// The Python with PyICU that the oracle tests ask; nil disables these tests.
     package static let oracle = text("ORACLE")
-    /// Whether time does not matter.
+    /// Whether the tests may take long.
     package static let isLong = (kills ?? 0) > 100
 
     private static func number(_ name: String) -> Int? { text(name).flatMap { Int($0) } }

@@ -4,7 +4,17 @@ internal import FetchIndexLMDB
 package import FetchIndexRecords
 internal import Testing
 
-/// A store in a folder of its own, which checks itself when the test is done with it.
+/// Records an issue if a check finds defects or cannot be done: for teardowns, which can neither throw nor end the run.
+package func recordDefects<Defect>(_ check: () throws -> [Defect]) {
+    do {
+        let defects = try check()
+        if !defects.isEmpty { Issue.record("The store is damaged: \(defects)") }
+    } catch {
+        Issue.record("The store cannot be checked: \(error)")
+    }
+}
+
+/// A store in a folder of its own. Its teardown checks the store, and records defects as an issue.
 package final class TestStore {
     package let folder = TemporaryFolder()
     package let store: Store
@@ -19,14 +29,7 @@ package final class TestStore {
 
     package var path: String { folder.path }
 
-    deinit {
-        do {
-            let defects = try store.snapshot().check()
-            if !defects.isEmpty { Issue.record("The store is damaged: \(defects)") }
-        } catch {
-            Issue.record("The store cannot be checked: \(error)")
-        }
-    }
+    deinit { recordDefects { try store.snapshot().check() } }
 
     @discardableResult
     package func write(_ body: (StoreWriter) throws -> Void) throws -> UInt64 {

@@ -1,12 +1,12 @@
 internal import Foundation
 
-/// A program of a user of the package, in one file, which the compiler reads against the modules that were built.
+/// A user's program in one file, which is compiled against the built modules.
 package struct UserProgram {
     private let source: String
 
     package init(_ source: String) { self.source = source }
 
-    /// The folder of the products that the package manager has built.
+    /// The folder of the package manager's products.
     private static var products: URL {
         let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
         return bundle?.deletingLastPathComponent() ?? Bundle.main.bundleURL
@@ -14,13 +14,13 @@ package struct UserProgram {
 
     private static var modules: String { products.appendingPathComponent("Modules").path }
 
-    /// Whether the modules are where the package manager puts them, and a compiler is in the path.
+    /// Whether the built modules and a compiler are found.
     package static var canBeCompiled: Bool {
         let isBuilt = FileManager.default.fileExists(atPath: modules + "/FetchIndex.swiftmodule")
         return isBuilt && (try? TemporaryFolder.run("swiftc", ["--version"]).status) == 0
     }
 
-    /// What the compiler has against it, warnings too; empty for a program that is right.
+    /// The compiler's errors and warnings; empty if the program compiles.
     package func complaints() throws -> String {
         let folder = TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)

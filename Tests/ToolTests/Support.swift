@@ -37,7 +37,7 @@ struct Tool {
 
     func run(_ arguments: String...) throws -> Result { try run(arguments) }
 
-    /// `environment` is added to that of the tests.
+    /// Runs the tool. `environment` is added to the environment of the tests.
     func run(_ arguments: [String], environment: [String: String] = [:]) throws -> Result {
         let outputPath = folder.path + "/output-" + UUID().uuidString
         let errorPath = folder.path + "/error-" + UUID().uuidString
@@ -64,10 +64,22 @@ struct Tool {
         return path
     }
 
-    /// The values of all rows in an order, by JSON.
+    /// The values of all rows of a fetch, read from its JSON.
     func rows(_ arguments: String...) throws -> [[String: Any]] {
         let result = try run(["fetch", store, "--output", "json"] + arguments)
         let rows = result["rows"] as? [[String: Any]] ?? []
         return rows.compactMap { $0["values"] as? [String: Any] }
     }
+}
+
+extension Tool {
+    /// Imports a file as entity E, and returns the types that its attributes have then.
+    func importedTypes(_ arguments: String...) throws -> String {
+        let result = try run(["import", store] + arguments + ["--entity", "E"])
+        #expect(result.status == 0, "\(result.error)")
+        return try run("export", store, "--entity", "E", "--print-types").output
+    }
+
+    /// The rows of entity E as CSV.
+    func exportedRows() throws -> String { try run("fetch", store, "--entity", "E", "--output", "csv").output }
 }

@@ -5,7 +5,7 @@ import Testing
 @testable import FetchIndexValues
 
 @Suite struct DateSectionTests {
-    /// Foundation's names, by its own calendar and time zones.
+    /// The oracle of names, by Foundation's calendar and time zones.
     private struct Oracle {
         private var calendar = Calendar(identifier: .iso8601)
 
@@ -40,7 +40,7 @@ import Testing
         return try name(DateSections(unit, timeZone: zone, calendar), date)
     }
 
-    @Test(arguments: zones) func namesAgreeWithFoundationsCalendarAtRandomMoments(zone: String) throws {
+    @Test(arguments: zones) func sectionNamesAgreeWithFoundationAtRandomMoments(zone: String) throws {
         var generator = SeededGenerator(seed: 21)
         let oracle = try Oracle(zone)
         for unit in CalendarUnit.allCases {
@@ -52,8 +52,8 @@ import Testing
         }
     }
 
-    /// Every change of clocks in 60 years, and the moments around it.
-    @Test(arguments: zones) func namesAgreeWithFoundationsCalendarWhereClocksChange(zone: String) throws {
+    /// Compares moments around every change of clocks in 60 years.
+    @Test(arguments: zones) func sectionNamesAgreeWithFoundationAroundClockChanges(zone: String) throws {
         let oracle = try Oracle(zone)
         let timeZone = try #require(TimeZone(identifier: zone))
         var date = Date(timeIntervalSince1970: 0)
@@ -73,7 +73,7 @@ import Testing
         #expect((changes > 20) == !unchanging.contains(zone))
     }
 
-    @Test func daysAreAsLongAsTheClocksSay() throws {
+    @Test func daySectionsFollowTimeZoneChanges() throws {
         func hours(_ zone: String, from start: String) throws -> [String: Int] {
             guard case .date(let start) = Value(start, as: .date) else { return [:] }
             let sections = try DateSections(.day, timeZone: zone, .iso8601)
@@ -82,20 +82,20 @@ import Testing
         }
         #expect(try hours("Europe/Berlin", from: "2016-03-25T23:00:00Z")["2016-03-27"] == 23)
         #expect(try hours("Europe/Berlin", from: "2016-10-28T22:00:00Z")["2016-10-30"] == 25)
-        // A day that begins at one o'clock, and one that never was.
+        // One day begins at one o'clock, and one was skipped.
         #expect(try hours("America/Sao_Paulo", from: "2018-11-03T03:00:00Z")["2018-11-04"] == 23)
         #expect(try name("2018-11-04T02:59:59Z", .day, "America/Sao_Paulo") == "2018-11-03")
         #expect(try name("2018-11-04T03:00:00Z", .day, "America/Sao_Paulo") == "2018-11-04")
         let apia = try hours("Pacific/Apia", from: "2011-12-29T10:00:00Z")
         #expect(apia["2011-12-29"] == 24 && apia["2011-12-30"] == nil && apia["2011-12-31"] == 24)
-        // Its week from Friday begins with the day that never was.
+        // The week from Friday begins with the skipped day.
         let fromFriday = SectionCalendar.iso8601.weeks(from: .friday)
         #expect(try name("2011-12-31T00:00:00Z", .week, "Pacific/Apia", fromFriday) == "2011-12-30")
         #expect(try name("2011-12-30T09:59:59Z", .week, "Pacific/Apia", fromFriday) == "2011-12-23")
     }
 
-    /// Walks through the days as one does with a calendar on the wall.
-    @Test(arguments: [(1900, 2100), (-8, 8), (9998, 10_004)]) func namesAgreeWithAWalkThroughTheDays(
+    /// Walks through the days one by one, and counts months and weeks by the rules of the calendar.
+    @Test(arguments: [(1900, 2100), (-8, 8), (9998, 10_004)]) func sectionNamesAgreeWithADayByDayCount(
         years: (first: Int, last: Int)
     ) throws {
         func length(_ month: Int, _ year: Int) -> Int {
@@ -109,7 +109,7 @@ import Testing
         var weekNumber = 0
         while year <= years.last {
             if (number + 3) % 7 == 0 {
-                // Week 1 is the week of 4 January.
+                // Week 1 is the week with 4 January.
                 let isFirst = month == 12 && day >= 29 || month == 1 && day <= 4
                 weekNumber = isFirst ? 1 : weekNumber + 1
                 week = "\(digits(month == 12 && isFirst ? year + 1 : year))-W\(String(format: "%02d", weekNumber))"
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func momentsBeyondAllCalendarsHaveNames() throws {
+    @Test func momentsOutsideTheRangeOfACalendarHaveSectionNames() throws {
         for system in SectionCalendar.System.allCases {
             for unit in CalendarUnit.allCases where SectionCalendar(system).has(unit) {
                 let sections = try DateSections(unit, timeZone: "Asia/Tokyo", SectionCalendar(system))
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func aSectionThatISODoesNotNameIsNamedByItsFirstDay() throws {
+    @Test func aSectionWithoutAnISONameIsNamedByItsFirstDay() throws {
         #expect(try name("2016-05-16T12:00:00Z", .week) == "2016-W20")
         #expect(try name("2016-05-16T12:00:00Z", .week, "UTC", .iso8601.weeks(from: .sunday)) == "2016-05-15")
         #expect(try name("2016-05-16T12:00:00Z", .month, "UTC", .iso8601.weeks(from: .sunday)) == "2016-05")
@@ -150,7 +150,7 @@ import Testing
         #expect(try name("1989-01-07T12:00:00Z", .month, "UTC", .japanese) == "1989-01-01")
         #expect(try name("1989-01-31T12:00:00Z", .month, "UTC", .japanese) == "1989-01-08")
         #expect(try name("2020-03-01T12:00:00Z", .year, "UTC", .japanese) == "2020-01-01")
-        // No Julian calendar anywhere; Foundation would read these dates by it.
+        // There is no Julian calendar here, by which Foundation would read these dates.
         for (system, unit) in [(SectionCalendar.System.japanese, CalendarUnit.month), (.buddhist, .quarter)] {
             let sections = try DateSections(unit, timeZone: "UTC", SectionCalendar(system))
             let day = CalendarDay.daysSince1970(year: 1500, month: 4)
@@ -158,7 +158,7 @@ import Testing
             #expect(try name(sections, lastDay) == (unit == .month ? "1500-03-01" : "1500-01-01"), "\(system)")
             #expect(try name(sections, lastDay.addingTimeInterval(1)) == "1500-04-01", "\(system)")
         }
-        // Rosh Hashanah, Nowruz and Chinese new year.
+        // The dates are Rosh Hashanah, Nowruz and Chinese new year.
         #expect(try name("2024-10-03T12:00:00Z", .year, "UTC", .hebrew) == "2024-10-03")
         #expect(try name("2024-03-19T12:00:00Z", .year, "UTC", .persian) == "2023-03-21")
         #expect(try name("2024-02-10T12:00:00Z", .year, "UTC", .chinese) == "2024-02-10")
@@ -166,15 +166,15 @@ import Testing
         #expect(throws: UnusableCalendar.self) { try DateSections(.quarter, timeZone: "UTC", .hebrew) }
     }
 
-    // Not the Chinese calendar: the two ICUs differ by a day in some new moons.
+    // The Chinese calendar is left out, since the two ICUs differ by a day at some new moons.
     static let calendars: [(SectionCalendar.System, Calendar.Identifier)] = [
         (.japanese, .japanese), (.buddhist, .buddhist), (.republicOfChina, .republicOfChina), (.hebrew, .hebrew),
         (.islamicCivil, .islamicCivil), (.islamicUmmAlQura, .islamicUmmAlQura), (.persian, .persian),
         (.indian, .indian), (.coptic, .coptic), (.ethiopic, .ethiopicAmeteMihret),
     ]
 
-    /// The day that names a section is of the section by Foundation's calendar, and the day before is not.
-    @Test(arguments: calendars) func sectionsOfOtherCalendarsAgreeWithFoundations(
+    /// By Foundation's calendar, the day that names a section is in it, and the day before is not.
+    @Test(arguments: calendars) func sectionsOfOtherCalendarsAgreeWithFoundation(
         system: SectionCalendar.System, identifier: Calendar.Identifier
     ) throws {
         var generator = SeededGenerator(seed: 22)
@@ -206,7 +206,7 @@ import Testing
         }
     }
 
-    @Test(arguments: SectionCalendar.System.allCases) func unitsOfICUsCalendarsFollowEachOther(
+    @Test(arguments: SectionCalendar.System.allCases) func unitsOfICUsCalendarsAdjoinWithoutGaps(
         system: SectionCalendar.System
     ) throws {
         var generator = SeededGenerator(seed: 23)

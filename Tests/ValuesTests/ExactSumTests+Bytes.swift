@@ -4,10 +4,11 @@ import Testing
 
 @testable import FetchIndexValues
 
-/// Sums as bytes.
+/// The bytes of sums.
 extension ExactSumTests {
-    /// The quick way gives the integer of the general one, or nothing: without a lowest limb, and from 2^63 on.
-    @Test(arguments: 1...20 as ClosedRange<UInt64>) func smallIntegersAreTheSame(seed: UInt64) {
+    /// The fast path gives the same integer as the general one, or no integer: without a lowest limb, and from 2^63 on.
+    @Test(arguments: 1...20 as ClosedRange<UInt64>) func theFastPathOfSmallIntegersAgreesWithTheGeneralOne(seed: UInt64)
+    {
         var generator = SeededGenerator(seed: seed)
         var numbers = [0, 1, 1 << 32, 1 << 53, 1 << 62, .max].flatMap { (number: Int64) in
             [number, -number, number - 1, 1 - number]
@@ -34,14 +35,14 @@ extension ExactSumTests {
         #expect(ExactSum.smallInteger(ofFirst: bytes(sum).span.bytes) == nil)
     }
 
-    @Test func malformedBytesAreRefused() {
+    @Test func malformedBytesOfASumAreRefused() {
         var generator = SeededGenerator(seed: 3)
         for base in [ExactSum.Base.binary, .decimal] {
             for _ in 0..<5000 {
                 var bytes = (0..<Int.random(in: 0...20, using: &generator)).map { _ in
                     UInt8.random(in: 0...(Bool.random(using: &generator) ? 9 : 255), using: &generator)
                 }
-                // Often a length that fits.
+                // Many of the random bytes have a valid length.
                 if bytes.count > 3, Bool.random(using: &generator) { bytes[2] = UInt8(bytes.count / 4) }
                 if base == .binary, bytes.count > 3, Bool.random(using: &generator) { bytes[1] = 34 }
                 let length = ExactSum.length(ofFirst: bytes.span.bytes, base)

@@ -25,11 +25,11 @@ extension ExactSum {
     }
 }
 
-/// Sums against 128-bit integers and decimals, in any order and grouping.
+/// Sums in any order and grouping, compared with 128-bit integers and decimals.
 @Suite struct ExactSumTests {
     func bytes(_ sum: ExactSum) -> [UInt8] { sum.bytes }
 
-    /// The sum of the parts, which are added as their bytes.
+    /// The sum of parts that are added in the form of bytes.
     private func joined(_ base: ExactSum.Base, _ parts: [ExactSum]) throws -> ExactSum {
         var sum = ExactSum(base)
         for part in parts {
@@ -59,7 +59,7 @@ extension ExactSum {
         #expect(sum.double == Double(expected), "seed \(seed)")
     }
 
-    @Test func integersAtTheEdgesOf64Bits() {
+    @Test func sumsOfIntegersAtTheEdgesOf64BitsAreExact() {
         for (numbers, expected) in [
             ([Int64.max], Int64.max), ([.min], .min), ([.max, 1], nil), ([.min, -1], nil), ([.min, .max], -1), ([], 0),
             ([.max, 1, -1], .max), ([.min, -1, 1], .min), ([5, -5], 0),
@@ -70,8 +70,8 @@ extension ExactSum {
         }
     }
 
-    /// Multiples of 2^-60 that 128 bits hold.
-    @Test(arguments: 1...20 as ClosedRange<UInt64>) func doublesAreRoundedOnce(seed: UInt64) throws {
+    /// The doubles are multiples of 2^-60 that fit into 128 bits.
+    @Test(arguments: 1...20 as ClosedRange<UInt64>) func sumsOfDoublesAreRoundedOnce(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let unit = Double(sign: .plus, exponent: -60, significand: 1)
         var exact = Int128(0)
@@ -91,8 +91,8 @@ extension ExactSum {
         #expect(try bytes(joined(.binary, parts.shuffled(using: &generator))) == bytes(sum), "seed \(seed)")
     }
 
-    /// All exponents: numbers are added and subtracted again in another order, except for one.
-    @Test(arguments: 1...20 as ClosedRange<UInt64>) func doublesOfAllSizesCancel(seed: UInt64) {
+    /// Doubles of all exponents are added, and all except one are subtracted in another order.
+    @Test(arguments: 1...20 as ClosedRange<UInt64>) func oppositeDoublesOfAllSizesCancelExactly(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         func random() -> Double {
             while true {
@@ -111,7 +111,7 @@ extension ExactSum {
         }
     }
 
-    @Test func doublesThatAreNoNumbers() throws {
+    @Test func sumsWithInfinitiesAndNaNFollowIEEE() throws {
         func sum(_ numbers: Double...) throws -> Double {
             try joined(
                 .binary,
@@ -160,11 +160,11 @@ extension ExactSum {
         #expect(try bytes(joined(.decimal, parts.reversed())) == bytes(sum))
     }
 
-    @Test func decimalsAtTheEdges() {
+    @Test func sumsOfExtremeDecimalsAreRoundedTo38Digits() {
         let least = Decimal(string: "1e-127")!, greatest = Decimal(string: "9e127")!
         var sum = ExactSum(.decimal)
         for number in [least, greatest, 7, -greatest, Decimal(string: "-2.5")!] { add(number, to: &sum) }
-        // 4.5 and 1e-127 take 128 digits: rounded to 38.
+        // The sum of 4.5 and 1e-127 needs 128 digits, and is rounded to 38.
         #expect(sum.decimal == Decimal(string: "4.5"))
         add(Decimal(string: "-4.5")!, to: &sum)
         #expect(sum.decimal == least)
@@ -173,8 +173,8 @@ extension ExactSum {
         #expect(bytes(sum) == [0, 0, 0])
     }
 
-    /// Averages of doubles: divided exactly, and rounded once.
-    @Test(arguments: 1...20 as ClosedRange<UInt64>) func quotientsAreRoundedOnce(seed: UInt64) {
+    /// Averages of doubles are divided exactly, and rounded once.
+    @Test(arguments: 1...20 as ClosedRange<UInt64>) func averagesAreDividedExactlyAndRoundedOnce(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<200 {
             let count = Int.random(in: 2...40, using: &generator)
@@ -185,13 +185,12 @@ extension ExactSum {
                 exact += Int128(number) << 40
                 _ = sum.add(Double(number))
             }
-            // With 40 more bits than a double has, rounding their quotient equals rounding the exact one, except for
-            // halves.
+            // The quotient has 40 more bits than a double, so rounding it equals rounding the exact one, except for halves.
             let expected = Double(exact / Int128(count)) / Double(1 << 40)
             let bytes = sum.bytes
             let found = EncodedSum(bytes.span.bytes, .binary).double(dividedBy: count)
             #expect(abs(found - expected) <= expected.ulp / 1024 || found == expected, "seed \(seed)")
-            // Equal values have their own average.
+            // The average of equal values is the value.
             let value = Double(bitPattern: UInt64.random(in: 0...(.max), using: &generator))
             guard value.isFinite else { continue }
             var same = ExactSum(.binary)
@@ -201,8 +200,8 @@ extension ExactSum {
         }
     }
 
-    /// What is far below a half decides it.
-    @Test func bitsFarBelowAreNotLost() {
+    /// Bits far below the rounding position decide a half.
+    @Test func bitsFarBelowTheRoundingPositionDecideAHalf() {
         func read(_ numbers: [Double], dividedBy divisor: Int) -> (sum: Double, quotient: Double) {
             var sum = ExactSum(.binary)
             for number in numbers { _ = sum.add(number) }
@@ -212,7 +211,7 @@ extension ExactSum {
         }
         func power(_ exponent: Int) -> Double { Double(sign: .plus, exponent: exponent, significand: 1) }
         for sign in [1.0, -1.0] {
-            // 2^147 is half of the last bit of 2^200.
+            // 2^147 is half of the last bit of a double near 2^200.
             let half = read([sign * power(200), sign * power(147)], dividedBy: 2)
             #expect(half.sum == sign * power(200))
             #expect(half.quotient == sign * power(199))
@@ -226,8 +225,8 @@ extension ExactSum {
         }
     }
 
-    /// Multiples of the least double: halves go to the even one.
-    @Test func quotientsOfTheLeastDoubles() {
+    /// Averages of multiples of the least double: halves are rounded to even.
+    @Test func averagesOfTheLeastDoublesAreRoundedToEven() {
         for total in 0...40 {
             for count in 1...7 {
                 var sum = ExactSum(.binary)
@@ -240,7 +239,7 @@ extension ExactSum {
         }
     }
 
-    @Test func quotientsOfDecimals() {
+    @Test func averagesOfDecimalsAreRoundedTo38Digits() {
         func average(_ numbers: [String]) -> Decimal {
             var sum = ExactSum(.decimal)
             for number in numbers { add(Decimal(string: number)!, to: &sum) }

@@ -50,7 +50,7 @@ func randomValue(_ type: ValueType, using generator: inout SeededGenerator) -> V
         return key
     }
 
-    /// What the bytes must agree with: null first ascending and last descending, then the values' own order.
+    /// The oracle of the bytes' order: null first ascending and last descending, then the order of the values.
     func compare(_ left: [Component], _ right: [Component]) -> Int {
         for (left, right) in zip(left, right) {
             let order: Int
@@ -71,7 +71,7 @@ func randomValue(_ type: ValueType, using generator: inout SeededGenerator) -> V
         return 0
     }
 
-    @Test(arguments: 1...20) func keysCompareAsTheirValuesDo(seed: Int) {
+    @Test(arguments: 1...20) func orderKeysCompareAsTheirValues(seed: Int) {
         var generator = SeededGenerator(seed: UInt64(seed))
         for round in 0..<2000 {
             let types = (0..<Int.random(in: 1...3, using: &generator)).map { _ in
@@ -93,7 +93,7 @@ func randomValue(_ type: ValueType, using generator: inout SeededGenerator) -> V
         }
     }
 
-    @Test func aKeyReadsBackAsItsValue() throws {
+    @Test func anOrderKeyReadsBackAsItsValue() throws {
         var generator = SeededGenerator(seed: 5)
         for type in ValueType.allCases {
             for _ in 0..<200 {
@@ -103,7 +103,7 @@ func randomValue(_ type: ValueType, using generator: inout SeededGenerator) -> V
                 ])
                 let decoded = OrderKey.first(in: bytes.span.bytes)
                 let first = try #require(decoded)
-                // -0 is stored as 0.
+                // -0.0 is stored as 0.0.
                 #expect(first.value == (value == .double(-0.0) ? .double(0) : value))
                 #expect(first.value.type == type)
                 let second = key([Component(value: "next", isDescending: true)])
@@ -115,7 +115,7 @@ func randomValue(_ type: ValueType, using generator: inout SeededGenerator) -> V
         #expect(decoded?.value == .null)
     }
 
-    @Test func bytesThatAreNoKeyGiveNil() {
+    @Test func malformedOrderKeysReadAsNil() {
         let bad: [[UInt8]] = [
             [], [0], [1], [3], [4, 1, 2], [8, 65, 66], [8, 0xFF, 0, 1], [8, 65, 0], [8, 65, 0, 2], [12, 0], [6],
             [6, 0x81], [6, 0x81, 0, 0, 77, 0], [10, 1],
@@ -126,7 +126,7 @@ func randomValue(_ type: ValueType, using generator: inout SeededGenerator) -> V
         }
     }
 
-    @Test func decimalsOfAnySizeReadBackAndAreInOrder() throws {
+    @Test func decimalsOfAnySizeReadBackAndCompareInOrder() throws {
         let decimals: [Decimal] = [
             -.greatestFiniteMagnitude, -12_300, -12.3, -0.001, -.leastNonzeroMagnitude, 0, .leastNonzeroMagnitude,
             0.001, 0.0011, 1.5, 99, 100, .greatestFiniteMagnitude,
@@ -144,7 +144,7 @@ func randomValue(_ type: ValueType, using generator: inout SeededGenerator) -> V
         }
     }
 
-    @Test func bytesThatDescribeNoDecimalAppendNothing() {
+    @Test func malformedDecimalBytesAreNotAppended() {
         for text in ["", "-", ".", "-.", "1.2.3", "12a", "NaN", " 1", "1e5", "--1", "1-"] {
             var key: [UInt8] = [77]
             let isNumber = OrderKey.appendDecimal(Array(text.utf8).span.bytes, to: &key)

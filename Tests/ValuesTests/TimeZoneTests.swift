@@ -10,7 +10,7 @@ import Testing
     private static let hasSystemData = (try? system.version()) != nil
     private static let hasPython =
         (try? TemporaryFolder.run("python3", ["-c", "import zoneinfo"]))?.status == 0
-    /// Cairo has summer time from 2023 on, and Kazakhstan one zone from 2024 on.
+    /// The data have summer time in Cairo from 2023 on, and one zone in Kazakhstan from 2024 on.
     private static let knows2024 = (try? system.version()).map { $0 >= ZoneDataVersion("2024a") ?? $0 } ?? false
 
     private let folder = TemporaryFolder()
@@ -28,9 +28,9 @@ import Testing
         return ZoneFolder(path: folder.path)
     }
 
-    // Fat and slim files, links, and whatever else the system has.
+    // The system's zones are fat and slim files and links.
     @Test(.enabled(if: hasSystemData && hasPython, "no time zone data with a version, or no Python with zoneinfo"))
-    func offsetsOfAllZonesAgreeWithPython() throws {
+    func timeZoneOffsetsAgreeWithPython() throws {
         let seed = 61 &+ TestSettings.seed
         var last: (name: Substring, zone: ZoneFile?) = ("", nil)
         var (zones, offsets): (Int, TimeZoneOffsets?) = (0, nil)
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    /// What a script of Tests/Oracles answers: lines of a text, a moment and an offset.
+    /// The answer of a script in Tests/Oracles: lines with a text, a moment and an offset.
     private func ask(_ script: String, _ arguments: String...) throws -> [(Substring, Double, Double)] {
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
         let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -78,11 +78,11 @@ import Testing
     }
 
     @Test(.enabled(if: knows2024, "the system's time zone data are older than 2024a"))
-    func daysAreRightWhereZonesChangedLately() throws {
+    func daysFollowRecentChangesOfTimeZones() throws {
         let cairo = try TimeZoneOffsets("Africa/Cairo")
         #expect(day("2023-07-01T21:30:00Z", cairo) == "2023-07-02")
         #expect(day("2023-12-01T21:30:00Z", cairo) == "2023-12-01")
-        // Clocks go back from the end of 31 October 2024 to its last hour.
+        // At the end of 31 October 2024, clocks go back to its last hour.
         #expect(day("2024-10-31T20:59:59Z", cairo) == "2024-10-31")
         #expect(day("2024-10-31T21:59:59Z", cairo) == "2024-10-31")
         #expect(day("2024-10-31T22:00:00Z", cairo) == "2024-11-01")
@@ -96,20 +96,20 @@ import Testing
         #expect(day("2024-01-01T02:00:00Z", nuuk) == "2024-01-01")
         #expect(day("2024-07-01T01:00:00Z", nuuk) == "2024-07-01")
         #expect(day("2024-03-30T21:30:00Z", try TimeZoneOffsets("Asia/Gaza")) == "2024-03-30")
-        // Another name, and other calendars, have the same days.
+        // Another name of the zone and other calendars have the same days.
         #expect(day("2023-07-01T21:30:00Z", try TimeZoneOffsets("Egypt")) == "2023-07-02")
         let sections = try DateSections(.year, timeZone: "Africa/Cairo", .coptic)
         let coptic = try sections.name(of: -978_307_200 + 1_694_466_000 - 1)  // 2023-09-11, before midnight
         #expect(String(decoding: coptic, as: UTF8.self) == "2022-09-11")
     }
 
-    @Test func theNewerDataDecide() throws {
+    @Test func theNewerOfTwoVersionsOfZoneDataIsUsed() throws {
         let zone = CompiledZone(offsets: [3600 * 14], rule: "<+14>-14")
         let newer = try write(["Africa/Cairo": zone], version: "2099b")
         let cairo = try TimeZoneOffsets("Africa/Cairo", in: newer)
         #expect(day("2024-01-01T10:00:00Z", cairo) == "2024-01-02")
         #expect(cairo.dataVersion.hasPrefix("2099b "))
-        // ICU has older names of the zone, and all zones that the folder lacks.
+        // ICU supplies older names of the zone, and all zones that the folder lacks.
         #expect(day("2024-01-01T10:00:00Z", try TimeZoneOffsets("Egypt", in: newer)) == "2024-01-02")
         let tokyo = try TimeZoneOffsets("Asia/Tokyo", in: newer)
         #expect(day("2024-01-01T15:00:00Z", tokyo) == "2024-01-02")
@@ -125,7 +125,7 @@ import Testing
         #expect(day("2024-01-01T15:00:00Z", try TimeZoneOffsets("Asia/Tokyo", in: missing)) == "2024-01-02")
     }
 
-    @Test func versionsAreOrderedByTheirReleases() throws {
+    @Test func zoneDataVersionsAreOrderedByRelease() throws {
         let versions = ["2022e", "2023a", "2024a", "2024b", "2024z", "2024za", "2025a"]
         let read = try versions.map { try #require(ZoneDataVersion($0)) }
         #expect(read == read.sorted() && Set(read.map(\.description)).count == read.count)
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test func namesNeverLeaveTheFolder() throws {
+    @Test func zoneNamesCannotLeaveTheFolder() throws {
         let inside = try write(["Inside/Zone": CompiledZone(offsets: [0], rule: "UTC0")])
         let zone = CompiledZone(offsets: [0], rule: "UTC0")
         try CompiledZone.write(["Zone": zone, "right/Zone": zone], version: "2099a", to: folder.path + "/Outside")
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func allYearSummerTimeAndChangesAroundNewYearHaveAnOffsetAtEachMoment() throws {
+    @Test func unusualTimeZoneRulesGiveAnOffsetAtEachMoment() throws {
         func offset(_ rule: String, _ moment: Double) throws -> Double {
             let file = try ZoneFile(CompiledZone(offsets: [0], rule: rule).bytes)
             let period = file.period(around: moment)
@@ -163,7 +163,7 @@ import Testing
         for hours in stride(from: -48.0, to: 48, by: 0.5) {
             #expect(try offset("EST5EDT,0/0,J365/25", newYear + hours * 3600) == -4)
             #expect(try offset("<+03>-3", newYear + hours * 3600) == 3)
-            // From 30 December until 2 January, by days of this and of the other year.
+            // The rule changes clocks between 30 December and 2 January, by days of this and of the next year.
             for rule in ["AAA0BBB,J364/0,J2/1", "AAA0BBB,J6/-144,J361/145", "AAA0BBB,J359/120,J8/-143"] {
                 let isSummer = hours >= (rule.contains("-144") ? -24 : -48) && hours < 24
                 #expect(try offset(rule, newYear + hours * 3600) == (isSummer ? 1 : 0), "\(rule) \(hours)")
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    @Test func damagedZonesAreReportedAsErrors() throws {
+    @Test func damagedTimeZonesAreReportedAsErrors() throws {
         let good = CompiledZone(
             changes: [(-100, 1), (0, 0), (1_000_000_000, 1)], offsets: [-1234, 7200],
             rule: "EET-2EEST,M4.5.5/0,M10.5.4/24")

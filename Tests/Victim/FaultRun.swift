@@ -34,7 +34,7 @@ internal import FetchIndex
 
         init(_ arguments: VictimArguments) throws {
             self.arguments = arguments
-            // With the seed, others of them.
+            // The seed chooses which faults.
             let ways = arguments.number("ways", or: Fault.all.count)
             faults = (0..<ways).map { Fault.all[($0 * 3 + Int(arguments.seed % 4)) % 4] }
             script = Script(seed: arguments.seed, rowCount: 60, noteLength: 3000)
@@ -63,7 +63,7 @@ internal import FetchIndex
             number += 1
         }
 
-        /// Steps of a kind with a fault in the first call, the second, and so on, until a step makes fewer calls.
+        /// Performs steps of a kind with a fault in the first call, in the second, and so on, until a step has fewer calls.
         private func fail(_ kind: Script.Kind, _ fault: Fault) throws {
             for call in 0..<200 {
                 try prepare(kind)
@@ -85,17 +85,17 @@ internal import FetchIndex
             report(kind, fault, 200, "its calls do not end")
         }
 
-        /// What makes a step of a kind one that writes.
+        /// Prepares the store so that a step of a kind writes.
         private func prepare(_ kind: Script.Kind) throws {
             switch kind {
             case .open, .openSorted: try performer.perform(.deleteCaches(nil))
             case .deleteCache, .deleteAllCaches:
                 for cache in ScriptCache.allCases { try performer.perform(.open(cache)) }
             case .trim: for _ in 0..<9 { try perform(.transaction) }
-            // A long log takes long to check.
+            // The log is trimmed, since a long one takes long to check.
             default: if number % 8 == 0 { try performer.perform(.trim(keeping: 4)) }
             }
-            // Deletions thin the rows out, and notes are to be sorted on disk.
+            // Rows are added after deletions, since enough notes must be sorted on disk.
             if state.rows.count < 60 { try perform(.batchInsert) }
         }
 
@@ -122,7 +122,7 @@ internal import FetchIndex
             if found != state { report(kind, fault, call, "done again, the rows or the commit are others") }
         }
 
-        /// Lets go of everything that has the store open, and opens it anew.
+        /// Releases everything that has the store open, and opens it again.
         private func reopen() throws {
             performer = ScriptPerformer(try Self.open(arguments.store + "/other"))
             performer = ScriptPerformer(try Self.open(arguments.store + "/store"))
@@ -140,7 +140,7 @@ internal import FetchIndex
             VictimOutput.line("defect \(kind), disk \(fault.name) at call \(call): \(text)")
         }
 
-        /// Stores that are made under faults, and then without.
+        /// Creates stores under faults, and opens them without.
         private func failOpening(_ fault: Fault) throws {
             for call in 0..<100 {
                 let path = arguments.store + "/new-\(fault.fate)-\(call)"

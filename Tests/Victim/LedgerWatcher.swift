@@ -18,10 +18,10 @@ struct LedgerWatcher {
         VictimOutput.line("begun")
         var isLast = false
         repeat {
-            // No writer is left when it is up.
+            // The writers have ended when the time is up.
             isLast = stop.isUp
             do { try context.mergeChanges() } catch let error as StoreError {
-                // A newer program added a subentity: that needs a new context, once.
+                // A newer program added a subentity, which needs a new context once.
                 guard case .modelMismatch = error else { throw error }
                 (context, lists) = try followed(in: container)
             }

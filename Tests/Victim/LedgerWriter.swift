@@ -33,7 +33,7 @@ struct LedgerWriter {
                 try context.mergeChanges()
                 continue
             }
-            // The context's state is exactly the commit of its save.
+            // The context is at the commit of its own save.
             let state = try LedgerState(context)
             if let defect = state.defect { VictimOutput.line("defect \(defect)") }
             VictimOutput.line("saved \(state.commit) \(state.digest) \(name) \(number)")

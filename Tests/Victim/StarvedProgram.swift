@@ -4,7 +4,7 @@ internal import Foundation
 /// A user's program that runs out of descriptors, and waits for commits as programs with an async `main` do.
 ///
 /// `of=stores`: opens stores until it gets no more. `of=files`: opens a store, then files until it gets no more.
-/// `of=nothing`: opens `count` stores. `of=bytes`: saves until a file may not grow.
+/// `of=nothing`: opens as many stores as `count` says. `of=bytes`: saves until a file may not grow.
 struct StarvedProgram {
     private let arguments: VictimArguments
 
@@ -31,14 +31,14 @@ struct StarvedProgram {
                 let container = try open(0)
                 while true { try save(text, in: container) }
             } catch { VictimOutput.line("refused \(error)") }
-            // As it was when the program began.
+            // The program's handler of the signal must be unchanged.
             if signal(SIGXFSZ, SIG_DFL) == nil { VictimOutput.line("finished") }
             return
         default:
             raiseLimit()
             containers.append(try open(0))
             for number in 1..<arguments.number("count", or: 1) {
-                // Copied, since that takes less time than making them.
+                // Stores are copied, since that takes less time than creating them.
                 let folder = path(number)
                 try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
                 try FileManager.default.copyItem(atPath: path(0) + "/data.mdb", toPath: folder + "/data.mdb")
@@ -56,8 +56,8 @@ struct StarvedProgram {
                 exit(0)
             }
         }
-        // What an async `main` does when it first waits: the main thread ends, which takes a descriptor. Where none is left, the program
-        // has a `main` of another kind.
+        // An async `main` ends the main thread when it first waits, which takes a descriptor. If none is left, the program
+        // has another kind of `main`.
         if arguments["of"] == "stores" { dispatchMain() }
         while true { sleep(1) }
     }

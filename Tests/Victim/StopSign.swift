@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Whether a file says that it is time to stop.
+/// A file whose existence tells a victim to stop.
 struct StopSign {
     private let path: String
 

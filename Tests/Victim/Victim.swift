@@ -28,12 +28,12 @@ enum Victim {
     }
 }
 
-/// Lines that the test reads. Each is written at once, so a line that exists was whole when its time came.
+/// Lines that the test reads. Each is written at once, so that a line is complete or missing.
 enum VictimOutput {
     static func line(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
 }
 
-/// The mode, the store, and what else the command line says.
+/// The mode, the store, and the other values of the command line.
 struct VictimArguments {
     let mode: String
     let store: String

@@ -6,8 +6,8 @@ import GRDB
 import Stores
 
 // Names are "question | rows | side"; the report pairs the sides. The peer is SQLite through GRDB on the same rows, with an index that
-// covers the question. If a question concerns FetchIndex alone, its second side is FetchIndex itself used in another way, and is named
-// after that.
+// covers the question. If a question concerns FetchIndex alone, its second side is FetchIndex itself used in another way, after which
+// the side is named.
 
 let rowCounts = (ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_ROWS"] ?? "10000 100000 1000000")
     .split(separator: " ").compactMap { Int($0) }

@@ -31,7 +31,7 @@ public struct Catalogue {
 
     private var generator: SplitMix64
     private var number = 0
-    /// The cumulative shares of the sections.
+    /// For each section, the share of the rows in it and in the sections before it.
     private let shares: [Double]
 
     public init(seed: UInt64 = 2026) {
@@ -84,7 +84,7 @@ public struct Catalogue {
     }
 }
 
-/// Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators" (2014).
+/// The generator SplitMix64: Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators" (2014).
 struct SplitMix64: RandomNumberGenerator {
     var state: UInt64
 

@@ -2,7 +2,7 @@ import Catalogue
 public import FetchIndex
 public import GRDB
 
-/// The kind of rows that a store and its peer have. Costs depend on it.
+/// The kind of rows that a store and its peer have. Times depend on it.
 public enum Shape: String, CaseIterable, Sendable {
     /// Packages: names of about 15 bytes in random order, in 260 sections.
     case packages
@@ -10,7 +10,7 @@ public enum Shape: String, CaseIterable, Sendable {
     case files
     case shuffledFiles
 
-    /// The end of a question's name.
+    /// The suffix of a question's name, which says what kind of rows it concerns.
     public var suffix: String {
         switch self {
         case .packages: ""

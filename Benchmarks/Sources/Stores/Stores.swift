@@ -131,9 +131,9 @@ public struct Stores: Sendable {
         return try body(urls)
     }
 
-    // MARK: Empty ones
+    // MARK: Empty stores
 
-    /// Makes a new folder beside the stores.
+    /// Makes a new folder in the folder of the stores.
     public static func scratch() throws -> URL {
         let folder = dataFolder.appendingPathComponent("scratch-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -11,7 +11,7 @@ struct AggregateFigures {
 
     init(_ stores: Stores) { self.stores = stores }
 
-    /// Measures on two copies of the store, and changes them.
+    /// Measures both orders on two copies of the store, which it changes.
     func measure(at urls: [URL]) throws -> [Figure] {
         let with = try AggregatedOrder(stores, at: urls[0], [.sum("size"), .average("size"), .max("size")])
         let without = try AggregatedOrder(stores, at: urls[1], [])

@@ -2,7 +2,7 @@ import FetchIndex
 import Foundation
 import Stores
 
-/// Measures the cost of indexes for a write, and of a lookup by an index, on copies of the stores.
+/// Measures how much indexes slow down a write, and how long a lookup by an index takes, on copies of the stores.
 struct IndexFigures {
     private static let indexes = [Index(["name"]), Index(["maintainer", "size:desc"]), Index(["size"])]
 

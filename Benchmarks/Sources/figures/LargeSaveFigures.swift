@@ -11,7 +11,7 @@ struct LargeSaveFigures {
 
     init(_ stores: Stores) { self.stores = stores }
 
-    /// Measures on two copies of the store, and changes them.
+    /// Measures the saves on two copies of the store, which it changes.
     func measure(at urls: [URL]) throws -> [Figure] {
         let seed = UInt64(Date().timeIntervalSince1970 * 1000)
         let with = try LiveScene(stores, at: urls[0], hasController: true, seed: seed)

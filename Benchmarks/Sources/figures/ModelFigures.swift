@@ -3,7 +3,7 @@ import Foundation
 import GRDB
 import Stores
 
-/// A number that is not measured by the harness.
+/// A result that this program has measured, since the benchmark harness can't.
 struct Figure: Encodable {
     let question: String
     let rows: Int

@@ -5,7 +5,7 @@ import Stores
 //
 // Readers read rows at random positions of a named order, each with its record, and advance to the newest state ten times a second. The
 // writer saves 100 changes a second, each a durable commit of one random row's name or size, through a context with a live controller,
-// which keeps the order current. Each reader and the writer is a process.
+// which keeps the order current. The writer and each reader are processes of their own.
 
 let arguments = Array(CommandLine.arguments.dropFirst())
 switch arguments.first {

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Compares two reports line by line. SQLite's times show how fast the machine was. So a line's change is the change of its ratio to
-/// its own peer, or to the median of all peers: the smaller of the two, and no change if one is slower and the other faster. A peer
-/// that is FetchIndex used in another way is not a measure of the machine.
+/// Compares two reports line by line. SQLite's times show how fast the machine was. So a line's change is how much its ratio to
+/// SQLite's time changed: the ratio to its own peer, or that to the median of all peers, whichever changed less. If one ratio says slower
+/// and the other faster, the line counts as unchanged. Peers that are FetchIndex used in another way don't show the machine's speed.
 ///
 /// Sometimes a process is slow during its whole life. So lines that look slower can be measured again by other processes, and the best
 /// time counts: a program that became slower is slower each time.

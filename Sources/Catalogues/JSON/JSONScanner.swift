@@ -16,7 +16,7 @@ struct JSONScanner {
     /// Throws if the bytes aren't UTF-8, so that texts needn't be checked again.
     init(_ bytes: UnsafeRawBufferPointer) throws(Fault) {
         self.bytes = bytes
-        if let invalid = bytes.firstInvalidUTF8 { throw Fault(offset: invalid, what: "what is not UTF-8") }
+        if let invalid = bytes.firstInvalidUTF8 { throw Fault(offset: invalid, what: "text that is not UTF-8") }
     }
 
     private var next: UInt8? { offset < bytes.count ? bytes[offset] : nil }

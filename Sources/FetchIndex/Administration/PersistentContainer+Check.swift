@@ -27,7 +27,7 @@ extension PersistentContainer {
         try withPublicErrors {
             let defects = try Store.checkPages(at: path)
             guard defects.isEmpty else {
-                return defects + ["what the pages hold was not checked, because pages are damaged"]
+                return defects + ["the contents of the pages were not checked, because pages are damaged"]
             }
             return try open().check(progress: progress)
         }

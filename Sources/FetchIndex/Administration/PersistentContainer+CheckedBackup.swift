@@ -1,38 +1,42 @@
 internal import FetchIndexCLibrary
-internal import FetchIndexEssentials
+public import FetchIndexEssentials
 internal import FetchIndexPlatform
 
 /// The error for a backup in which the check found damage.
-package struct DamagedBackup: Error, CustomStringConvertible {
+public struct DamagedBackup: Error, CustomStringConvertible {
     /// The path of the damaged copy: PATH.damaged, or the backup's path if the copy can't be renamed.
-    let path: String
-    let defects: [String]
+    public let path: String
+    /// The defects, one sentence each.
+    public let defects: [String]
 
-    package var description: String {
+    public var description: String {
         let count = defects.count == 1 ? "one defect" : "\(defects.count) defects"
-        return "the copy is damaged, as the store is, and kept apart in \(path): it has \(count), and the first is: "
+        return "the copy is damaged, like the store, and was moved to \(path): it has \(count), and the first is: "
             + (defects.first ?? "")
     }
 }
 
 extension PersistentContainer {
-    /// Makes a backup as `backup(to:)` does, and checks the copy as `check(at:progress:)` does. A damaged copy is
-    /// renamed to PATH.damaged, so that it isn't used as a backup. `copied` is called between copy and check. O(n log
-    /// n). Throws the errors of `backup(to:)`, and `DamagedBackup`.
-    package func checkedBackup(
-        to path: String, copied: () -> Void, progress: @escaping (_ done: Int, _ total: Int) -> Void
+    /// Makes a backup like ``backup(to:)``, and checks the copy like ``check(at:progress:)``. A damaged copy is renamed to
+    /// PATH.damaged, so that it isn't taken for a backup.
+    ///
+    /// `copied` is called before the check, and `progress` during the check, with the number of records read so far and
+    /// of all records. O(n log n). Throws like `backup(to:)`, and `DamagedBackup`.
+    @discardableResult
+    public func checkedBackup(
+        to url: URL, copied: () -> Void = {}, progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> StoreBackup {
-        let backup = try backup(to: URL(fileURLWithPath: path), keepsDamaged: true)
+        let backup = try backup(to: url, keepsDamaged: true)
         copied()
-        let defects = try Self.defects(ofBackupAt: path, progress: progress)
+        let defects = try Self.defects(ofBackupAt: url, progress: progress)
         if defects.isEmpty { return backup }
-        throw DamagedBackup(path: Self.keepApart(path), defects: defects)
+        throw DamagedBackup(path: Self.keepApart(url.path), defects: defects)
     }
 
     private static func defects(
-        ofBackupAt path: String, progress: @escaping (_ done: Int, _ total: Int) -> Void
+        ofBackupAt url: URL, progress: @escaping (_ done: Int, _ total: Int) -> Void
     ) throws -> [String] {
-        do { return try check(at: URL(fileURLWithPath: path), progress: progress) } catch  where error.isDamage {
+        do { return try check(at: url, progress: progress) } catch  where error.isDamage {
             return ["\(error)"]
         }
     }

@@ -95,7 +95,7 @@ extension PersistentContainer {
         }
         guard let definition = try? OrderDefinition(header.identity, in: writer.model),
             let request = try? compile(definition, OrderOptions(cacheName: name))
-        else { return try caches.remove(name, because: "only its program can build it", in: writer) }
+        else { return try caches.remove(name, because: "only the program that built it knows its request", in: writer) }
         return try cacheEngine.repair(name, request, in: writer)
     }
 }

@@ -70,7 +70,8 @@ public struct StoreInformation: Sendable {
         /// The seconds since the oldest commit that the process doesn't see. 0 if it sees the newest commit; nil if the
         /// log has none of the missing commits.
         public let seconds: Double?
-        /// Whether the log lacks some of the missing commits, so that the state may be older than `seconds`.
+        /// Whether the log may lack some of the commits that the process doesn't see, so that the state may be older than
+        /// `seconds`.
         public let isOlder: Bool
         /// The number of pages that can't be reused while the process reads this state.
         public let pinnedPages: Int
@@ -140,8 +141,8 @@ public struct StoreInformation: Sendable {
 }
 
 extension PersistentContainer {
-    /// The facts of the newest state. O(entities + tables + caches), and O(commits) if readers see old states. Throws
-    /// `StoreError`.
+    /// The properties of the store in its newest state. O(entities + tables + caches), and O(commits) if readers see
+    /// old states. Throws `StoreError`.
     public func information() throws -> StoreInformation {
         try withPublicErrors {
             // Lists the readers before taking the snapshot, because a snapshot is a reader, too.
@@ -183,24 +184,6 @@ extension PersistentContainer {
             name: relationship.name, destination: relationship.destination, inverse: relationship.inverse,
             isToMany: relationship.isToMany, isOptional: relationship.isOptional, isOrdered: relationship.isOrdered,
             deleteRule: "\(relationship.deleteRule)", links: links)
-    }
-
-    /// The number of an entity's own objects. Throws if the store doesn't have the entity.
-    package func count(ofEntity name: String) throws -> Int {
-        try withPublicErrors {
-            let snapshot = try store.snapshot()
-            return Int(clamping: try snapshot.entityState(snapshot.model.number(of: name)).count)
-        }
-    }
-
-    /// The number of records of all entities. An entity with a damaged counter counts as 0.
-    package func recordCount() throws -> Int {
-        try withPublicErrors {
-            let snapshot = try store.snapshot()
-            return snapshot.model.entities.indices.reduce(0) {
-                $0 + Int(clamping: (try? snapshot.entityState($1).count) ?? 0)
-            }
-        }
     }
 }
 

@@ -1,16 +1,15 @@
 internal import FetchIndexModels
 package import FetchIndexRecords
-internal import Synchronization
 
 // Many records at once.
 extension BatchWriter {
-    enum Preparation: UInt8, AtomicRepresentable {
+    /// What `write` takes from a batch, which another thread can compute beforehand.
+    package enum Preparation: Sendable {
         case nothing, sortedKeys, hashes, both
     }
 
-    /// Prepares a batch for `write`, on any thread.
-    func prepare(_ batch: inout RecordBatch) throws {
-        let preparation = preparation.load(ordering: .relaxed)
+    /// Prepares a batch for `write`. It may be called on any thread, while the writer writes on another one.
+    func prepare(_ batch: inout RecordBatch, as preparation: Preparation) throws {
         if preparation != .nothing { try batch.describeParts(entity) }
         guard let constraint else { return }
         if preparation == .hashes || preparation == .both { try batch.hashKeys(entityNumber, entity, constraint) }
@@ -40,16 +39,12 @@ extension BatchWriter {
         // The records set the references in `related`; stored objects keep their other references.
         let isPlain = related.isEmpty && kept.isEmpty && !batch.hasKeptSlots
         let kept = kept.union(isPlain ? [] : entity.relationshipSlots).subtracting(related)
-        let merge: RecordMerge = { old, new, own in
-            try self.entity.record(
-                from: new, keeping: own.map { kept.isEmpty ? $0.slots : $0.slots.union(kept) } ?? kept, of: old)
-        }
-        let rule = constraint.map { WriteRule.update(by: [$0], merge: isPlain ? nil : merge) } ?? .insert
+        let rule = constraint.map { WriteRule.update(entity, by: $0, keeping: isPlain ? nil : kept) } ?? .insert
         let traits = try transaction().write(entityNumber, batch, rule, refused: refused) { index, outcome in
             counts.add(outcome)
             try done(index, outcome)
         }
-        preparation.store(traits.areMostUnchanged ? .nothing : .sortedKeys, ordering: .relaxed)
+        preparation = traits.areMostUnchanged ? .nothing : .sortedKeys
         switch deferral {
         case .inOrder, .scattered: deferral = traits.areKeysScattered ? .scattered : .inOrder
         case .never, .undecided, .deferring: break
@@ -82,7 +77,7 @@ extension BatchWriter {
         case .undecided where batch.keys?.areInOrder == false, .scattered:
             try transaction().beginUnkeyed(entityNumber)
             deferral = .deferring(DeferredKeys(after: state, atMost: mostDeferred))
-            preparation.store(state.count > 0 ? .both : .hashes, ordering: .relaxed)
+            preparation = state.count > 0 ? .both : .hashes
         default: deferral = .inOrder
         }
     }
@@ -152,6 +147,6 @@ extension BatchWriter {
     func leaveDeferral() {
         guard case .deferring = deferral else { return }
         deferral = .inOrder
-        preparation.store(.sortedKeys, ordering: .relaxed)
+        preparation = .sortedKeys
     }
 }

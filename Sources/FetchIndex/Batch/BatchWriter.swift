@@ -1,4 +1,3 @@
-internal import Synchronization
 internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 internal import FetchIndexEssentials
@@ -61,8 +60,8 @@ public final class BatchWriter {
     /// Whether unique keys are deferred until the end of a first import, and the maximum number of deferred keys.
     var deferral = KeyDeferral.never
     var mostDeferred = 0
-    /// The preparation that the next batch needs, judged by the last ones.
-    let preparation = Atomic(Preparation.sortedKeys)
+    /// The preparation that the next batch needs, judged by the last ones. Only the thread that writes may ask for it.
+    package internal(set) var preparation = Preparation.sortedKeys
     public internal(set) var counts = Counts()
     /// The part of `counts` that is committed. Deferred unique keys are written in a commit of their own before the
     /// last one.
@@ -237,21 +236,6 @@ public final class BatchWriter {
 
     /// Whether a transaction is open: something was written or read since the last commit.
     public var hasOpenTransaction: Bool { writer != nil }
-
-    /// Commits a batch of a large import, and releases the file's mapped pages.
-    func commitBatch() throws {
-        try withPublicErrors { _ = try commitTransaction() }
-        store.releasePages()
-    }
-
-    /// Drops the changes since the last commit, and subtracts `gone` from the counts.
-    func rollback(uncounting gone: Counts) {
-        rollback()
-        counts = counts - gone
-    }
-
-    /// Counts rows as unchanged, because later rows with the same keys replace them.
-    func countUnchanged(_ count: Int) { counts.unchanged += count }
 
     /// Drops the changes since the last commit.
     public func rollback() {

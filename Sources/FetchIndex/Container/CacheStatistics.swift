@@ -66,7 +66,7 @@ public struct CacheOpening: Equatable, Sendable {
     /// because the store was read-only or another process was writing.
     public let isStored: Bool
     /// The cache's commit before the opening; nil if the cache was built.
-    package let start: UInt64?
+    public let start: UInt64?
     public let processName: String
     /// The ``ManagedObjectContext/transactionAuthor`` of the context that opened the cache, or `OrderOptions.author`.
     public let author: String
@@ -80,8 +80,6 @@ public struct CacheHistory: Sendable {
     /// the hour. Hits of another process may be missing for a second, or until its next hit or the release of its
     /// container.
     public let hitsByHour: [(hour: Date, count: Int)]
-    /// The number of damaged entries, which are omitted.
-    package let damagedCount: Int
 }
 
 extension PersistentContainer {
@@ -91,8 +89,7 @@ extension PersistentContainer {
             let history = try caches.history(of: name, in: store.snapshot())
             return CacheHistory(
                 openings: history.openings.map(CacheOpening.init),
-                hitsByHour: history.hitsByHour.map { (Date(timeIntervalSince1970: Double($0.hour) * 3600), $0.hits) },
-                damagedCount: history.defects)
+                hitsByHour: history.hitsByHour.map { (Date(timeIntervalSince1970: Double($0.hour) * 3600), $0.hits) })
         }
     }
 }

@@ -10,9 +10,8 @@ extension PersistentContainer {
         /// Called repeatedly during a build, with the number of records read so far and of all records.
         public var progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
 
-        /// Whether the outcome must contain the exact changes since the cache was last current, at any cost. Otherwise,
-        /// if there are so many changes that a rebuild costs less, the order is rebuilt with the reason
-        /// `tooManyChanges`.
+        /// Whether the outcome must contain the exact changes since the cache was last current, at any cost. If not,
+        /// and a rebuild costs less than the changes, the order is rebuilt with the reason `tooManyChanges`.
         public var needsExactChange = false
 
         /// The maximum time that a build waits for another writer, before it throws `StoreError.writerBusy`. With
@@ -24,21 +23,17 @@ extension PersistentContainer {
         /// `StoreError.cacheLocked`, as for a locked cache.
         public var replacesOtherRequest = true
 
-        /// Called before the order is built or stored, with the outcome except its changes. If it throws, the opening
-        /// ends with the error.
-        package var check: ((FetchOutcome) throws -> Void)?
+        /// Called with the outcome, without its change, before anything is built or stored. An error that it throws
+        /// ends the opening: a program can refuse to wait for a build.
+        public var check: ((FetchOutcome) throws -> Void)?
 
         /// The author that the cache's history names for the opening.
         public var author = ""
 
-        /// The maximum number of rows, for an order without a cache, sections and aggregates; later rows are omitted.
-        package var mostRows = Int.max
-        /// Whether the row count includes the rows that `mostRows` omits.
-        package var countsAllRows = true
+        /// The rows that an order without cache, sections and aggregates has.
+        var wantedRows = WantedRows.all
 
         public init(cacheName: String? = nil) { self.cacheName = cacheName }
-
-        var wantedRows: WantedRows { WantedRows(most: mostRows, countsAll: countsAllRows) }
 
         func applied(to request: OrderRequest) -> OrderRequest {
             var request = request

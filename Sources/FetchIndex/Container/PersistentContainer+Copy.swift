@@ -11,28 +11,16 @@ extension PersistentContainer {
     /// Each of the two stores refuses the ids of objects that are later inserted into the other. The copy gets its name
     /// when it is complete and on disk; a failed copy is removed.
     ///
-    /// Pages are checked before they are copied, but values aren't. `fetchindex backup` also compares values with their
-    /// checksums, and keeps a damaged copy apart. The copied state is pinned during the copy. O(bytes of the store).
-    /// Throws `StoreCopyError`, and `StoreError` if the store can't be read or its identity is damaged.
+    /// Pages are checked before they are copied, values are not. ``checkedBackup(to:copied:progress:)`` also compares
+    /// values with their checksums, and keeps a damaged copy apart. The copied state is pinned during the copy, as by a
+    /// reader. O(bytes of the store). Throws `StoreCopyError`, and `StoreError` if the store can't be read or its
+    /// identity is damaged.
     @discardableResult
     public func backup(to url: URL) throws -> StoreBackup { try backup(to: url, keepsDamaged: false) }
 
     /// Makes a backup as `backup(to:)` does. With `keepsDamaged`, a copy whose identity is damaged is kept for a check,
     /// with the identity of the original store.
     func backup(to url: URL, keepsDamaged: Bool) throws -> StoreBackup {
-        try withPublicErrors {
-            let backup = try store.backup(to: url.path, keepsDamaged: keepsDamaged)
-            return StoreBackup(commit: backup.commit, byteCount: backup.byteCount, isCompact: backup.isCompact)
-        }
+        try withPublicErrors { try store.backup(to: url.path, keepsDamaged: keepsDamaged) }
     }
-}
-
-/// A finished backup.
-public struct StoreBackup: Equatable, Sendable {
-    /// The commit that the backup contains as its newest.
-    public let commit: UInt64
-    /// The bytes of the backup's file.
-    public let byteCount: Int
-    /// Whether unused pages were left out. This requires that LMDB can account for all pages of the file.
-    public let isCompact: Bool
 }

@@ -3,10 +3,10 @@ package import FetchIndexOrderCaches
 package import FetchIndexRecords
 
 extension PersistentContainer {
-    /// Makes a named cache maintained, or stops maintaining it. Every writer keeps a maintained cache current in its
-    /// own transaction, so it is never behind, and each write that changes it costs O(log n) more. O(k log n) if the
+    /// Makes a named cache maintained, or stops maintaining it. Every writer catches a maintained cache up in its own
+    /// transaction, so that fetches find it current; each write that changes it costs O(log n) more. O(k log n) if the
     /// cache is k changes behind; O(n log n), in one transaction, if it must be rebuilt. Throws `StoreError`, and
-    /// `ContextError.notCacheable` if only the cache's program knows its request.
+    /// `ContextError.notCacheable` if its request has a function, which only the cache's program can call.
     public func setMaintained(_ isMaintained: Bool, cacheNamed name: String) throws {
         try withPublicErrors {
             let writer = try store.beginWrite()
@@ -14,7 +14,8 @@ extension PersistentContainer {
             try writer.seal()
             if isMaintained {
                 guard let request = try? CacheRequest(ofStored: name, in: writer) else {
-                    throw ContextError.notCacheable("only its program can make the request of the cache \"\(name)\"")
+                    throw ContextError.notCacheable(
+                        "only the program that built the cache \"\(name)\" knows its request")
                 }
                 try cacheEngine.open([request], in: writer, for: .establishing)
             }

@@ -38,7 +38,8 @@ extension PersistentContainer {
         try options.check?(FetchOutcome(withoutChange: outcome))
     }
 
-    private func withOrder<Result>(
+    /// Calls the body with an order that was opened, and gives the cache the order when the body has returned.
+    func withOrder<Result>(
         _ cache: CacheRequest, _ reading: CacheReading, _ options: OrderOptions,
         _ body: (FetchedOrder) throws -> Result
     ) throws -> Result {
@@ -66,7 +67,7 @@ extension PersistentContainer {
         _ definition: OrderDefinition, _ options: OrderOptions, _ body: (FetchedOrder) throws -> Result
     ) throws -> Result {
         let snapshot = try store.snapshot()
-        let endsEarly = definition.sortKeys.isEmpty && options.mostRows < .max
+        let endsEarly = definition.sortKeys.isEmpty && options.wantedRows.most < .max
         let (request, selection) = try definition.plan(in: snapshot, endsEarly: endsEarly)
         let computed = try CacheEngine.compute(
             options.applied(to: request), in: snapshot, from: selection, wanted: options.wantedRows)
@@ -82,28 +83,5 @@ extension PersistentContainer {
         cache.replacesOthers = options.replacesOtherRequest
         cache.writeTimeout = options.writeTimeout
         return cache
-    }
-
-    /// Builds a cache that is missing, belongs to another request, or is unusable after a change of the model, the
-    /// collation or the format. In the last case the body is called with the rebuilt order, so that the cache's exact
-    /// reader learns of the rebuild. A cache in any other state is left as it is.
-    package func establishCache(
-        _ definition: OrderDefinition, _ options: OrderOptions, telling body: (FetchedOrder) throws -> Void
-    ) throws {
-        try withPublicErrors {
-            guard var cache = try cacheRequest(definition, options) else { return }
-            if CacheDirectory.isIndex(cache.name) { throw StoreError.invalidCacheName(cache.name) }
-            let reason: RebuildReason
-            let transaction: Int
-            do {
-                let snapshot = try store.snapshot()
-                guard let found = try cacheEngine.assess(cache, in: snapshot).unusable, !found.isOfState else { return }
-                (reason, transaction) = (found, snapshot.transactionNumber)
-            }  // The snapshot is released before the build.
-            let isTold = !reason.isOfOtherRequest
-            cache.needsExactChange = isTold
-            let rebuilt = try cacheEngine.rebuild(cache, reason, since: transaction)
-            try withOrder(cache, rebuilt, options) { order in if isTold { try body(order) } }
-        }
     }
 }

@@ -31,14 +31,17 @@ public final class PersistentContainer: Sendable {
 
     /// Opens the store in a folder. With a model, a missing store is created, and the stored model is changed as far as
     /// `migration` allows. Without a model, the stored model is used, and a missing store is an error. A read-only
-    /// container writes nothing, caches included, and refuses a model that would change the store. Throws `StoreError`.
+    /// container writes nothing, caches included, and refuses a model that would change the store.
+    ///
+    /// The durability applies to all transactions: saves, builds and catch-ups of caches, and the opening of a store
+    /// with a new model. Throws `StoreError`.
     public convenience init(
         at url: URL, model: Model? = nil, migration: MigrationPolicy = .freeChanges, durability: Durability = .full,
         isReadOnly: Bool = false
     ) throws {
         let path = try url.storePath()
         var options = Store.Options()
-        options.setDurability(durability)
+        options.durability = durability
         options.isReadOnly = isReadOnly
         options.creates = model != nil && !isReadOnly
         var allowed = Migration()
@@ -46,12 +49,12 @@ public final class PersistentContainer: Sendable {
         try self.init(path: path, model: model, migration: allowed, options: options, folder: nil)
     }
 
-    /// Makes a temporary store, for tests and temporary data. It has a folder of its own among the system's temporary
-    /// files, doesn't wait for the disk, and is removed with its container. Throws `StoreError`.
+    /// Makes a temporary store, for tests and temporary data. The store has its own folder among the system's temporary
+    /// files, and the folder is removed with the container. Commits don't wait for the disk. Throws `StoreError`.
     public convenience init(temporaryWith model: Model) throws {
         let folder = TemporaryStoreFolder()
         var options = Store.Options()
-        options.setDurability(.none)
+        options.durability = .none
         try self.init(path: folder.path, model: model, migration: Migration(), options: options, folder: folder)
     }
 
@@ -83,7 +86,8 @@ public final class PersistentContainer: Sendable {
 
     /// Runs work in a new context that isn't isolated to an actor, and returns the result. The caller is suspended, and
     /// the work runs on a thread outside of the cooperative pool, so it may wait for other writers. Throws
-    /// `CancellationError` if the task is cancelled before the work begins, and rethrows the errors of the work.
+    /// `CancellationError` if the task was cancelled before the call, and rethrows the errors of the work. A later
+    /// cancellation doesn't stop the work.
     public func perform<Result: Sendable>(
         _ body: @escaping @Sendable (ManagedObjectContext) throws -> Result
     ) async throws -> Result {
@@ -169,13 +173,8 @@ public final class PersistentContainer: Sendable {
         }
     }
 
-    /// Removes an entity as `dropEntity` does, but only if it has no objects. Returns false if it has objects.
-    /// O(caches).
-    package func dropEmptyEntity(named name: String) throws -> Bool {
-        try dropEntity(named: name, onlyEmpty: true) != nil
-    }
-
-    private func dropEntity(named name: String, onlyEmpty: Bool) throws -> Int? {
+    /// Removes an entity, with its objects unless only an empty one may be removed. Returns nil if it stays.
+    func dropEntity(named name: String, onlyEmpty: Bool) throws -> Int? {
         let writer = try store.beginWrite()
         let number = try writer.model.number(of: name)
         if onlyEmpty, try writer.entityState(number).count > 0 { return nil }

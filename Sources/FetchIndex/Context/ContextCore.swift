@@ -2,20 +2,17 @@ internal import FetchIndexModels
 internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 
-/// The state of a context. Each object of the context retains it, too, so that objects can be read, edited and saved
-/// after the context itself was released: the core creates the context again when an object needs it.
+/// The state of a context. Each object of the context retains the core, too, so that objects can be read, edited and
+/// saved after the context itself was released: the core recreates the context when an object needs it.
 ///
-/// ```
-/// context -> core <- object        strong
-/// context -> object                strong, while the object has unsaved edits
-/// core    .. context, object       weak
-/// ```
+/// ``` context -> core <- object        strong context -> object                strong, while the object has unsaved
+/// edits core    .. context, object       weak ```
 ///
-/// The core, and its snapshot, are released with the last of the context and its objects. If an object with unsaved
-/// edits is released after the context, its values stay in the registry.
+/// The core and its snapshot are released when neither the context nor any of its objects remain. If an object with
+/// unsaved edits is released after the context, its values stay in the registry.
 final class ContextCore {
     let container: PersistentContainer
-    /// The actor on which automatic merges run; if nil, they run when the context is used.
+    /// The actor on which automatic merges run; nil to run them when the context is used.
     private(set) weak var isolation: (any Actor)?
     private weak var known: ManagedObjectContext?
     var transactionAuthor = ""
@@ -23,34 +20,36 @@ final class ContextCore {
     var onUniqueConflict = UniqueConflictPolicy.error
     var writeTimeout: Duration?
     var isUndoEnabled = false
-    /// The first damage found where errors can't be thrown, if any.
+    /// The first damage that was found in a call that can't throw, if any.
     private(set) var damage: (any Error)?
 
     private var opened: Snapshot? {
         didSet { knownOrders = [:] }
     }
-    /// The leading orders of the snapshot that fetches have needed, by entities.
+    /// The caches of the snapshot by whose leading attributes fetches can look up objects, by the fetched entities.
+    /// They are found on demand.
     private var knownOrders: [[Int]: [LeadingOrder]] = [:]
     var registry = ObjectRegistry()
-    /// The origins of ids, by entity.
+    /// The parts that the ids of an entity's objects share, by entity.
     private var origins: [Int: ObjectOrigin] = [:]
-    /// Functions that make the initial values of a class's new objects, by class, number of the entity and slot.
+    /// Functions that make the initial values of new objects, by class, number of the entity and slot.
     private var initialValues: [ObjectIdentifier: [Int: [Int: () -> Value]]] = [:]
     var classes: [String: ManagedObject.Type]
     var edits = UnsavedEdits<ManagedObject>()
-    /// The links of unsaved edits; nil until they are needed, and after changes other than edits.
+    /// The links of objects with unsaved edits. They are found on demand, and reset to nil by changes other than edits.
     var linkEdits: LinkEdits?
-    /// The unsaved objects by the values of looked-up attributes; empty after changes other than edits.
+    /// The unsaved objects by values of an attribute, for look-ups by unique values. They are made on demand, and
+    /// removed by changes other than edits.
     var unsavedIndexes: [UnsavedIndex.Attribute: UnsavedIndex] = [:]
     var followers: [WeakFollower] = []
     let delivery = Delivery()
-    /// Whether observers are notified later, when all objects have their new state.
+    /// Whether notifications of observers are deferred until all objects have their new state.
     private(set) var isDeferringObservations = false
     var observations: [() -> Void] = []
     var mergeTask: Task<Void, Never>?
-    /// Whether edits are processed at the end of the actor's turn.
+    /// Whether the processing of edits is scheduled for the end of the actor's current job.
     var isProcessingScheduled = false
-    /// Whether the context merges before it is used.
+    /// Whether the context has to merge before its next use.
     var mergesWhenUsed = false
 
     struct WeakFollower {
@@ -65,7 +64,7 @@ final class ContextCore {
 
     deinit { mergeTask?.cancel() }
 
-    /// The context; created again if it was released.
+    /// The context, recreated if it was released.
     var context: ManagedObjectContext { known ?? ManagedObjectContext(self) }
 
     func know(_ context: ManagedObjectContext) { known = context }
@@ -86,12 +85,13 @@ final class ContextCore {
         opened = snapshot
     }
 
-    /// Drops the indexes of the edits, after changes other than edits.
+    /// Removes the indexes over unsaved edits, after a change other than an edit.
     func forgetIndexes() { (linkEdits, unsavedIndexes) = (nil, [:]) }
 
     var model: Model { (try? snapshot().model) ?? container.openingModel }
 
-    /// The caches in which a fetch can look up values. O(caches), once per snapshot.
+    /// The caches by whose leading attribute a fetch of the entities can look up objects. O(caches) for the first call
+    /// in a snapshot.
     func leadingOrders(of entity: Int, among entities: [Int]) throws -> [LeadingOrder] {
         if let known = knownOrders[entities] { return known }
         let orders = try LeadingOrder.all(of: entity, among: entities, in: try snapshot())
@@ -99,7 +99,8 @@ final class ContextCore {
         return orders
     }
 
-    /// The saved record of an object in the snapshot; nil if it is missing. Throws if it can't be read.
+    /// The saved record of an object in the snapshot; nil if the object doesn't exist. Throws if the record can't be
+    /// read.
     func readRecord(of id: RecordKey) throws -> [UInt8]? {
         if id.isTemporary { return nil }
         return try snapshot().copy(of: id)
@@ -109,18 +110,18 @@ final class ContextCore {
 
     // MARK: Making objects
 
-    /// The origin of the ids of an entity's objects.
+    /// The part that the ids of an entity's objects share.
     func origin(ofEntity number: Int, in model: Model? = nil) -> ObjectOrigin {
         if let known = origins[number] { return known }
         let entities = (model ?? self.model).entities
         let name = entities.indices.contains(number) ? entities[number].name : ""
         let origin = container.origin(ofEntity: number, named: name)
-        // An entity that is missing in this state may be added by a later one.
+        // An unknown number isn't cached, because a later state may have its entity.
         if !name.isEmpty { origins[number] = origin }
         return origin
     }
 
-    /// The class of an entity's objects: its own, or that of the nearest superentity with a known class.
+    /// The class for an entity's objects: the entity's own class, or that of the nearest superentity with a class.
     func objectClass(of number: Int, _ entity: Entity) -> ManagedObject.Type {
         if let known = classes[entity.name] { return known }
         if entity.superentity == nil { return ManagedObject.self }
@@ -128,7 +129,7 @@ final class ContextCore {
         return names.lazy.compactMap { self.classes[$0] }.first ?? ManagedObject.self
     }
 
-    /// Registers a class for its entity, unless the context knows a class for it already.
+    /// Registers a class for its entity, unless the entity already has a class.
     func know(_ type: ManagedObject.Type) {
         if type != ManagedObject.self, classes[type.entityName] == nil { classes[type.entityName] = type }
     }
@@ -142,14 +143,14 @@ final class ContextCore {
         return values
     }
 
-    /// Removes an object that is no longer retained from the registry. Its unsaved values stay.
+    /// Removes a released object from the registry, which keeps the object's unsaved values.
     func forget(_ object: ManagedObject) {
         registry.forget(object, keepingValues: edits.need(object.key))
     }
 
     // MARK: Observation
 
-    /// Changes the state of objects, and notifies their observers afterwards.
+    /// Runs a body that changes objects, and notifies their observers after it.
     func deferringObservations<Result>(_ body: () throws -> Result) rethrows -> Result {
         if isDeferringObservations { return try body() }
         isDeferringObservations = true

@@ -1,5 +1,5 @@
-/// Tracks whether changes are being delivered, and to which listeners. A context can't change its state during a
-/// delivery.
+/// Records whether changes are being delivered, and to which listeners. During a delivery, the context's state can't
+/// change.
 final class Delivery {
     private var depth = 0
     private var listeners: Set<ObjectIdentifier> = []
@@ -11,15 +11,15 @@ final class Delivery {
     /// Throws `ContextError.delivering` while changes are being delivered.
     func requireNone() throws { if isUnderWay { throw ContextError.delivering } }
 
-    /// Delivers changes to several listeners.
+    /// Runs a body that delivers changes to listeners.
     func deliver(_ body: () -> Void) {
         depth += 1
         defer { depth -= 1 }
         body()
     }
 
-    /// Delivers changes to a listener. Does nothing if the listener is receiving other changes; it gets these
-    /// afterwards.
+    /// Runs a body that delivers changes to a listener. Does nothing while the listener is receiving other changes; the
+    /// caller delivers these changes afterwards.
     func tell(_ listener: AnyObject, _ body: () -> Void) {
         guard listeners.insert(ObjectIdentifier(listener)).inserted else { return }
         defer { listeners.remove(ObjectIdentifier(listener)) }

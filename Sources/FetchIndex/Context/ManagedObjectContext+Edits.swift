@@ -1,19 +1,19 @@
 extension ManagedObjectContext {
-    /// Deletes an object with the next save. Does nothing if the object has left the context. Traps for an object of
-    /// another context.
+    /// Marks an object as deleted; the next save deletes it from the store. Does nothing if the object has left the
+    /// context. Traps for an object of another context.
     public func delete(_ object: ManagedObject) {
         precondition(
             object.core == nil || object.core === core,
             "\(object) is an object of another context.")
-        // A cascade may be long, so objects wait in a list instead of on the stack.
+        // Objects to be deleted. A list is used instead of recursion, because a cascade may be deep.
         var waiting = [object]
         while let next = waiting.popLast() {
             if deleteAlone(next) { waiting += applyDeleteRules(of: next) }
         }
     }
 
-    /// Deletes an object without applying its delete rules. Returns false if it is already deleted, or has left the
-    /// context.
+    /// Marks an object as deleted, without applying its delete rules. Returns false if it is already deleted, or has
+    /// left the context.
     @discardableResult
     func deleteAlone(_ object: ManagedObject) -> Bool {
         guard object.core === core, !object.status.isDeleted, !object.isBeingDeleted else {
@@ -41,7 +41,7 @@ extension ManagedObjectContext {
         for attribute in core.unsavedIndexes.keys { core.unsavedIndexes[attribute]?.note(object) }
     }
 
-    /// The objects with unsaved edits, by id.
+    /// The objects with unsaved edits, sorted by id.
     var unsavedObjects: [ManagedObject] { core.edits.unsaved.sorted().map(editedObject) }
 
     public var hasChanges: Bool { !core.edits.unsaved.isEmpty }
@@ -59,7 +59,7 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-    /// Whether a save must write the object.
+    /// Whether the next save must write the object.
     var isUnsaved: Bool {
         switch status {
         case .inserted: true

@@ -4,10 +4,10 @@ internal import FetchIndexPredicates
 internal import FetchIndexRecords
 
 extension ManagedObjectContext {
-    /// The objects of a request, including the context's unsaved edits. A plain fetch uses no cache: O(n) for n records
-    /// of the entity, O(n log n) with sort keys. Throws `StoreError`; `RequestError`, `FetchPredicateError`,
-    /// `ContextError`, `UnknownLocale`, `UnknownTimeZone` or `UnusableCalendar` if the request doesn't fit the model or
-    /// the class.
+    /// Returns the objects of a request, with the context's unsaved edits. O(n) for n records of the entity, O(n log n)
+    /// with sort keys; less if a current cache's leading attribute, a unique value or the ids of objects bound the
+    /// predicate. Throws `StoreError`; `RequestError`, `FetchPredicateError`, `ContextError`, `UnknownLocale`,
+    /// `UnknownTimeZone` or `UnusableCalendar` if the request doesn't fit the model or the class.
     public func fetch<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [Object] {
         try withPublicErrors {
             try use(Object.self, for: request.entityName)
@@ -28,8 +28,8 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The number of objects that a fetch would return. O(unsaved edits + log n) without a predicate, or if a cache
-    /// decides the predicate by its leading attribute; otherwise O(n). Throws the errors of `fetch`.
+    /// Returns the number of objects that a fetch would return. O(unsaved edits + log n) without a predicate, or if a
+    /// cache decides the predicate by its leading attribute; otherwise O(n). Throws the errors of `fetch`.
     public func count<Object: ManagedObject>(for request: FetchRequest<Object>) throws -> Int {
         try withPublicErrors {
             try mergeIfWanted()
@@ -50,7 +50,7 @@ extension ManagedObjectContext {
         return count
     }
 
-    /// The count by ranks, corrected by the unsaved edits; nil if records must be read.
+    /// The count according to ranks in caches, corrected by the unsaved edits; nil if records must be read.
     private func savedCount<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> Int? {
         let snapshot = try snapshot()
         let model = snapshot.model
@@ -64,7 +64,7 @@ extension ManagedObjectContext {
                 return (try CompiledPredicate(predicate, model.entities[number], table), table)
             }
             let (prepared, table) = try prepare(number)
-            // No cache's ranks depend on values of other objects.
+            // Caches can't count by values of related objects.
             if !table.allPaths.isEmpty { return nil }
             let planner = try FetchPlanner(
                 predicate, prepared, table, entity: number, among: entities, in: snapshot,
@@ -87,7 +87,7 @@ extension ManagedObjectContext {
         return count
     }
 
-    /// Fetches results of the request's type. Throws the errors of `fetch`.
+    /// Fetches objects, ids, a count or dictionaries, as the request's type says. Throws the errors of `fetch`.
     public func execute<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> FetchResult<Object> {
         try withPublicErrors {
             switch request.resultType {
@@ -103,7 +103,7 @@ extension ManagedObjectContext {
         try keys(request).map { id(of: $0) }
     }
 
-    /// Fetches dictionaries. Offset and limit of distinct results count after duplicates are removed.
+    /// Fetches dictionaries. For distinct results, offset and limit apply after duplicates were removed.
     private func dictionaries<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [[String: Value]] {
         let model = model
         let entity = model.entities[try model.number(of: request.entityName)]
@@ -132,7 +132,7 @@ extension ManagedObjectContext {
         return dictionaries
     }
 
-    /// An object's record, including unsaved edits as they were last reported.
+    /// An object's record with its unsaved edits, as of the last time that edits were processed.
     func viewedRecord(of id: RecordKey) -> [UInt8]? { core.edits.record(of: id, saved: savedRecord(of: id)) }
 
     private func keys<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [RecordKey] {
@@ -140,7 +140,7 @@ extension ManagedObjectContext {
         processPendingChanges()
         var skipped = 0
         var found: [RecordKey] = []
-        // The sum of offset and limit may overflow.
+        // The limit of the walk includes the offset; their sum may overflow.
         let most = request.limit.map { request.offset.addingReportingOverflow($0) }.map { $1 ? .max : $0 }
         try walk(request.definition(), includesPending: request.includesPendingChanges, atMost: most ?? .max) { id in
             if skipped < request.offset {
@@ -163,7 +163,7 @@ extension ManagedObjectContext {
             definition.sortKeys.isEmpty ? .byNumber : .byRow(most: most), body)
     }
 
-    /// A definition's request, and a selection of records in the context's state that contains all members.
+    /// Compiles a definition, and selects the records in the context's state on which its predicate must be evaluated.
     func plan(
         _ definition: OrderDefinition, endsEarly: Bool = false
     ) throws -> (request: OrderRequest, selection: RecordSelection) {
@@ -184,16 +184,16 @@ extension ManagedObjectContext {
 
     func mergeIfWanted() throws { if core.mergesWhenUsed, !delivery.isUnderWay { try mergeChanges() } }
 
-    /// The object with an id. Throws the errors of `existingObject(with:as:)`.
+    /// Returns the object with an id. Throws the errors of `existingObject(with:as:)`.
     public func existingObject(with id: ObjectID) throws -> ManagedObject {
         try withPublicErrors {
             try existingObject(with: id, as: ManagedObject.self)
         }
     }
 
-    /// The object with an id, as an object of a class. Throws `StoreError.unknownObject` if it is missing or deleted in
-    /// the context, `StoreError.corrupted` if its record is damaged, `ContextError.wrongClass` if the context has it as
-    /// an object of another class, and `ContextError.otherStore` for an id of another store.
+    /// Returns the object with an id as an object of a class. Throws `StoreError.unknownObject` if the object doesn't
+    /// exist or is deleted in the context, `StoreError.corrupted` if its record is damaged, `ContextError.wrongClass`
+    /// if the context uses another class for the entity, and `ContextError.otherStore` for an id of another store.
     public func existingObject<Object: ManagedObject>(with id: ObjectID, as type: Object.Type) throws -> Object {
         try withPublicErrors {
             let key = try container.key(of: id)
@@ -206,7 +206,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The id of an entity's object with a number. Throws `StoreError.unknownEntity`.
+    /// The id of the object with a number in an entity. Throws `StoreError.unknownEntity`.
     public func objectID(of entityName: String, number: UInt64) throws -> ObjectID {
         try withPublicErrors { id(of: RecordKey(entity: try model.number(of: entityName), number: number)) }
     }

@@ -3,16 +3,16 @@ internal import FetchIndexModels
 internal import FetchIndexRecords
 
 extension ManagedObjectContext {
-    /// Advances to the store's newest state, and reports the changes. Unsaved values are kept over the new ones. O(k
-    /// log n) for k changes in the log; O(n) if the log doesn't reach back. Throws `StoreError`, and
-    /// `ContextError.delivering` while changes are being delivered.
+    /// Advances the context to the store's newest state, and reports the changes. Objects keep their unsaved values,
+    /// and show them instead of the store's newer ones. O(k log n) for k changes in the log; O(n) if the log doesn't
+    /// contain all changes. Throws `StoreError`, and `ContextError.delivering` while changes are being delivered.
     public func mergeChanges() throws {
         try withPublicErrors {
             _ = try merge()
         }
     }
 
-    /// Merges changes, and returns the followed orders in the context's new state.
+    /// Merges changes. Returns the orders of the controllers' caches in the context's new state.
     func merge() throws -> NewestOrders {
         try delivery.requireNone()
         processPendingChanges()
@@ -21,16 +21,16 @@ extension ManagedObjectContext {
         return newest
     }
 
-    /// Advances to a newer snapshot. A snapshot of the same commit, which may have other caches, is pinned without a
-    /// report.
+    /// Advances to a snapshot if its commit is newer. Otherwise only pins the snapshot, which may have other caches,
+    /// and reports no changes.
     func advanceIfNeeded(to new: Snapshot, _ opened: [String: OpenedOrder] = [:]) throws {
         guard try new.commit == snapshot().commit else { return try advance(to: new, opened) }
-        // A model change that affects no record makes no commit.
+        // The model can change without a commit, if no record changes.
         if try new.modelVersion != snapshot().modelVersion { try requireSameAttributes(in: new.model) }
         core.pin(new)
     }
 
-    /// Advances to a newer state: objects first, then orders, then listeners.
+    /// Advances to a newer state: first the objects, then the orders; then the listeners are notified.
     func advance(
         to new: Snapshot, _ opened: [String: OpenedOrder], _ written: Written = Written(edits: nil),
         isDirect: Bool = false
@@ -58,7 +58,7 @@ extension ManagedObjectContext {
             for edit in committed where !written.contains(edit.object) { refresh(edit) }
         }
         if new.model.hasRelationships { settleLinks(after: committed) }
-        // The reported records under the keys that new objects have now.
+        // The records that were reported, by the permanent keys of objects that have become saved.
         let keys = core.edits.permanentKeys
         var seen: [RecordKey: [UInt8]?] = [:]
         if new.model.hasRelationships {
@@ -78,7 +78,8 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Throws if an entity's attributes changed, because the context's objects of it can then no longer be read.
+    /// Throws if the attributes of an entity have changed, because the context's objects of the entity then can't be
+    /// read any more.
     func requireSameAttributes(in new: Model) throws {
         try container.requireDeclared(in: new)
         for follower in liveFollowers { try follower.requireEntities(in: new) }
@@ -93,7 +94,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The old and new targets of a changed object's references.
+    /// The objects to which a changed object's references led before or lead now.
     private func targets(of edit: RecordChange) -> Set<RecordKey> {
         guard model.entities.indices.contains(edit.object.entity),
             let references = model.entities[edit.object.entity].links?.references
@@ -109,8 +110,8 @@ extension ManagedObjectContext {
         return targets
     }
 
-    /// The entities with followers, objects or unsaved edits in this context, and those whose objects may be linked to
-    /// such objects. Changes of other entities don't affect the context.
+    /// The entities whose changes affect this context: those with followers, objects or unsaved edits, and those whose
+    /// objects may be linked to these.
     private var entitiesOfInterest: [Int] {
         var entities = Set(liveFollowers.flatMap(\.entities))
         let registered = core.registry.entities
@@ -127,7 +128,7 @@ extension ManagedObjectContext {
         return entities.sorted()
     }
 
-    /// Sets objects to the state in which the transaction left them.
+    /// Updates the objects that a transaction of this context has written.
     func take(_ written: Written) {
         defer { core.forgetIndexes() }
         let unprocessed = written.records.isEmpty ? [] : core.edits.takeUnprocessed()
@@ -143,13 +144,14 @@ extension ManagedObjectContext {
         if model.hasRelationships { undoStack.renumber(keys) }
         if model.hasRelationships, !keys.isEmpty {
             let entities = model.entities
-            // Reported records keep referring to an object that wasn't saved, until that change is reported.
+            // If a reported record refers to an object that wasn't saved, it keeps the temporary key until that change
+            // is reported.
             core.edits.renumberReported {
                 (try? entities[$0.entity].record($1, with: keys, keepingOthers: true).record) ?? $1
             }
         }
         for (object, key) in written.merged {
-            // To followers, the row under the temporary id is deleted.
+            // Followers get a deletion of the row that had the temporary id.
             if let record = object.currentRecord() { core.edits.leave(object.key, record: record) }
             register(object, as: key)
         }
@@ -171,13 +173,12 @@ extension ManagedObjectContext {
             object.base = record
             object.isGoneFromStore = false
             object.status = .saved
-            object.hasBeenSaved = true
             object.noteChangeOfState()
         }
         for object in removed { release(object) }
     }
 
-    /// Updates a registered object that another context or process changed.
+    /// Updates a registered object after another context or process changed it.
     private func refresh(_ edit: RecordChange) {
         defer { noteChangeOfRelated(targets(of: edit)) }
         guard let object = registeredObject(for: edit.object) else {
@@ -194,7 +195,7 @@ extension ManagedObjectContext {
             object.base = edit.new == nil ? edit.old : nil
             if edit.new == nil { release(object) }
         case .saved:
-            // The object was deleted elsewhere, but has unsaved values here: the save finds the conflict.
+            // The object was deleted elsewhere but has unsaved values here, so the next save reports a conflict.
             guard let new = edit.new else {
                 object.isGoneFromStore = true
                 return
@@ -229,9 +230,9 @@ extension ManagedObjectContext {
 // MARK: Automatic merges
 
 extension ManagedObjectContext {
-    /// Whether the context merges commits of other contexts and processes as they arrive. A context without an actor
-    /// merges when it is next used. Becomes false when ``PersistentContainer/commits`` ends, because the store's files
-    /// were moved.
+    /// Whether the context merges commits of other contexts and processes as they are made. A context without an actor
+    /// merges when it is next used. The value becomes false when ``PersistentContainer/commits`` ends, because the
+    /// store's files were moved.
     public var automaticallyMergesChanges: Bool {
         get { core.mergeTask != nil || core.mergesWhenUsed }
         set {
@@ -240,13 +241,13 @@ extension ManagedObjectContext {
             core.mergesWhenUsed = newValue && core.isolation == nil
             guard newValue, let isolation = core.isolation else { return }
             let context = UncheckedContext(core: core, isolation: isolation)
-            // After an error, the next commit tries again. An explicit `mergeChanges` throws the error.
+            // An error is ignored here, because the next commit tries again. An explicit `mergeChanges` throws it.
             let merge: @Sendable (ManagedObjectContext) -> Void = { try? $0.mergeChanges() }
             core.mergeTask = Task { [commits = container.commits] in
-                // Earlier commits are merged first, then those that arrive.
+                // Merges earlier commits first, then each new one.
                 guard await context.run(merge) != nil else { return }
                 for await _ in commits { guard await context.run(merge) != nil else { return } }
-                // A cancelled task is no longer the context's.
+                // If this task was cancelled, the context may have another one.
                 await context.run { if !Task.isCancelled { $0.core.mergeTask = nil } }
             }
         }
@@ -255,7 +256,7 @@ extension ManagedObjectContext {
 
 extension ManagedObjectContext {
     /// Schedules the processing of edits for the end of the actor's current job. A context without an actor processes
-    /// them when it is used.
+    /// edits when it is used.
     func scheduleProcessing() {
         guard !core.isProcessingScheduled, let isolation = core.isolation else { return }
         core.isProcessingScheduled = true
@@ -269,8 +270,8 @@ extension ManagedObjectContext {
     }
 }
 
-/// Carries a context into its own isolation domain. Sending it is safe because it is opened only there. It retains
-/// neither the context nor the actor; only objects of the context may still exist.
+/// Transfers a context to its own isolation domain. This is safe because the context is used only in that domain. The
+/// context and the actor aren't retained, and objects of a released context can recreate it.
 private final class UncheckedContext: @unchecked Sendable {
     private weak var core: ContextCore?
     private weak var isolation: (any Actor)?
@@ -280,8 +281,8 @@ private final class UncheckedContext: @unchecked Sendable {
         self.isolation = isolation
     }
 
-    /// Calls the body with the context in its isolation domain; returns nil if the context's core or its actor was
-    /// released.
+    /// Calls the body with the context in the context's isolation domain. Returns nil if the context and all its
+    /// objects, or the actor, were released.
     @discardableResult
     func run<Result: Sendable>(_ body: @Sendable (ManagedObjectContext) -> Result) async -> Result? {
         guard let isolation else { return nil }
@@ -293,19 +294,20 @@ private final class UncheckedContext: @unchecked Sendable {
     }
 }
 
-/// A view of a context's objects that advances with the context: a controller for objects of any class.
+/// An object that follows a context's states: a controller, without its object class.
 protocol ContextFollower: AnyObject {
     /// Whether the follower has fetched.
     var isLive: Bool { get }
     /// The numbers of the entities whose objects are followed.
     var entities: [Int] { get }
-    /// Throws if the entities whose objects are followed are no longer those that the request includes.
+    /// Throws if the request now includes other entities than those that are followed.
     func requireEntities(in model: Model) throws
-    /// The cache that the context catches up for the follower, if any.
+    /// The cache that the context catches up for this follower, if any.
     var followed: CacheRequest? { get }
-    /// Updates the order, and stores the change until it is delivered. The record changes lead from what the follower
-    /// saw to what it sees now.
+    /// Advances the order to the context's new state, and keeps the resulting change until it's delivered. The record
+    /// changes lead from the records that the follower has seen to the current ones.
     func advance(
-        _ renumbered: [RecordKey: RecordKey], _ edits: [RecordChange], _ step: (LiveOrder) throws -> OrderChange)
+        _ renumbered: [RecordKey: RecordKey], _ edits: [RecordChange],
+        _ step: (LiveOrder) throws -> OrderChange<RecordKey>)
     func deliver()
 }

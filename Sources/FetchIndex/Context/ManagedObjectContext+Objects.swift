@@ -2,21 +2,21 @@ public import FetchIndexModels
 internal import FetchIndexRecords
 
 extension ManagedObjectContext {
-    /// Inserts an object of an entity. Throws `StoreError.unknownEntity`.
+    /// Inserts a new object of an entity. Throws `StoreError.unknownEntity`.
     public func insert(_ entityName: String) throws -> ManagedObject {
         try withPublicErrors { insertObject(ofEntity: try model.number(of: entityName)) }
     }
 
     func registrationOfNew(_ type: ManagedObject.Type) -> ObjectRegistration {
         guard let number = try? model.number(of: type.entityName) else {
-            // Opening a container with the class's model gives every store the entity, or throws.
+            // Opening a container with the class's model adds the entity to the store, or throws.
             preconditionFailure("The store's model has no entity \(type.entityName).")
         }
         core.know(type)
         return registrationOfNew(number)
     }
 
-    /// Inserts an object of an entity by its number.
+    /// Inserts a new object of the entity with a number.
     func insertObject(ofEntity number: Int) -> ManagedObject {
         let object = core.objectClass(of: number, model.entities[number]).init(registrationOfNew(number))
         didInsert(object)
@@ -41,13 +41,13 @@ extension ManagedObjectContext {
         object.givenSlots = []
     }
 
-    /// The id of a record's object.
+    /// The id of the object with a key.
     func id(of key: RecordKey, in model: Model? = nil) -> ObjectID {
         ObjectID(key, core.origin(ofEntity: key.entity, in: model))
     }
 
-    /// The object with an id: the registered one, or a fault. Doesn't check whether the store has it. Traps for an id
-    /// of another store; `existingObject(with:)` throws then.
+    /// The object with an id: the registered object, or a new fault. Doesn't check whether the object exists in the
+    /// store. Traps for an id of another store; `existingObject(with:)` throws instead.
     public func object(with id: ObjectID) -> ManagedObject {
         do { return object(with: try container.key(of: id)) } catch { preconditionFailure("\(error).") }
     }
@@ -63,7 +63,7 @@ extension ManagedObjectContext {
         return object
     }
 
-    /// The object with an id, if it is registered in the context. Nil for an id of another store.
+    /// The object with an id, if it is registered in the context; otherwise nil, also for an id of another store.
     public func registeredObject(for id: ObjectID) -> ManagedObject? {
         (try? container.key(of: id)).flatMap { registeredObject(for: $0) }
     }
@@ -79,7 +79,7 @@ extension ManagedObjectContext {
         return object
     }
 
-    /// An object with unsaved or unprocessed edits.
+    /// The object with a key, retained by the context because it has unsaved or unprocessed edits.
     func editedObject(_ id: RecordKey) -> ManagedObject {
         if let object = edited[id] { return object }
         let object = object(with: id)
@@ -87,7 +87,7 @@ extension ManagedObjectContext {
         return object
     }
 
-    /// Stops retaining the object with an id, unless it still has edits.
+    /// Stops retaining the object with a key, unless it still has unsaved or unprocessed edits.
     func settle(_ id: RecordKey) { if !core.edits.need(id) { edited[id] = nil } }
 
     func typedObject<Object: ManagedObject>(with id: RecordKey, as type: Object.Type) throws -> Object {
@@ -97,14 +97,14 @@ extension ManagedObjectContext {
             entity: name, "\(core.classes[name] ?? ManagedObject.self)", asked: "\(Object.self)")
     }
 
-    /// Registers a class for an entity, unless the context already knows one, which must then be the class or a
-    /// subclass.
+    /// Registers a class for an entity. If the entity already has a class, it must be the same class or a subclass;
+    /// otherwise throws.
     func use<Object: ManagedObject>(_ type: Object.Type, for entityName: String) throws {
         if Object.self == ManagedObject.self { return }
         let model = model
         let number = try model.number(of: entityName)
         let isOfSuperentity = model.superentities(of: number).contains { model.entities[$0].name == type.entityName }
-        // A superentity's class must not replace the entity's own.
+        // The class of a superentity mustn't replace the entity's own class.
         let known =
             core.classes[entityName] ?? (isOfSuperentity ? core.objectClass(of: number, model.entities[number]) : type)
         if !isOfSuperentity { core.classes[entityName] = known }
@@ -119,11 +119,11 @@ extension ManagedObjectContext {
         core.registry.insert(object)
     }
 
-    /// Releases an object that no longer exists in the context. Its last values can still be read.
+    /// Removes an object that no longer exists from the context. Its last values can still be read.
     func release(_ object: ManagedObject) {
         core.registry.remove(object.key)
         core.edits.leave(object.key, object)
-        object.status = .gone
+        object.status = .gone(wasSaved: object.status.hasBeenSaved)
         object.noteChangeOfState()
         object.core = nil
     }

@@ -2,14 +2,15 @@ internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 
 extension ManagedObjectContext {
-    /// Reports the edits since the last processing to controllers, as one batch each. Runs at the end of the current
-    /// job of the context's actor, and before fetches, merges and rollbacks; a save reports with its commit. Does
-    /// nothing during a delivery; edits made then are processed after it.
+    /// Reports the edits since the last processing to the controllers, each of which gets one batch. The context calls
+    /// it at the end of its actor's current job, and before fetches, merges and rollbacks. A save reports edits
+    /// together with its commit. During a delivery it does nothing; edits that are made then are processed after the
+    /// delivery.
     public func processPendingChanges() {
         while !delivery.isUnderWay, core.edits.hasUnprocessed {
             undoStack.closeGroup()
             let base = statesBase
-            // A copy only if it is read; otherwise each report would copy the records.
+            // The old records are kept only if followers read them, because the next report would then copy them.
             let before = base == nil ? [:] : core.edits.reported
             let changes = reportEdits()
             if changes.isEmpty { return core.edits.didDeliver() }
@@ -18,13 +19,13 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The state in which followers read records; nil if they need only the changed records.
+    /// The state from which followers read related records; nil if the model has no relationships.
     private var statesBase: Snapshot? {
         guard let snapshot = try? snapshot(), snapshot.model.hasRelationships else { return nil }
         return snapshot
     }
 
-    /// The states with old and new unsaved records, if followers need them.
+    /// The states before and after unsaved records changed; nil if followers don't need them.
     func states(from old: [RecordKey: [UInt8]?], to new: [RecordKey: [UInt8]?]) -> StateChange? {
         statesBase.map { states(from: old, to: new, over: $0) }
     }
@@ -39,30 +40,30 @@ extension ManagedObjectContext {
         core.edits.takeUnprocessed().compactMap { key in
             let object = editedObject(key)
             defer { settle(key) }
-            // A record that the object has read is that of the snapshot.
+            // A record that the object has already read is the one in the snapshot.
             let saved =
                 object.status.isInserted || object.isGoneFromStore ? nil : object.savedRecord() ?? savedRecord(of: key)
             let change = core.edits.report(key, unsavedRecord(of: object, over: saved), over: saved)
             if case .deleted(wasSaved: false) = object.status { release(object) }
-            // The object was deleted elsewhere and has nothing left to save.
+            // The object was deleted elsewhere and has no unsaved values.
             if case .saved = object.status, saved == nil, object.changes.isEmpty { release(object) }
             return change
         }
     }
 
-    /// The record that fetches and controllers see of an object with unsaved edits; nil if it was deleted elsewhere.
-    /// The merge policy decides whether its edits are saved.
+    /// The record of an object with unsaved edits, as fetches and controllers see it; nil if the object was deleted
+    /// elsewhere. Then the merge policy decides whether a save writes its edits.
     func unsavedRecord(of object: ManagedObject, over saved: [UInt8]?) -> [UInt8]? {
         saved == nil && !object.status.isInserted ? nil : object.currentRecord()
     }
 
-    /// The changes from the saved records to the unsaved ones, as reported.
+    /// The changes from the saved records to the unsaved records that were last reported.
     var reportedEdits: [RecordChange] {
         core.edits.changes(saved: savedRecord)
     }
 
-    /// Restores the values that were last saved or merged, and reports the changes. Throws `ContextError.delivering`
-    /// while changes are being delivered.
+    /// Discards all unsaved edits, so that objects have the values that were last saved or merged, and reports the
+    /// changes. Throws `ContextError.delivering` while changes are being delivered.
     public func rollback() throws {
         try withPublicErrors {
             try delivery.requireNone()
@@ -96,7 +97,7 @@ extension ManagedObjectContext {
         deliver { $0.advance([:], changes) { try $0.rollBack(changes, states) } }
     }
 
-    /// Rolls back and releases all objects, which then leave the context. Throws the errors of `rollback`.
+    /// Rolls back, and removes all objects from the context. Throws the errors of `rollback`.
     public func reset() throws {
         try withPublicErrors {
             try rollback()
@@ -105,8 +106,8 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Makes an object read its record again when it is next used. With `mergeChanges` its unsaved values are kept;
-    /// otherwise they are dropped, which is reported to controllers when changes are processed.
+    /// Makes an object read its record again when it is next used. With `mergeChanges`, its unsaved values are kept.
+    /// Otherwise they are discarded, and controllers get the change when edits are next processed.
     public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
         guard object.core === core, case .saved = object.status else { return }
         object.base = nil

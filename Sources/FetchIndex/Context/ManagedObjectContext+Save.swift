@@ -3,18 +3,18 @@ internal import FetchIndexModels
 internal import FetchIndexRecords
 internal import FetchIndexPlatform
 
-// The phases of a save, with what its threads do in each. A save of few edits has one thread.
+// The phases of a save, and the work of its two threads in each. A save of few edits uses one thread.
 //
 //                    write(plan)                        commit                                       advance
 //     first thread   records and their links         |  caches take their orders; log; snapshot   |  objects, controllers
 //     second thread  orders of live caches, in forks |  changes of these orders                   |
 extension ManagedObjectContext {
-    /// Writes all unsaved edits in one transaction, which also catches up the caches of live controllers. Then advances
-    /// to the new state, which may include commits of other contexts. Each controller gets one batch, without changes
-    /// that were reported before. O(k log n) for k edits.
+    /// Writes all unsaved edits in one transaction, which also catches up the caches of live controllers. Then the
+    /// context advances to the new state, which may include commits of other contexts. Each controller gets one batch,
+    /// without the changes that it already got when edits were processed. O(k log n) for k edits.
     ///
     /// Throws `ValidationError`, `MergeConflicts` under the policy `.error`, `StoreError`, and
-    /// `ContextError.delivering`; then the edits stay unsaved.
+    /// `ContextError.delivering`. After an error, the edits are still unsaved.
     public func save() throws {
         try withPublicErrors {
             try delivery.requireNone()
@@ -32,13 +32,13 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Executes a plan. Meanwhile another thread prepares the caches of live controllers.
+    /// Writes a plan's records, while another thread prepares the orders of live controllers' caches.
     private func write(_ plan: SavePlan, into writer: StoreWriter) throws -> Written {
         guard let expected = plan.expectedEdits, container.store.threads > 1 else {
             return try plan.write(into: writer)
         }
         let caches = followedCaches
-        // The open writer prevents other commits, so the snapshot is its base state.
+        // While the writer is open, other writers can't commit. So this snapshot is the writer's base state.
         guard !caches.isEmpty, let snapshot = try? container.store.snapshot() else {
             return try plan.write(into: writer)
         }
@@ -68,7 +68,7 @@ extension ManagedObjectContext {
                 failures.append(object.failure(nil, "is not in the store"))
                 continue
             }
-            // An upsert is validated once the stored object is known.
+            // The values of a possible upsert are validated later, when the stored object is known.
             let mayBeUpsert = object.status.isInserted && onUniqueConflict == .update
             for (slot, attribute) in zip(object.entity.attributeSlots, object.entity.attributes)
             where !mayBeUpsert && !attribute.isOptional && object.value(at: slot).isNull {
@@ -87,34 +87,34 @@ extension ManagedObjectContext {
         if !failures.isEmpty { throw ValidationError(failures: failures) }
     }
 
-    /// The result of a transaction of this context.
+    /// The records that a transaction of this context has written.
     struct Written {
-        /// The changes from the records before the transaction to those after it.
+        /// The changes from the records before the transaction to those after it; nil if they aren't known.
         var edits: [RecordChange]? = []
-        /// Orders of caches with exactly these edits.
+        /// Orders of caches that were prepared with these changes.
         var prepared = CacheEngine.PreparedOrders()
         /// The permanent ids of new objects.
         var renumbered: [(object: ManagedObject, id: RecordKey)] = []
-        /// Whether stored objects took the values of new ones.
+        /// Whether a stored object took the values of a new one.
         var hasUpserts = false
-        /// New objects that became stored ones, with the keys of these.
+        /// New objects that represent stored objects after an upsert, with the stored objects' keys.
         var merged: [(object: ManagedObject, key: RecordKey)] = []
-        /// The objects with their written records; nil if the object was deleted.
+        /// The objects and their written records; a deleted object has nil.
         var records: [(object: ManagedObject, record: [UInt8]?)] = []
     }
 
-    /// Seals a transaction of this context, commits it with the caches of live controllers, and advances.
+    /// Seals a transaction, commits it with the caches of live controllers, and advances the context.
     func commit(_ writer: StoreWriter, _ written: Written) throws {
         let first = writer.commit
-        // Checked before the commit, because it would prevent the context from advancing afterwards.
+        // This is checked before the commit, because afterwards the context couldn't advance.
         if try writer.modelVersion != snapshot().modelVersion { try requireSameAttributes(in: writer.model) }
         try writer.seal()
         let isDirect = try first == snapshot().commit
         let followed = followedCaches
-        // After the commit, objects count as saved even if the context can't advance.
+        // From here on objects are saved, even if the context fails to advance.
         let (brought, saved) = try commit(writer, written, since: first, bringing: followed)
         let damaged = followed.filter { if case .pending = brought[$0.name]?.outcome { true } else { false } }
-        // Runs after the objects are marked as saved.
+        // Rebuilds damaged caches when this function ends and the objects are marked as saved.
         defer { rebuild(damaged, brought) }
         do {
             if let saved {
@@ -130,15 +130,15 @@ extension ManagedObjectContext {
         take(written)
     }
 
-    /// Commits with the caches, while another thread computes the changes of the prepared ones: it reads only the state
-    /// before the transaction. The snapshot is nil if none can be taken.
+    /// Commits a transaction with the caches. Meanwhile another thread computes the changes of the prepared orders, for
+    /// which it reads only the state before the transaction. The returned snapshot is nil if it can't be taken.
     private func commit(
         _ writer: StoreWriter, _ written: Written, since first: UInt64, bringing followed: [CacheRequest]
     ) throws -> (brought: [String: OpenedOrder], saved: Snapshot?) {
         let prepared = written.prepared
         let known = written.edits.map { CacheEngine.KnownChanges(since: first, $0, prepared: prepared) }
         var brought: [String: OpenedOrder] = [:]
-        var changes: [String: OrderChange] = [:]
+        var changes: [String: OrderChange<RecordKey>] = [:]
         var saved: Snapshot?
         let threads = prepared.rowCount < Self.fewestForThread ? 1 : 2
         try Threads.run(threads) { thread in
@@ -154,10 +154,11 @@ extension ManagedObjectContext {
         return (brought, saved)
     }
 
-    /// The minimum number of rows for a second thread: computing the change of fewer costs less than starting it.
+    /// The minimum number of rows for a second thread. Starting the thread costs more than computing the changes of
+    /// fewer rows.
     private static let fewestForThread = 200
 
-    /// Rebuilds caches whose changes couldn't be computed after this context had written them.
+    /// Rebuilds the caches that this context has stored although their changes couldn't be computed.
     private func rebuild(_ damaged: [CacheRequest], _ brought: [String: OpenedOrder]) {
         for cache in damaged {
             guard let order = brought[cache.name] else { continue }

@@ -2,42 +2,43 @@ public import FetchIndexModels
 internal import FetchIndexEssentials
 internal import FetchIndexRecords
 
-/// The action of a save for an object that another context or process has changed since this context read it.
+/// The rule by which a save handles an object that another context or process has changed since this context read it.
 public enum MergePolicy: Hashable, Sendable {
-    /// The save throws `MergeConflicts` and changes nothing.
+    /// The save throws `MergeConflicts`, and the store stays unchanged.
     case error
-    /// Changes are merged by attribute; if both sides changed one, the store's value is kept.
+    /// Changes are merged by attribute. If both sides changed an attribute, the store's value is kept.
     case mergeByPropertyStoreTrump
-    /// Changes are merged by attribute; if both sides changed one, the context's value is saved.
+    /// Changes are merged by attribute. If both sides changed an attribute, the context's value is saved.
     case mergeByPropertyObjectTrump
-    /// The context's whole object is saved.
+    /// The object is saved with all its values in the context.
     case overwrite
-    /// The store's object is kept; the context's changes are dropped.
+    /// The store's values are kept; the context's changes are discarded.
     case rollback
 }
 
-/// The action of an insertion if another object has a unique value of the new one.
+/// The rule for inserting an object that has a unique value of another object.
 public enum UniqueConflictPolicy: Hashable, Sendable {
-    /// The insertion throws and changes nothing.
+    /// The insertion throws, and the store stays unchanged.
     case error
-    /// The object that has the unique value takes the new one's values (an upsert). If several objects have unique
-    /// values of the new one, the first unique attribute decides, and the others cause an error.
+    /// The object with the unique value takes the new object's values (an upsert). If several objects have unique
+    /// values of the new one, the first unique attribute decides which one is updated, and the other values are errors.
     case update
 }
 
-/// An object that was changed both in a context and elsewhere.
+/// An object that was changed both in a context and by another context or process.
 public struct MergeConflict: Sendable {
     public let objectID: ObjectID
     public let entityName: String
-    /// The values that the context read, by attribute; for to-one relationships, the ids of related objects as text.
+    /// The values that the context read, by attribute. The value of a to-one relationship is the related object's id as
+    /// text.
     public let original: [String: Value]
-    /// The context's values; nil if it deleted the object.
+    /// The context's values; nil if the context deleted the object.
     public let inContext: [String: Value]?
-    /// The store's values; nil if the object was deleted there.
+    /// The store's values; nil if the object was deleted from the store.
     public let inStore: [String: Value]?
 }
 
-/// The error of a save under the policy `.error` if objects were changed elsewhere.
+/// The error of a save under the policy `.error` if another context or process has changed the same objects.
 public struct MergeConflicts: Error, CustomStringConvertible {
     public let conflicts: [MergeConflict]
 
@@ -51,12 +52,12 @@ public struct MergeConflicts: Error, CustomStringConvertible {
     }
 }
 
-/// The error of a save if objects are invalid.
+/// The error of a save if objects have invalid values.
 public struct ValidationError: Error, CustomStringConvertible {
     public struct Failure: Sendable, CustomStringConvertible {
         public let objectID: ObjectID
         public let entityName: String
-        /// The attribute; nil if the object as a whole is invalid, or its own `validate` failed.
+        /// The attribute with the invalid value; nil if the object as a whole is invalid, or its own `validate` failed.
         public let attribute: String?
         public let reason: String
 
@@ -75,19 +76,20 @@ public struct ValidationError: Error, CustomStringConvertible {
     }
 }
 
-/// A request that a context or a controller cannot fulfil.
+/// A request or operation that isn't possible in a context or controller.
 public enum ContextError: Error, Equatable, Sendable {
-    /// A save, merge or rollback during a delivery, or a new request of a controller that is delivering changes.
+    /// A save, merge or rollback was called during a delivery, or a controller that is delivering changes was given a
+    /// new request.
     case delivering
-    /// Another live controller of the context uses the cache name for another request.
+    /// Another live controller of the context uses the cache name, with another request.
     case cacheNameInUse(String)
-    /// The request cannot have a cache; the text says why.
+    /// An order of the request can't be cached; the text gives the reason.
     case notCacheable(String)
-    /// A controller needs at least one sort key.
+    /// The request of a controller has no sort key.
     case noSortKeys
-    /// The entity's objects have another class in this context.
+    /// The context uses another class for the entity's objects.
     case wrongClass(entity: String, String, asked: String)
-    /// The id belongs to an object of another store.
+    /// The id is that of an object in another store.
     case otherStore(ObjectID)
 }
 
@@ -101,7 +103,7 @@ extension ContextError: CustomStringConvertible {
         case .notCacheable(let what): "\(what), so the order cannot be cached"
         case .noSortKeys: "a fetched results controller needs a sort key"
         case .wrongClass(let entity, let name, let asked):
-            "objects of \(entity) are of the class \(name) in this context, which is not a \(asked)"
+            "entity \"\(entity)\" is represented by class \(name) in this context, which is not a \(asked)"
         case .otherStore(let id):
             "\(id.entityName) \(id) is an object of another store, \(id.storeIdentifier?.uuidString ?? "unknown")"
         }
@@ -109,7 +111,7 @@ extension ContextError: CustomStringConvertible {
 }
 
 extension ManagedObject {
-    /// The conflict to report for an object whose stored record differs from the one that it was based on.
+    /// The conflict between this object's edits, which are based on the record `base`, and the record in the store.
     func conflict(base: [UInt8]?, stored: [UInt8]?) -> MergeConflict {
         func named(_ record: [UInt8]?) -> [String: Value]? {
             guard let record, let values = try? entity.valuesBySlot(of: record.span.bytes) else { return nil }

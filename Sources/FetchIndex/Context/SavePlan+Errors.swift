@@ -2,7 +2,8 @@ internal import FetchIndexModels
 internal import FetchIndexRecords
 
 extension SavePlan {
-    /// Throws if a record lacks a required value. References are checked only if the record is complete.
+    /// Throws if a record lacks a required value. Missing references are errors only if all objects to which the record
+    /// refers have been inserted.
     func requireValues(of object: ManagedObject, in record: [UInt8], isComplete: Bool) throws {
         let entity = object.entity
         let view = try RecordView(record.span.bytes, of: entity)
@@ -17,7 +18,7 @@ extension SavePlan {
             failures: missing.map { object.failure(object.entity.attribute(at: $0).name, "is required") })
     }
 
-    /// Names the object in errors about its values.
+    /// Runs a body, and adds the object's name to errors about its values.
     func named(_ object: ManagedObject, _ body: () throws -> Void) throws {
         do {
             try body()

@@ -2,17 +2,17 @@ internal import FetchIndexOrderCaches
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
-/// The actions of a save for each object, after conflicts are resolved.
+/// The action of a save for each object, after conflicts were resolved.
 struct SavePlan {
     private enum Action {
         case insert
         case update([UInt8], over: [UInt8])
         case delete([UInt8])
-        /// Keeps the store's object, and drops the context's changes.
+        /// Discards the context's changes; the store's object stays.
         case forget
     }
 
-    /// The minimum number of changes for a second thread: writing fewer takes no longer than starting it.
+    /// The minimum number of changes for a second thread. Writing fewer takes no longer than starting the thread.
     private static let fewestExpected = 100
 
     private var actions: [(object: ManagedObject, action: Action)] = []
@@ -26,7 +26,8 @@ struct SavePlan {
         onUniqueConflict = context.onUniqueConflict
         self.context = context
         var conflicts: [MergeConflict] = []
-        // If so, the stored records are those that the context has.
+        // Whether the store is unchanged since the context's state, so that objects' saved records are still the stored
+        // ones.
         let isNewest = try writer.commit == context.snapshot().commit
         if try writer.modelVersion != context.snapshot().modelVersion {
             try context.requireSameAttributes(in: writer.model)
@@ -58,8 +59,8 @@ struct SavePlan {
         if !conflicts.isEmpty { throw MergeConflicts(conflicts: conflicts) }
     }
 
-    /// The changes that `write` will probably make; compare them with its result. Nil for few changes, and if new
-    /// objects or delete rules cause others.
+    /// The changes that `write` is expected to make, for work that begins before it has made them; they must be
+    /// compared with its result. Nil for few changes, and if insertions or delete rules may cause further changes.
     var expectedEdits: [RecordChange]? {
         if actions.count < Self.fewestExpected { return nil }
         var expected: [RecordChange] = []
@@ -79,7 +80,7 @@ struct SavePlan {
         return expected.count < Self.fewestExpected ? nil : expected
     }
 
-    /// The policy's action for an object that was changed or deleted elsewhere.
+    /// The action that the policy chooses for an object that was changed or deleted elsewhere.
     private func settle(_ object: ManagedObject, base: [UInt8]?, stored: [UInt8]?) -> Action {
         switch policy {
         case .error, .rollback: return .forget
@@ -94,28 +95,28 @@ struct SavePlan {
         }
     }
 
-    /// The state of a running save.
+    /// The progress of a save.
     struct Progress {
         var written = ManagedObjectContext.Written()
-        /// The keys of new objects in the store.
+        /// The stored keys of new objects, by their temporary keys.
         var keys: [RecordKey: RecordKey] = [:]
-        /// Stored objects that new ones were inserted as or merged into. Two new objects with one unique value are an
-        /// error under any policy.
+        /// Stored objects that new objects were inserted as or merged into. If a second new object has one of their
+        /// unique values, this is an error under any policy.
         var taken: Set<RecordKey> = []
-        /// New objects whose insertion has begun, because objects may refer to each other.
+        /// New objects whose insertion has begun. They may refer to each other in a cycle.
         var begun: Set<RecordKey> = []
-        /// Objects that are inserted before the others of their cycle, because unique values of these contain their
-        /// keys.
+        /// New objects that are inserted before the other objects of a cycle, because unique values of the others
+        /// contain their keys.
         var hurried: Set<RecordKey> = []
-        /// Objects whose references to other objects are still missing.
+        /// Inserted objects that lack references to objects inserted later.
         var incomplete: [(object: ManagedObject, key: RecordKey)] = []
-        /// Objects whose links were deleted to free them for others, and may have to be restored.
+        /// Objects whose links were deleted so that other objects can take them. They may have to be restored.
         var released: [RecordKey] = []
     }
 
-    /// Writes the records. Deletions come first, so that their unique values are free. New objects are inserted by
-    /// entity and in the order of insertion, but after those that they refer to; updates that refer to new objects come
-    /// last.
+    /// Writes the records. First come deletions, which free unique values. Then new objects are inserted by entity and
+    /// in the order of their insertion, but after the objects to which they refer. Updates that refer to new objects
+    /// come last.
     func write(into writer: StoreWriter) throws -> ManagedObjectContext.Written {
         var progress = Progress()
         var deleted: [StoreWriter.DeletedObject] = []
@@ -129,7 +130,7 @@ struct SavePlan {
             }
         }
         for (object, action) in actions {
-            // One object may take the unique value of another.
+            // Updates may exchange a unique value between objects.
             guard case .update(let new, let old) = action else { continue }
             if !object.entity.uniqueConstraints.isEmpty {
                 try writer.releaseUniqueKeys(of: object.key, old.span.bytes, for: new.span.bytes)
@@ -171,7 +172,8 @@ struct SavePlan {
         }
     }
 
-    /// Inserts an object after the new ones that it refers to. Their chain may be long, so they wait in a list.
+    /// Inserts an object after the new objects to which it refers. A list is used instead of recursion, because the
+    /// chain may be long.
     private func insertInOrder(
         _ object: ManagedObject, among new: [RecordKey: ManagedObject], _ progress: inout Progress,
         in writer: StoreWriter
@@ -185,8 +187,8 @@ struct SavePlan {
                     continue
                 }
             }
-            // In a cycle, an object whose unique key contains other keys is inserted after those objects, because it's
-            // found by its key.
+            // In a cycle, an object whose unique values contain other objects' keys is inserted after those objects,
+            // because an upsert looks it up by these values.
             let keys = next.keyTargets.compactMap { new[$0] }.filter {
                 progress.keys[$0.key] == nil && progress.hurried.insert($0.key).inserted
             }
@@ -204,7 +206,7 @@ struct SavePlan {
         in writer: StoreWriter
     ) throws {
         let (new, _) = try object.record(object.assembled(over: object.base), with: progress.keys)
-        // New keys include those of targets that are inserted again.
+        // `progress.keys` also contains targets that are inserted again.
         let isComplete = object.targets.allSatisfy { all[$0] == nil || progress.keys[$0] != nil }
         if object.entity.isJoin, try isLost(object, new, in: writer) {
             progress.keys[object.key] = object.key
@@ -217,7 +219,7 @@ struct SavePlan {
                     progress.keys[object.key] = stored
                     return try merge(object, into: stored, isComplete, &progress, in: writer)
                 }
-                // Both join objects are of the same link, and have become one.
+                // The two join objects are the same link, so one of them is dropped.
                 if object.entity.isJoin {
                     progress.keys[object.key] = stored
                     progress.written.hasUpserts = true
@@ -238,7 +240,8 @@ struct SavePlan {
         }
     }
 
-    /// The stored object that a new one represents: one with its unique value, or a join of the same two objects.
+    /// The stored object that a new object represents: the one with the same unique value or, for a join object, the
+    /// link between the same two objects.
     private func storedObject(
         like object: ManagedObject, _ record: [UInt8], in writer: StoreWriter
     ) throws -> RecordKey? {
@@ -247,7 +250,7 @@ struct SavePlan {
         return try writer.object(object.key.entity, withUniqueValueOf: record.span.bytes)
     }
 
-    /// Sets the values of a new object in a stored one.
+    /// Sets the values of a new object on a stored object.
     private func merge(
         _ object: ManagedObject, into key: RecordKey, _ isComplete: Bool, _ progress: inout Progress,
         in writer: StoreWriter
@@ -270,7 +273,7 @@ struct SavePlan {
             if old != new { progress.written.edits?.append(RecordChange(object: key, old: old, new: new)) }
             return
         }
-        // This save may already have written the object.
+        // If this save has already written the stored object, the two writes are combined.
         var first: [UInt8]? = old
         if context.core.edits.unsaved.contains(key) {
             progress.written.records.removeAll { $0.object === registered }
@@ -282,7 +285,7 @@ struct SavePlan {
         if first != new { progress.written.edits?.append(RecordChange(object: key, old: first, new: new)) }
     }
 
-    /// The record as written: a newer model may derive values that the object's model doesn't.
+    /// The record as it's stored. A newer model may add derived values that the object's own model doesn't have.
     func stored(
         _ record: [UInt8], of object: ManagedObject, as key: RecordKey, in writer: StoreWriter
     ) throws -> [UInt8] {

@@ -1,8 +1,8 @@
 internal import FetchIndexRecords
 internal import FetchIndexModels
-/// The edits of a context in groups: the edits between two processings form a group.
+/// The edits of a context that can be undone. The edits between two processings form a group.
 struct UndoStack {
-    /// The state of an object at a time.
+    /// The state of an object before or after an edit.
     struct Memento {
         let status: ManagedObject.Status
         let base: [UInt8]?
@@ -16,7 +16,7 @@ struct UndoStack {
             givenSlots = object.givenSlots
         }
 
-        /// All values by slot; nil if the object was deleted or gone.
+        /// All values by slot; nil if the object was deleted or had left the context.
         func values(of object: ManagedObject) -> [Value]? {
             switch status {
             case .deleted, .gone: return nil
@@ -34,7 +34,7 @@ struct UndoStack {
         let object: ManagedObject
         let before: [Value]?
         let after: [Value]?
-        /// The slots of a new object that were set before and after.
+        /// The slots that were set on a new object, before and after the edit.
         let givenBefore: Set<Int>
         let givenAfter: Set<Int>
 
@@ -46,16 +46,16 @@ struct UndoStack {
         }
     }
 
-    /// Whether edits are recorded.
+    /// Whether edits are being recorded.
     var isEnabled = false
     private(set) var undoGroups: [[Edit]] = []
     private(set) var redoGroups: [[Edit]] = []
     private var open: [ObjectIdentifier: (object: ManagedObject, before: Memento?)] = [:]
     private var order: [ObjectIdentifier] = []
-    /// Set while an undo or redo edits objects.
+    /// Whether an undo or redo is editing objects.
     var isReplaying = false
 
-    /// Records the state of an object before its first edit in the group; an insertion has no state before it.
+    /// Records the state of an object before its first edit in the group. For an insertion, that state is nil.
     mutating func willChange(_ object: ManagedObject, isInsertion: Bool = false) {
         guard isEnabled, !isReplaying, open[ObjectIdentifier(object)] == nil else { return }
         open[ObjectIdentifier(object)] = (object, isInsertion ? nil : Memento(object))
@@ -90,7 +90,7 @@ struct UndoStack {
         return group
     }
 
-    /// Replaces the keys of objects that got permanent keys in all references.
+    /// Replaces temporary keys by permanent ones in the references of all recorded values.
     mutating func renumber(_ keys: [RecordKey: RecordKey]) {
         guard !keys.isEmpty, isEnabled else { return }
         undoGroups = undoGroups.map { $0.map { $0.renumbered(keys) } }
@@ -106,8 +106,8 @@ struct UndoStack {
 }
 
 extension ManagedObjectContext {
-    /// Whether edits are recorded for undo, with their objects, until it is set to false. False at first, because a
-    /// context of Core Data has no undo manager.
+    /// Whether edits are recorded for undo. While it's true, edited objects are retained. It's false at first, as a
+    /// context of Core Data has no undo manager at first.
     public var isUndoEnabled: Bool {
         get { undoStack.isEnabled }
         set {
@@ -117,8 +117,8 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Reverts the last group of edits: those between two processings of changes, saved or not. Returns false if
-    /// no edits can be undone.
+    /// Reverts the last group of edits, saved or not. A group is made of the edits between two processings of changes.
+    /// Returns false if no edit can be undone.
     @discardableResult
     public func undo() -> Bool {
         processPendingChanges()
@@ -127,7 +127,7 @@ extension ManagedObjectContext {
         return true
     }
 
-    /// Repeats the edits that the last undo reverted. Returns false if no edits can be redone.
+    /// Repeats the edits that the last undo reverted. Returns false if no edit can be redone.
     @discardableResult
     public func redo() -> Bool {
         processPendingChanges()
@@ -136,11 +136,12 @@ extension ManagedObjectContext {
         return true
     }
 
-    /// Takes objects from one state to another. Values that were changed elsewhere since are kept, and so are
-    /// deletions.
+    /// Changes objects from one recorded state to another. Values that were changed since by other means are kept, and
+    /// deleted objects stay deleted.
     private func replay(_ states: [(object: ManagedObject, from: [Value]?, to: [Value]?, given: Set<Int>)]) {
         undoStack.isReplaying = true
-        // Objects that are no longer in the store are inserted again under other keys, which references must use.
+        // Objects that are no longer in the store are inserted again with new keys, which are put into the references
+        // of the others.
         var restored: Set<ObjectIdentifier> = []
         var keys: [RecordKey: RecordKey] = [:]
         for (object, from, to, _) in states where from == nil && to != nil {
@@ -155,7 +156,7 @@ extension ManagedObjectContext {
             )
             defer { if object.status.isInserted { object.givenSlots = given } }
             switch (from, to) {
-            // The edits include the effects on related objects.
+            // Delete rules aren't applied, because their effects on related objects are recorded as edits, too.
             case (_, nil): deleteAlone(object)
             case (nil, let values?):
                 guard restored.contains(ObjectIdentifier(object)) else { continue }
@@ -163,7 +164,7 @@ extension ManagedObjectContext {
                     object.setValue(values[slot], at: slot)
                 }
             case (let old?, let new?):
-                // Another context or process deleted the object.
+                // The object has left the context: another context or process deleted it.
                 if object.core !== core { continue }
                 for slot in new.indices where old[slot] != new[slot] {
                     object.setValue(new[slot], at: slot)
@@ -174,8 +175,8 @@ extension ManagedObjectContext {
         processPendingChanges()
     }
 
-    /// Restores a deleted object in the context; one that is no longer in the store is inserted again. Returns false if
-    /// its entity was dropped or changed.
+    /// Restores a deleted object in the context. If the object is no longer in the store, inserts it again. Returns
+    /// false if the entity was dropped or changed.
     private func restore(_ object: ManagedObject) -> Bool {
         switch object.status {
         case .inserted, .saved: return object.core === core
@@ -185,7 +186,6 @@ extension ManagedObjectContext {
                 object.entity.isReadable(with: model.entities[entity])
             else { return false }
             object.status = .inserted
-            object.hasBeenSaved = false
             object.base = nil
             object.changes = [:]
             object.core = core

@@ -2,38 +2,35 @@ internal import FetchIndexModels
 internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 
-/// The unsaved edits of a context: the objects that have them, and the records that were reported to controllers and
+/// The unsaved edits of a context: the objects that have edits, and the records that were reported to controllers and
 /// fetches.
 ///
-/// ```
-/// edit        an object gets unsaved values      ->  unsaved, unprocessed
-/// process     unprocessed                        ->  reported        the changes since the last report
-/// save        unsaved                            ->  none            temporary ids -> permanent ids: renumbered
-/// advance     reported, over the old state       ->  reported, over the new state    the changes from one to the other
-/// roll back   unsaved, unprocessed, reported     ->  none            the way back
-/// undo        is an edit
-/// ```
+/// ``` edit        an object gets unsaved values      ->  unsaved, unprocessed process     unprocessed
+/// ->  reported        the changes since the last report save        unsaved                            ->  none
+/// temporary ids -> permanent ids: renumbered advance     reported, over the old state       ->  reported, over the new
+/// state    the changes from one to the other roll back   unsaved, unprocessed, reported     ->  none            the
+/// way back undo        is an edit ```
 ///
-/// Objects with edits are identified by their keys, and are not retained; an object that leaves the context is retained
-/// until its removal is delivered. The caller passes records in: this type doesn't access the store.
+/// Objects with edits are identified by their keys and aren't retained. An object that leaves the context is retained
+/// until its removal was delivered. The caller passes records in, because this type doesn't access the store.
 struct UnsavedEdits<Object: AnyObject> {
-    /// The objects with unsaved values, and those that are inserted or deleted.
+    /// The objects with unsaved values, including inserted and deleted objects.
     private(set) var unsaved: Set<RecordKey> = []
     /// The objects that were edited since the last report.
     private var unprocessed: Set<RecordKey> = []
-    /// The unsaved records that controllers and fetches know; nil if the object is deleted.
+    /// The unsaved records that controllers and fetches have seen; nil for a deleted object.
     private(set) var reported: [RecordKey: [UInt8]?] = [:]
-    /// The temporary ids of objects by the permanent ids that the last save gave them.
+    /// The temporary keys of objects, by the permanent keys that the last save gave them.
     private var renumbered: [RecordKey: RecordKey] = [:]
     private var leaving: [RecordKey: Object] = [:]
-    /// The last records of leaving objects that aren't instantiated.
+    /// The last records of leaving objects for which the context has no instance.
     private var leavingRecords: [RecordKey: [UInt8]] = [:]
 
     var hasUnprocessed: Bool { !unprocessed.isEmpty }
 
     // MARK: Edit
 
-    /// Notes an edit. Returns whether it is the object's first one since the last report.
+    /// Records an edit of an object. Returns whether it's the object's first edit since the last report.
     @discardableResult
     mutating func edit(_ key: RecordKey, isUnsaved: Bool) -> Bool {
         setUnsaved(key, isUnsaved)
@@ -44,53 +41,55 @@ struct UnsavedEdits<Object: AnyObject> {
         if isUnsaved { unsaved.insert(key) } else { unsaved.remove(key) }
     }
 
-    /// Whether an object has edits that aren't saved or reported yet.
+    /// Whether the object with a key has edits that aren't saved or aren't reported yet.
     func need(_ key: RecordKey) -> Bool { unsaved.contains(key) || unprocessed.contains(key) }
 
     // MARK: Process
 
-    /// The objects that were edited since the last report, sorted.
+    /// Returns the objects that were edited since the last report, sorted, and resets the list.
     mutating func takeUnprocessed() -> [RecordKey] {
         defer { unprocessed = [] }
         return unprocessed.sorted()
     }
 
-    /// Reports an object's record over the saved one. Returns the change since the last report.
+    /// Records that controllers see an object with a record, in place of the saved one. Returns the change since the
+    /// last report.
     mutating func report(_ key: RecordKey, _ record: [UInt8]?, over saved: [UInt8]?) -> RecordChange? {
         let old = self.record(of: key, saved: saved)
         if record == saved { reported[key] = nil } else { reported.updateValue(record, forKey: key) }
         return old == record ? nil : RecordChange(object: key, old: old, new: record)
     }
 
-    /// The record of an object as last reported.
+    /// An object's record as controllers last saw it.
     func record(of key: RecordKey, saved: @autoclosure () -> [UInt8]?) -> [UInt8]? {
         if let record = reported[key] { record } else { saved() }
     }
 
-    /// The changes from the saved records to the reported ones.
+    /// The changes from the saved records to the reported ones, given the saved records.
     func changes(saved: (RecordKey) -> [UInt8]?) -> [RecordChange] {
         reported.map { RecordChange(object: $0.key, old: saved($0.key), new: $0.value) }
     }
 
     // MARK: Save, merge, roll back
 
-    /// Notes that a save wrote objects, and gave permanent ids to new ones.
+    /// Records that a save wrote objects, and gave permanent keys to new ones.
     mutating func save(_ keys: [RecordKey], renumbered ids: [RecordKey: RecordKey]) {
         renumbered = ids
-        // A save writes all unsaved objects.
+        // A save usually writes all unsaved objects.
         if keys.count == unsaved.count { unsaved = [] } else { unsaved.subtract(keys) }
         if !keys.isEmpty { unprocessed = [] }
     }
 
-    /// Replaces temporary ids in the reported records by permanent ones, as in the saved records.
+    /// Replaces temporary keys by permanent ones in the references of reported records, as the save did in the stored
+    /// records.
     mutating func renumberReported(_ renumbered: (RecordKey, [UInt8]) -> [UInt8]) {
         for (key, record) in reported {
             if let record { reported[key] = .some(renumbered(key, record)) }
         }
     }
 
-    /// Takes the edits to a newer state, to which the committed changes lead. `saved` returns records of that state,
-    /// `current` an unsaved object's record with its values. O(changes + unsaved objects).
+    /// Moves the edits over to a newer state, after the committed changes. `saved` returns a record of that state;
+    /// `current` returns an object's record with its unsaved values. O(changes + unsaved objects).
     mutating func advance(
         _ committed: [RecordChange], saved: (RecordKey) -> [UInt8]?, current: (RecordKey, [UInt8]?) -> [UInt8]?
     ) -> LiveOrder.Step {
@@ -107,7 +106,7 @@ struct UnsavedEdits<Object: AnyObject> {
             let oldKey = renumbered[change.object] ?? change.object
             let old = if let record = known[oldKey] { record } else { change.old }
             let new = record(of: change.object, saved: change.new)
-            // An object that was reported before keeps its row, under its new id.
+            // An object that was reported under its temporary key keeps its row, under the permanent key.
             net[change.object] = RecordChange(
                 object: change.object, oldObject: old == nil ? nil : oldKey, old: old, new: new)
         }
@@ -123,12 +122,12 @@ struct UnsavedEdits<Object: AnyObject> {
         return LiveOrder.Step(committed: committed, unsaved: unsaved, net: changes)
     }
 
-    /// The permanent ids that the last save gave, by the temporary ones.
+    /// The permanent keys that the last save assigned, by the temporary ones.
     var permanentKeys: [RecordKey: RecordKey] {
         Dictionary(renumbered.map { ($0.value, $0.key) }) { first, _ in first }
     }
 
-    /// Drops all edits. Returns the changes from the reported records back to the saved ones.
+    /// Discards all edits. Returns the changes from the reported records back to the saved ones.
     mutating func rollBack(saved: (RecordKey) -> [UInt8]?) -> [RecordChange] {
         defer { (unsaved, unprocessed, reported) = ([], [], [:]) }
         return changes(saved: saved).map(\.reversed)
@@ -144,6 +143,6 @@ struct UnsavedEdits<Object: AnyObject> {
 
     func leavingRecord(_ key: RecordKey) -> [UInt8]? { leavingRecords[key] }
 
-    /// Releases the objects whose removal was delivered.
+    /// Releases the objects that have left the context, after their removal was delivered.
     mutating func didDeliver() { (leaving, leavingRecords) = ([:], [:]) }
 }

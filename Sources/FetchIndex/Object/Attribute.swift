@@ -8,15 +8,15 @@ internal import FetchIndexModels
 ///     }
 ///
 /// An optional type makes the attribute optional. A value at the declaration is the initial value of new objects.
-/// Reading decodes one value of the object's record, O(its length). It traps, with a sentence that says why, if no
-/// value can be read: ``ManagedObject/value(of:as:)`` throws instead.
+/// Reading decodes one value of the object's record, O(its length). If no value can be read, it traps with a sentence
+/// that gives the reason; ``ManagedObject/value(of:as:)`` throws instead.
 @propertyWrapper
 public struct Attribute<Wrapped: AttributeValue> {
     private let name: String
     private let isUnique: Bool
     let isIndexed: Bool
     private let initial: (() -> Wrapped)?
-    /// Properties that few attributes have, stored separately: a declaration is copied for each value that is read.
+    /// Rarely used properties, kept in a separate object because the declaration is copied for each value that is read.
     private let extras: Extras?
 
     private final class Extras {
@@ -29,9 +29,10 @@ public struct Attribute<Wrapped: AttributeValue> {
         }
     }
 
-    /// `indexed` requests an ``Index`` of this attribute; `renamedFrom` is its name in stores of an older class.
-    /// `derivedBy` is an expression of the predicate language over other attributes, `canonical:(name)` or `price *
-    /// count`: it computes the value, also for unsaved objects, and setting the value does nothing.
+    /// Declares an attribute without an initial value. `indexed` requests an ``Index`` of the attribute; `renamedFrom`
+    /// is its name in stores of an older class. `derivedBy` is an expression of the predicate language over other
+    /// attributes, such as `canonical:(name)` or `price * count`. It computes the attribute's value, also for unsaved
+    /// objects; setting the value has no effect.
     public init(
         _ name: String, isUnique: Bool = false, indexed: Bool = false, renamedFrom: String? = nil,
         derivedBy derivation: String? = nil
@@ -43,9 +44,9 @@ public struct Attribute<Wrapped: AttributeValue> {
         initial = nil
     }
 
-    /// Declares an attribute with an initial value for new objects. It is evaluated for each, as for `UUID()` or
-    /// `Date()`. Objects that were saved before the class had the attribute have that value, unless it differs at each
-    /// evaluation.
+    /// Declares an attribute with an initial value for new objects. The value is evaluated for each object, so it may
+    /// be `UUID()` or `Date()`. It is also the value in objects that were saved before the class had the attribute,
+    /// unless two evaluations give different values.
     public init(
         wrappedValue: @autoclosure @escaping () -> Wrapped, _ name: String, isUnique: Bool = false,
         indexed: Bool = false, renamedFrom: String? = nil
@@ -82,7 +83,7 @@ extension Attribute: DeclaredProperty {
     }
 
     private var declaration: AttributeDescription {
-        // A value that differs at each evaluation, like `UUID()`, can't be the value of older objects.
+        // A value that differs at each evaluation, such as `UUID()`, can't be the default value of older objects.
         let values = (initial?().attributeValue ?? .null, initial?().attributeValue ?? .null)
         return AttributeDescription(
             name, Wrapped.valueType, isOptional: Wrapped.isOptional, isUnique: isUnique,
@@ -91,14 +92,14 @@ extension Attribute: DeclaredProperty {
     }
 }
 
-/// The reason why a value can't be read as a type.
+/// The reason why an attribute's value can't be read as a type.
 public enum AttributeError: Error, Equatable, Sendable {
-    /// The entity has no attribute of the name.
+    /// The entity has no attribute with the name.
     case unknownAttribute(entity: String, attribute: String)
-    /// The type can't represent the stored value: for example an enumeration's raw value that this program doesn't
-    /// know.
+    /// The type can't represent the stored value: for example, this program doesn't know the raw value of an
+    /// enumeration.
     case unreadable(entity: String, attribute: String, value: Value, type: String)
-    /// No value can be read; the text says why.
+    /// The object has no value; the text gives the reason.
     case missing(entity: String, attribute: String, String)
 }
 

@@ -2,20 +2,20 @@ public import FetchIndexEssentials
 
 public import FetchIndexPredicates
 
-/// A Swift type in which an attribute's value can be read and written. Attributes' types conform to it:
+/// A Swift type as which an attribute's value can be read and written. Types of `@Attribute` properties conform to it:
 ///
-/// - an enumeration with raw values needs nothing else: `enum Genre: String, AttributeValue, CaseIterable`;
+/// - an enumeration with raw values only declares the conformance: `enum Genre: String, AttributeValue, CaseIterable`;
 /// - a type that is `Codable` conforms to ``CodableAttributeValue`` and is stored as JSON text.
 public protocol AttributeValue: PredicateArgument {
-    /// The type in which the value is stored.
+    /// The type as which the value is stored.
     static var valueType: ValueType { get }
-    /// Whether null is one of the type's values.
+    /// Whether the type can represent null.
     static var isOptional: Bool { get }
-    /// The value that an attribute of a new object has before it is set: "", 0, false, the reference date, nil. If it
-    /// is nil, reading the attribute then is a programming mistake.
+    /// The value of a new object's attribute before it is set: "", 0, false, the reference date or nil. If the
+    /// placeholder itself is nil, reading the attribute before it is set is a programming mistake.
     static var placeholder: Self? { get }
 
-    /// Converts a value; nil if the value is of another type or doesn't fit.
+    /// Converts a stored value; nil if the value has another type, or if this type can't represent it.
     init?(attributeValue: Value)
     var attributeValue: Value { get }
 }
@@ -76,7 +76,7 @@ extension AttributeValue where Self: FixedWidthInteger {
         guard case .integer(let number) = value else { return nil }
         self.init(exactly: number)
     }
-    /// The stored value. Traps for a number of more than 63 bits.
+    /// The value to be stored. Traps for a number of more than 63 bits.
     public var attributeValue: Value {
         guard let number = Int64(exactly: self) else {
             preconditionFailure("\(self) does not fit an attribute: integers are stored in 64 bits with their sign.")
@@ -96,7 +96,7 @@ extension UInt32: AttributeValue {}
 extension UInt16: AttributeValue {}
 extension UInt8: AttributeValue {}
 
-/// Floats are stored as doubles.
+/// A float is stored as a double.
 extension Float: AttributeValue {
     public static var valueType: ValueType { .double }
     public static var placeholder: Float? { 0 }
@@ -107,7 +107,7 @@ extension Float: AttributeValue {
     public var attributeValue: Value { .double(Double(self)) }
 }
 
-/// Enumerations and other types with raw values are stored as their raw values.
+/// An enumeration, or another type with raw values, is stored as its raw value.
 extension AttributeValue where Self: RawRepresentable, RawValue: AttributeValue {
     public static var valueType: ValueType { RawValue.valueType }
     public init?(attributeValue value: Value) {
@@ -131,8 +131,8 @@ extension CodableAttributeValue {
         self = decoded
     }
 
-    /// The JSON text, with members ordered by name, so that equal values are equal texts. Traps if the value can't be
-    /// encoded.
+    /// The value as JSON text, with members ordered by name, so that equal values are stored as equal texts. Traps if
+    /// the value can't be encoded.
     public var attributeValue: Value {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -142,7 +142,7 @@ extension CodableAttributeValue {
     }
 }
 
-/// Lists of attribute values are stored as JSON text.
+/// A list of attribute values is stored as JSON text.
 extension Array: AttributeValue where Element: Codable & AttributeValue {}
 extension Array: CodableAttributeValue where Element: Codable & AttributeValue {
     public static var placeholder: [Element]? { [] }

@@ -1,14 +1,14 @@
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// An attribute or a relationship of a class, of any type.
+/// An attribute or relationship that a class declares, without its Swift type.
 protocol DeclaredProperty {
     var declared: PropertyDeclaration { get }
 }
 
-/// The declaration of a class's property, for the model.
+/// A class's declaration of a property, from which the model is made.
 enum PropertyDeclaration {
-    /// `initialValue` makes the value of a new object; nil if the attribute has no initial value.
+    /// `initialValue` makes the initial value of a new object; nil if the attribute has none.
     case attribute(AttributeDescription, isIndexed: Bool, initialValue: (() -> Value)?)
     case relationship(RelationshipDescription)
 }

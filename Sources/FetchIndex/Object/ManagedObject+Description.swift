@@ -1,13 +1,13 @@
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
-/// Objects are equal if they are identical.
+/// Two objects are equal only if they are the same instance.
 extension ManagedObject: Hashable, CustomStringConvertible {
     public static func == (left: ManagedObject, right: ManagedObject) -> Bool { left === right }
 
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 
-    /// A text like Book #12 "虐殺器官": the entity, the id, and the first text that has been read or set.
+    /// A text such as Book #12 "虐殺器官": the entity, the id, and the first text attribute that has been read or set.
     public var description: String {
         let name = "\(entity.name) \(objectID)"
         let missing = entity.missingValues

@@ -3,27 +3,27 @@ internal import FetchIndexModels
 public import Observation
 internal import FetchIndexRecords
 
-/// Observation tracks reads of objects' properties: `withObservationTracking`, `Observations`, and views that use them.
-/// Each attribute is tracked by itself; the id, whether the object has changes, and similar state are tracked together.
+/// Observation tracks reads of an object's properties, for `withObservationTracking`, `Observations` and views. Each
+/// attribute is tracked separately. The id, `hasChanges` and similar properties are tracked as one.
 extension ManagedObject: Observable {}
 
 extension ManagedObject {
-    /// Notes that an attribute was read.
+    /// Reports a read of an attribute to Observation.
     func noteRead(ofSlot slot: Int) { noteRead(ObservedKeyPaths.ofSlot(slot)) }
 
-    /// Notes that the object's state was read: its id, or whether it has changes.
+    /// Reports a read of the object's state to Observation: its id, or whether it has changes.
     func noteReadOfState() { noteRead(ObservedKeyPaths.state) }
 
     private func noteRead(_ keyPath: any KeyPath<ManagedObject, Bool> & Sendable) {
         if probe != nil { return }
         if let observers { return observers.registrar.access(self, keyPath: keyPath) }
-        // Created at the first read, because Observation doesn't tell whether anybody observes it.
+        // The registrar is created at the first read, because Observation doesn't report whether a read is observed.
         let made = Observers()
         observers = made
         made.registrar.access(self, keyPath: keyPath)
     }
 
-    /// Changes the values of attributes, and notifies observers.
+    /// Runs a body that changes the values of attributes, and notifies observers.
     func observedChange(ofSlots slots: [Int], _ body: () -> Void) {
         guard let registrar = observers?.registrar else { return body() }
         guard let slot = slots.first else {
@@ -37,7 +37,8 @@ extension ManagedObject {
     /// Notifies observers that the object's state has changed.
     func noteChangeOfState() { if let registrar = observers?.registrar { tell(registrar, ObservedKeyPaths.state) } }
 
-    /// Observers are notified immediately and may run any code, so not while the context advances.
+    /// Notifies observers; while the context advances, the notification is deferred, because observers may run any
+    /// code.
     private func tell(_ registrar: ObservationRegistrar, _ keyPath: any KeyPath<ManagedObject, Bool> & Sendable) {
         if let core, core.isDeferringObservations {
             core.observations.append { registrar.withMutation(of: self, keyPath: keyPath) {} }
@@ -72,7 +73,7 @@ extension ManagedObject {
         noteChangeOfState()
     }
 
-    /// Notifies observers that objects of a to-many relationship have changed.
+    /// Notifies observers that the membership or order of a to-many relationship may have changed.
     func noteChangeOfRelated() { if let registrar = observers?.registrar { noteChange(ofSlot: .max, registrar) } }
 
     private func noteChange(ofSlot slot: Int, _ registrar: ObservationRegistrar) {
@@ -80,17 +81,17 @@ extension ManagedObject {
     }
 }
 
-/// The observers of an object or of results. It is a class, because checking an optional registrar would cost more than
-/// a read.
+/// The observers of an object or of a controller's results. It's a class, because checking an optional registrar would
+/// cost more than a read.
 final class Observers {
     let registrar = ObservationRegistrar()
 }
 
-/// The key paths under which reads and changes are noted.
+/// The key paths with which reads and changes are reported to Observation.
 private enum ObservedKeyPaths {
     static let state: any KeyPath<ManagedObject, Bool> & Sendable = \.observedState
 
-    /// Slots from the last one on share a key path.
+    /// All slots from the last one on have the same key path.
     private static let slots: [any KeyPath<ManagedObject, Bool> & Sendable] = (0..<64).map { slot in
         \ManagedObject[observedSlot: slot]
     }
@@ -99,7 +100,7 @@ private enum ObservedKeyPaths {
 }
 
 extension ManagedObject {
-    // Never read: they only identify what observers track.
+    // These properties aren't read: their key paths only identify tracked state.
     fileprivate var observedState: Bool { false }
     fileprivate subscript(observedSlot slot: Int) -> Bool { false }
 }

@@ -3,7 +3,8 @@ internal import FetchIndexModels
 public import FetchIndexValues
 
 extension ManagedObject {
-    /// Unsaved values by name; for a to-one relationship that the object holds, the id of the related object as text.
+    /// The unsaved values by name. The value of a to-one relationship that the object's record holds is the related
+    /// object's id as text.
     public var changedValues: [String: Value] { named(changes) }
 
     /// The values as last saved or merged, by name, in the form of `changedValues`; empty for a new object.
@@ -13,7 +14,7 @@ extension ManagedObject {
         return named(Dictionary(uniqueKeysWithValues: slots.map { ($0, savedValue(at: $0)) }))
     }
 
-    /// Values by the names of their attributes and relationships.
+    /// Converts values by slot to values by the names of attributes and relationships.
     func named(_ values: [Int: Value]) -> [String: Value] {
         var named: [String: Value] = [:]
         for (slot, value) in values where !entity.slots[slot].isRemoved {

@@ -1,19 +1,19 @@
 public import FetchIndexModels
 internal import FetchIndexRecords
 
-/// An object of a store in a context. A context has one for each id.
+/// An object of a store in a context. A context has at most one instance for each id.
 ///
-/// Its record is read when an attribute is (until then it is a fault), and each value is decoded on demand. It belongs
-/// to its context's isolation domain, like the context, and retains the context's state: an object can be read, edited
-/// and saved even if nobody else retains the context.
+/// The object's record is read when an attribute is first read (until then the object is a fault), and each value is
+/// decoded on demand. The object belongs to its context's isolation domain. It retains the context's state, so that it
+/// can be read, edited and saved after the context was released.
 ///
-/// Values are never invented. Reading an attribute traps, with a sentence that says why, if no value can be read: from
-/// a fault that has left its context, with an id that no object has, from a damaged record, or for a stored value that
-/// the type can't represent. Setting an attribute of an object that is in no context or not in the store traps, too.
-/// Objects returned by `fetch` and `existingObject(with:)`, and values returned by ``value(of:as:)``, were read, or the
-/// call has thrown. An object that is to be deleted ignores new values.
+/// Reading an attribute traps, with a sentence that gives the reason, if no value can be read: from a fault that has
+/// left its context, with an id that no object has, from a damaged record, or if the type can't represent the stored
+/// value. Objects returned by `fetch` and `existingObject(with:)`, and values returned by ``value(of:as:)``, were read
+/// without error, because these functions throw otherwise. Setting an attribute traps if the object has no context or
+/// isn't in the store. An object that is marked as deleted ignores new values.
 ///
-/// Subclasses declare their attributes with `@Attribute` and have no other stored properties that need an initializer.
+/// Subclasses declare their attributes with `@Attribute`, and have no other stored properties that need an initializer.
 open class ManagedObject {
     /// The object's id, temporary until the object is saved.
     public internal(set) var objectID: ObjectID {
@@ -24,61 +24,48 @@ open class ManagedObject {
         set { currentID = newValue }
     }
     private var currentID: ObjectID
-    /// The object's context; nil once the object was deleted and saved, or rolled back before it was ever saved, or its
-    /// context was reset. If the context was released, it is created again, with its edits and settings, but without
-    /// edits to undo.
+    /// The object's context; nil after a deletion of the object was saved, after an object that was never saved was
+    /// rolled back, and after the context was reset. If the context was released, it is recreated with its edits and
+    /// settings, but without edits to undo.
     public var managedObjectContext: ManagedObjectContext? { core?.context }
     /// The state of the object's context; nil once the object has left the context.
     var core: ContextCore?
     public let entity: Entity
 
-    enum Status {
-        /// The object isn't in the store yet.
-        case inserted
-        /// The object is in the store, with or without changes.
-        case saved
-        /// The object is to be deleted by the next save; `wasSaved` tells whether the store has it.
-        case deleted(wasSaved: Bool)
-        /// The object no longer belongs to the context.
-        case gone
-
-        var isSaved: Bool { if case .saved = self { true } else { false } }
-        var isInserted: Bool { if case .inserted = self { true } else { false } }
-        var isDeleted: Bool { if case .deleted = self { true } else { false } }
-    }
-
     var key: RecordKey { currentID.key }
-    /// The observers of properties that were read; nil if none was.
+    // The context's isolation domain guards all that follows: the object and its context change it there.
+    /// The observers of the object; nil until a property is read.
     var observers: Observers?
     var status: Status
-    /// The record in the context's snapshot; nil for a fault and for an object that was never saved.
+    /// The object's record in the context's snapshot; nil for a fault, and for an object that was never saved.
     var base: [UInt8]?
-    /// Whether another context or process deleted the object while it has unsaved edits: `base` is then its last
-    /// record.
+    /// Whether another context or process deleted a saved object that has unsaved edits, or is to be deleted here:
+    /// `base` is then its last record. The save finds the conflict.
     var isGoneFromStore = false
-    /// Unsaved values by slot.
+    /// Unsaved values by slot. They are kept in a deleted object, whose links are read from them.
     var changes: [Int: Value] = [:]
-    /// The slots of a new object that were set after its insertion, also to null.
+    /// The slots of an inserted object that were set after its insertion, also to null: the save updates only these if
+    /// the store has an object with its unique values.
     var givenSlots: Set<Int> = []
+    /// Nil unless the object only tells its class's attributes.
     let probe: AttributeProbe?
-    /// Whether the store has, or had, the object.
-    var hasBeenSaved: Bool
-    /// Whether the object is preparing for its deletion: objects that delete each other do so once.
+    /// Whether the object is preparing for its deletion, during which a second deletion is ignored: objects may delete
+    /// each other.
     var isBeingDeleted = false
 
-    /// The name of the class's entity: the class's own name, unless a subclass overrides it.
+    /// The name of the class's entity. By default it's the name of the class.
     open class var entityName: String { String(describing: self) }
 
-    /// Whether the class has no objects itself, only its subclasses. Subclasses inherit the answer, so it names the
+    /// Whether only subclasses have objects, not the class itself. Subclasses inherit an override, so it compares the
     /// class: `override class var isAbstract: Bool { self == Publication.self }`.
     open class var isAbstract: Bool { false }
 
-    /// Attributes, and to-one relationships, that are unique together, as `[["isbn", "edition"]]`, or alone: no two
-    /// objects have equal values of them, unless one of the values is null.
+    /// Lists of attributes and to-one relationships that are unique together, as `[["isbn", "edition"]]`, or alone. Two
+    /// objects can't have equal values of a list, unless one of the values is null.
     open class var uniqueAttributes: [[String]] { [] }
 
-    /// Orders that every writer maintains, so that fetches can always look up objects in them. Indexes of one attribute
-    /// can be requested at the attribute: `@Attribute("publisher", indexed: true)`.
+    /// Orders that every writer maintains, so that fetches can look objects up in them. An index of one attribute can
+    /// also be requested at the attribute: `@Attribute("publisher", indexed: true)`.
     open class var indexes: [Index] { [] }
 
     /// Indexes of older classes that the store is to remove.
@@ -94,10 +81,9 @@ open class ManagedObject {
         status = registration.isInserted ? .inserted : .saved
         base = registration.record
         probe = registration.probe
-        hasBeenSaved = !registration.isInserted
     }
 
-    /// Inserts a new object. Traps unless the store's model has the class's entity.
+    /// Inserts a new object. Traps if the store's model doesn't have the class's entity.
     public required convenience init(context: ManagedObjectContext) {
         self.init(context.registrationOfNew(Self.self))
         context.didInsert(self)
@@ -107,7 +93,8 @@ open class ManagedObject {
 
     // MARK: Values
 
-    /// The value of an attribute. Traps if the entity has no attribute of the name, or a value of another type is set.
+    /// The value of an attribute. Traps if the entity has no attribute with the name, and if a value of another type is
+    /// set.
     public subscript(_ name: String) -> Value {
         get {
             let slot = slot(of: name)
@@ -122,17 +109,18 @@ open class ManagedObject {
         return slot
     }
 
-    /// The value of an attribute as a type. Throws `AttributeError`, and `StoreError` if the record is damaged.
+    /// The value of an attribute, converted to a type. Throws `AttributeError`, and `StoreError` if the record is
+    /// damaged.
     public func value<Wrapped: AttributeValue>(of name: String, as type: Wrapped.Type = Wrapped.self) throws -> Wrapped
     {
         let value = try value(ofAttribute: name)
         if let wrapped = Wrapped(attributeValue: value) { return wrapped }
-        // The attribute of a new object hasn't been set yet.
-        if value.isNull, !hasBeenSaved, let placeholder = Wrapped.placeholder { return placeholder }
+        // A new object has the placeholder until the attribute is set.
+        if value.isNull, !status.hasBeenSaved, let placeholder = Wrapped.placeholder { return placeholder }
         throw AttributeError.unreadable(entity: entity.name, attribute: name, value: value, type: "\(type)")
     }
 
-    // Not generic, because that would cost more than the read.
+    // This part isn't generic, because a generic call would cost more than the read.
     private func value(ofAttribute name: String) throws -> Value {
         try withPublicErrors {
             guard let slot = entity.slot(of: name) else {
@@ -151,7 +139,8 @@ open class ManagedObject {
 
     func value(at slot: Int) -> Value { derivedValue(at: slot) ?? changes[slot] ?? savedValue(at: slot) }
 
-    /// The value of a derived attribute, computed from unsaved values, too; nil for other attributes.
+    /// The value of a derived attribute, computed from the current values, including unsaved ones; nil if the attribute
+    /// isn't derived.
     private func derivedValue(at slot: Int) -> Value? {
         guard entity.hasDerivations, entity.attribute(at: slot).derivation != nil, let record = currentRecord() else {
             return nil
@@ -159,7 +148,7 @@ open class ManagedObject {
         return try? RecordView(record.span.bytes).value(at: slot, as: entity.type(at: slot))
     }
 
-    /// The value in the context's snapshot. Traps if it can't be read.
+    /// An attribute's value in the context's snapshot. Traps if it can't be read.
     func savedValue(at slot: Int) -> Value {
         do { return try readValue(at: slot) } catch { preconditionFailure("\(self): \(error).") }
     }
@@ -170,7 +159,7 @@ open class ManagedObject {
             return try RecordView(record.span.bytes, missing: missing.span.bytes).value(
                 at: slot, as: entity.type(at: slot))
         }
-        if !hasBeenSaved { return entity.attribute(at: slot).defaultValue }
+        if !status.hasBeenSaved { return entity.attribute(at: slot).defaultValue }
         let reason =
             if case .gone = status {
                 "the object has left its context: the context was reset, or the object was deleted or rolled back"
@@ -185,7 +174,8 @@ open class ManagedObject {
         return base
     }
 
-    /// The saved record, read now if the object is a fault; nil also if it is damaged, which the context notes.
+    /// The saved record; reads it if the object is a fault. Nil if the object isn't saved, or if the record is damaged,
+    /// which the context reports in `damage`.
     func savedRecord() -> [UInt8]? {
         do { return try readRecord() } catch {
             core?.note(error)
@@ -200,11 +190,12 @@ open class ManagedObject {
         }
         let attribute = entity.attribute(at: slot)
         if let type = value.type, type != attribute.type {
-            // The program's own mistake: values from files are converted, or refused, before.
+            // A value of another type can only be the program's mistake: values from files are converted or refused
+            // earlier.
             preconditionFailure(
                 "\(entity.name).\(attribute.name) is \(attribute.type.nameWithArticle), not \(type.nameWithArticle).")
         }
-        // A derived value follows from others.
+        // A derived value can't be set.
         if attribute.derivation != nil { return }
         if status.isInserted { givenSlots.insert(slot) }
         let former = self.value(at: slot)
@@ -222,7 +213,7 @@ open class ManagedObject {
         }
     }
 
-    /// The record with unsaved values; nil if the object is deleted. Values of another type count as null.
+    /// The record with the unsaved values; nil if the object is deleted. Unsaved values of another type become null.
     func currentRecord() -> [UInt8]? {
         switch status {
         case .deleted, .gone: return nil
@@ -233,7 +224,7 @@ open class ManagedObject {
         }
     }
 
-    /// A record with the unsaved values, or those of some slots, over another record.
+    /// Makes a record from another record by setting the unsaved values, of all slots or of the given ones.
     func assembled(over record: [UInt8]?, slots: Set<Int>? = nil) -> [UInt8] {
         let bytes = record ?? RecordBuilder.empty
         var builder = RecordBuilder(slots: entity.slots.count, byteCount: bytes.count + 64)
@@ -241,7 +232,7 @@ open class ManagedObject {
         guard let view = try? RecordView(bytes.span.bytes, missing: missing.span.bytes) else {
             return assembled(over: nil, slots: slots)
         }
-        // The record may have slots that were added to the entity after this object was made.
+        // The record may have more slots than this object's entity, if attributes were added later.
         for slot in 0..<max(entity.slots.count, view.slotCount) {
             if let value = changes[slot], slots?.contains(slot) ?? true {
                 builder.append(value)
@@ -250,33 +241,31 @@ open class ManagedObject {
             }
         }
         let assembled = builder.finish()
-        // A value that can't be derived fails the save.
+        // If a derived value can't be computed, the save fails later.
         do { return try entity.completed(assembled.span.bytes) ?? assembled } catch { return assembled }
     }
 
     // MARK: State
 
-    /// The state of an object with unsaved edits.
+    /// The state of an object with unsaved edits, without the object.
     struct UnsavedValues {
         fileprivate let status: Status
         fileprivate let base: [UInt8]?
         fileprivate let changes: [Int: Value]
         fileprivate let givenSlots: Set<Int>
-        fileprivate let hasBeenSaved: Bool
         fileprivate let isGoneFromStore: Bool
     }
 
     var unsavedValues: UnsavedValues {
         get {
             UnsavedValues(
-                status: status, base: base, changes: changes, givenSlots: givenSlots, hasBeenSaved: hasBeenSaved,
-                isGoneFromStore: isGoneFromStore)
+                status: status, base: base, changes: changes, givenSlots: givenSlots, isGoneFromStore: isGoneFromStore)
         }
         set {
             (status, base, changes, givenSlots) = (
                 newValue.status, newValue.base, newValue.changes, newValue.givenSlots
             )
-            (hasBeenSaved, isGoneFromStore) = (newValue.hasBeenSaved, newValue.isGoneFromStore)
+            isGoneFromStore = newValue.isGoneFromStore
         }
     }
 
@@ -285,13 +274,13 @@ open class ManagedObject {
         return status.isInserted
     }
 
-    /// Whether the next save deletes the object.
+    /// Whether the object is marked as deleted; the next save deletes it.
     public var isDeleted: Bool {
         noteReadOfState()
         return status.isDeleted
     }
 
-    /// Whether the object is saved and has unsaved values.
+    /// Whether the object is in the store and has unsaved values.
     public var isUpdated: Bool {
         noteReadOfState()
         return status.isSaved && !changes.isEmpty
@@ -307,12 +296,13 @@ open class ManagedObject {
 
     // MARK: For subclasses
 
-    /// Called once after a new object was inserted, to set initial values.
+    /// Called once, after a new object was inserted. An override sets initial values.
     open func awakeFromInsert() {}
-    /// Called before a save, while values can still be set.
+    /// Called before each save, while values can still be set.
     open func willSave() {}
     open func didSave() {}
     open func prepareForDeletion() {}
-    /// Throws an error if a new or updated object is invalid; the save then fails and reports it.
+    /// Checks a new or updated object before a save. If an override throws an error, the save fails and reports the
+    /// error.
     open func validate() throws {}
 }

@@ -2,11 +2,11 @@ internal import FetchIndexEssentials
 public import FetchIndexModels
 
 extension Model {
-    /// Makes the model that classes of managed objects declare. If a class's base class is among them, its entity is a
-    /// subentity of the base class's entity.
+    /// Makes the model that classes of managed objects declare. If the base class of a class is also given, the class's
+    /// entity becomes a subentity of the base class's entity.
     public init(_ classes: ManagedObject.Type...) { self.init(classes) }
 
-    /// Makes the model that a list of classes declares.
+    /// Makes the model that the classes in a list declare.
     public init(_ classes: [ManagedObject.Type]) {
         let known = Set(classes.map(ObjectIdentifier.init))
         self.init(entities: classes.map { $0.declaredEntity(among: known) })
@@ -15,7 +15,7 @@ extension Model {
 }
 
 extension ManagedObject {
-    /// The nearest base class that is in a set of classes.
+    /// The nearest base class in a set of classes; nil if the set contains none.
     private static func superclass(among classes: Set<ObjectIdentifier>) -> ManagedObject.Type? {
         if classes.isEmpty { return nil }
         var mirror = Mirror(reflecting: self.init(.prototype(AttributeProbe()))).superclassMirror
@@ -26,14 +26,14 @@ extension ManagedObject {
         return nil
     }
 
-    /// The entity that the class declares, with attributes in the order of their declaration.
+    /// The entity that the class declares, with its attributes in the order of declaration.
     static func declaredEntity(among classes: Set<ObjectIdentifier> = []) -> Entity {
         let attributes = declaredAttributes
         let relationships = declarations.compactMap { declaration -> RelationshipDescription? in
             if case .relationship(let description) = declaration { description } else { nil }
         }
         let above = superclass(among: classes)
-        // A base class's index already includes the objects of this class.
+        // An index that a base class declares isn't repeated: it includes the objects of this class.
         let inherited = above?.declaredEntity(among: classes).indexes ?? []
         let indexes = attributes.filter(\.isIndexed).map { Index(keys: [Index.Key($0.description.name)]) } + indexes
         return Entity(
@@ -42,7 +42,7 @@ extension ManagedObject {
             removedIndexes: removedIndexes, superentity: above?.entityName, isAbstract: isAbstract)
     }
 
-    /// Functions that make the initial values of the class's new objects, by the attributes' names.
+    /// Functions that make the initial values of new objects, by the attributes' names.
     static var initialValues: [String: () -> Value] {
         let attributes = declaredAttributes.map { ($0.description.name, $0.initialValue) }
         return Dictionary(attributes) { first, _ in first }.compactMapValues { $0 }
@@ -62,7 +62,7 @@ extension ManagedObject {
         }
     }
 
-    /// The declarations of the class's stored properties, those of base classes first.
+    /// The class's declarations of stored properties, after those of its base classes.
     private static var declarations: [PropertyDeclaration] {
         var declarations: [PropertyDeclaration] = []
         var mirror: Mirror? = Mirror(reflecting: self.init(.prototype(AttributeProbe())))
@@ -73,24 +73,25 @@ extension ManagedObject {
         return declarations
     }
 
-    /// The name of the attribute that a key path reads, with dots between to-one relationships on the way. Traps for
-    /// other key paths.
+    /// The dotted name of the attribute that a key path reads: the to-one relationships on the way, and the attribute.
+    /// Traps if the key path isn't an attribute's.
     static func attributeName<Object: ManagedObject, Wrapped>(of keyPath: KeyPath<Object, Wrapped>) -> String {
         attributeNames(of: keyPath).joined(separator: ".")
     }
 
-    /// The names of the relationships and the attribute that a key path reads. Applies the key path to a prototype,
-    /// which only records what is read.
+    /// The names of the relationships and the attribute that a key path reads. They are found by applying the key path
+    /// to a prototype, which records its reads. Traps if the key path isn't an attribute's.
     static func attributeNames<Object: ManagedObject, Wrapped>(of keyPath: KeyPath<Object, Wrapped>) -> [String] {
         guard let names = Object.attributeNames(ofAny: keyPath) else {
             preconditionFailure(
-                "\(keyPath) is no attribute of \(Object.self): it is computed, or a part of an attribute's value. Name an "
+                "\(keyPath) is not an attribute of \(Object.self): it is computed, or a part of an attribute's value. Name an "
                     + "@Attribute, as in \\.title, or one of a related object, as in \\.author?.name.")
         }
         return names
     }
 
-    /// The names that a key path reads; nil if it isn't an attribute of the class or of a related object.
+    /// The names of the relationships and the attribute that a key path reads; nil if it isn't an attribute of the
+    /// class or of a related object.
     class func attributeNames(ofAny keyPath: AnyKeyPath) -> [String]? {
         let probe = AttributeProbe()
         let object = Self(.prototype(probe))
@@ -100,7 +101,8 @@ extension ManagedObject {
             if !probe.isAttribute(keyPath, value) { return nil }
         }
         guard let names = probe.names else { return nil }
-        // If a related object on the way is missing, the value must be nil: a computed property may return another one.
+        // The key path must return nil if a related object on the way is missing. A computed property may return
+        // another value.
         for depth in 0..<(names.count - 1) {
             probe.begin(AttributeProbe.samples[0], depth: depth)
             if !AttributeProbe.isNil(object[keyPath: keyPath]) || probe.names != nil { return nil }
@@ -109,10 +111,10 @@ extension ManagedObject {
     }
 }
 
-/// Records which attribute was read from a prototype, or from a prototype reached through its to-one relationships.
+/// Records the attribute that a key path reads from a prototype, or from a prototype of a related object.
 final class AttributeProbe {
-    /// The sample value that each attribute returns, by type. There are two samples, because a computed property is
-    /// unlikely to return both unchanged.
+    /// The value that attributes return in a test read, by type. A key path is tested with two samples, because a
+    /// computed property is unlikely to return both unchanged.
     typealias Sample = [ValueType: Value]
 
     static let samples: [Sample] = [
@@ -126,26 +128,26 @@ final class AttributeProbe {
         ],
     ]
 
-    /// The reads of the first prototype and of those reached from it.
+    /// The reads of one test, shared by the first prototype and its related ones.
     private final class Reading {
         var sample: Sample = [:]
-        /// The number of relationships that lead to an object; those behind them are nil.
+        /// The number of relationships that can be followed; further ones return nil.
         var depth = AttributeProbe.greatestDepth
         var names: [String]?
         var keyPath: AnyKeyPath?
         var returned: Value?
-        /// The types in which the key path may return the value.
+        /// The types that the key path's value may have.
         var types: [Any.Type] = []
         var count = 0
     }
 
-    /// The maximum depth: a computed property may follow relationships endlessly.
+    /// The maximum number of relationships, because a computed property may follow them endlessly.
     private static let greatestDepth = 16
 
     static func isNil(_ value: Any?) -> Bool { (value as? any AttributeValue)?.attributeValue.isNull ?? true }
 
     private var reading = Reading()
-    /// The relationships that lead to the prototype.
+    /// The relationships that lead from the first prototype to this one.
     private let path: [String]
     var names: [String]? { reading.names }
 
@@ -158,7 +160,7 @@ final class AttributeProbe {
         (reading.sample, reading.depth) = (sample, depth)
     }
 
-    /// A prototype of the object that a to-one relationship leads to.
+    /// The prototype of the object to which a to-one relationship leads; nil beyond `depth`.
     func follow<Object: ManagedObject>(_ name: String, to type: Object.Type) -> Object? {
         path.count < reading.depth ? Object(.prototype(AttributeProbe(reading, path + [name]))) : nil
     }
@@ -166,7 +168,7 @@ final class AttributeProbe {
     func read<Wrapped: AttributeValue>(_ name: String, _ keyPath: AnyKeyPath, _ type: Wrapped.Type) -> Wrapped {
         reading.names = path + [name]
         reading.keyPath = keyPath
-        // The value is optional behind an optional object.
+        // An attribute of an optional related object is optional in the key path.
         reading.types = path.isEmpty ? [type] : [type, Wrapped?.self]
         reading.count += 1
         guard let value = value(of: type) else {
@@ -176,9 +178,10 @@ final class AttributeProbe {
         return value
     }
 
-    /// Whether a key path that was read, and returned a value, is the attribute's own: neither one into its value, nor
-    /// that of a computed property that reads it. An attribute of a base class has different key paths in the base
-    /// class and in the class.
+    /// Whether a key path reads an attribute as it is, given the value that the key path returned. False for a key path
+    /// to a part of an attribute's value, and for a computed property. The key path may be equal to the attribute's
+    /// own, or differ only in its root class, because an inherited attribute has different key paths in the base class
+    /// and in the class.
     func isAttribute(_ other: AnyKeyPath, _ value: Any?) -> Bool {
         if reading.keyPath == other { return true }
         guard reading.count == 1, let value, let keyPath = reading.keyPath,
@@ -191,7 +194,7 @@ final class AttributeProbe {
     private func value<Wrapped: AttributeValue>(of type: Wrapped.Type) -> Wrapped? {
         reading.sample[type.valueType].flatMap { Wrapped(attributeValue: $0) } ?? type.placeholder
             ?? (type as? any CaseIterable.Type).flatMap { Self.firstCase($0) as? Wrapped }
-            // An id is a text with its own format.
+            // A sample text isn't a valid id, so an id is used.
             ?? Wrapped(attributeValue: ObjectID.anyRecord.attributeValue)
     }
 

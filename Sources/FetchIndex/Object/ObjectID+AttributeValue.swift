@@ -3,8 +3,7 @@ public import FetchIndexModels
 public import FetchIndexPredicates
 public import FetchIndexValues
 
-/// Ids are stored as the text of their URI, so that the value identifies the same object in every store to which it is
-/// copied.
+/// An id is stored as the text of its URI. A copy of the value in another store still identifies the same object.
 extension ObjectID: AttributeValue {
     public static var valueType: ValueType { .string }
 
@@ -13,7 +12,7 @@ extension ObjectID: AttributeValue {
         self.init(uriRepresentation: uri)
     }
 
-    /// The text of the id's URI. Traps for a temporary id: save the object first.
+    /// The text of the id's URI. Traps for a temporary id; save the object first.
     public var attributeValue: Value {
         guard let uri = uriRepresentation else {
             preconditionFailure("\(self) is a temporary id and cannot be an attribute's value: save the object first.")
@@ -25,8 +24,7 @@ extension ObjectID: AttributeValue {
 extension ObjectID {
     private static let temporaryPrefix = "fetchindex-temporary:"
 
-    /// The text of its URI, as an attribute's value; for a temporary id, a text that identifies the object until it is
-    /// saved.
+    /// The text of the id's URI. For a temporary id, it's a text that identifies the object until it is saved.
     public var predicateValue: PredicateValue {
         .one(isTemporary ? .string(Self.temporaryPrefix + "\(key.rawValue)") : attributeValue)
     }
@@ -38,7 +36,7 @@ extension ObjectID {
 }
 
 extension RecordKey {
-    /// The key that a text in a predicate identifies: that of a URI, or of an unsaved object.
+    /// Parses a text in a predicate: the URI of a saved object's id, or the text of an unsaved object.
     init?(predicateText text: String) {
         if let key = ObjectID.temporaryKey(text) {
             self = key

@@ -1,6 +1,6 @@
 internal import FetchIndexModels
 
-/// The initial state that a context gives an object.
+/// The initial state of an object, which a context passes to the object's initializer.
 public struct ObjectRegistration {
     let objectID: ObjectID
     let entity: Entity
@@ -9,7 +9,7 @@ public struct ObjectRegistration {
     var record: [UInt8]?
     var probe: AttributeProbe?
 
-    /// The registration of a prototype, which belongs to no context and only records what is read.
+    /// The registration of a prototype. A prototype doesn't belong to a context; it only records reads.
     static func prototype(_ probe: AttributeProbe) -> ObjectRegistration {
         ObjectRegistration(objectID: .anyRecord, entity: Entity("", []), core: nil, probe: probe)
     }

@@ -1,8 +1,8 @@
 internal import FetchIndexModels
 
-/// The objects of a context, without retaining them, and the unsaved values of those that nobody retains.
+/// The objects of a context, which it doesn't retain, and the unsaved values of objects that were released.
 struct ObjectRegistry {
-    /// The values of an object with unsaved edits that nobody retains: the context was released, and then the object.
+    /// The unsaved values of an object that was released after its context.
     struct DetachedObject {
         let type: ManagedObject.Type
         let entity: Entity
@@ -17,16 +17,16 @@ struct ObjectRegistry {
         weak var object: ManagedObject?
     }
 
-    /// The objects by entity, so that a merge finds at once which entities matter.
+    /// The objects by entity, so that a merge can tell which entities have objects.
     private var objects: [Int: [RecordKey: WeakObject]] = [:]
     private var detached: [RecordKey: DetachedObject] = [:]
 
     subscript(_ id: RecordKey) -> ManagedObject? { objects[id.entity]?[id]?.object }
 
-    /// The entities with registered objects.
+    /// The numbers of the entities with registered objects.
     var entities: [Int] { objects.filter { !$0.value.isEmpty }.map(\.key) }
 
-    /// All registered objects that are still retained.
+    /// All registered objects that haven't been released.
     var retained: [ManagedObject] { objects.values.flatMap { $0.values.compactMap(\.object) } }
 
     mutating func insert(_ object: ManagedObject) {
@@ -35,9 +35,9 @@ struct ObjectRegistry {
 
     mutating func remove(_ id: RecordKey) { objects[id.entity]?[id] = nil }
 
-    /// Removes an object that is being deinitialized.
+    /// Removes an object that is being deinitialized. With `keepingValues`, keeps its unsaved values.
     mutating func forget(_ object: ManagedObject, keepingValues: Bool) {
-        // Another instance of the object may be registered already.
+        // A new instance of the same object may already be registered.
         if self[object.key] != nil { return }
         remove(object.key)
         if keepingValues { detached[object.key] = DetachedObject(object) }

@@ -3,21 +3,22 @@ internal import FetchIndexPredicates
 internal import FetchIndexRecords
 internal import FetchIndexValues
 
-/// Rewrites a predicate so that objects are compared by their keys: `author == %@`, `SELF IN %@`, `ANY tags == SELF`,
-/// `$b.author != SELF.author`; and so that the entity of an object is its name: `entity == 'Book'`,
+/// Rewrites a predicate so that it compares objects by their keys, as in `author == %@`, `SELF IN %@`, `ANY tags ==
+/// SELF` and `$b.author != SELF.author`, and entities by their names, as in `entity == 'Book'` and
 /// `author.entity.name`.
 struct ObjectComparisons {
     private let number: Int
     private let model: Model
-    /// The description of an operand that can't be compared with an object; nil if all can.
+    /// The first operand that can't be compared with an object, for an error; nil if all can.
     private var wrong: String?
 
-    /// The entity of a variable's objects, by the variable's name.
+    /// The entities of the objects in variables, by the variables' names.
     private typealias Scope = [String: Int]
 
     private init(ofEntity number: Int, in model: Model) { (self.number, self.model) = (number, model) }
 
-    /// Rewrites a predicate. Throws `FetchPredicateError.typeMismatch` if an object is compared with something else.
+    /// Rewrites a predicate. Throws `FetchPredicateError.typeMismatch` if an object is compared with a value that isn't
+    /// an object.
     static func resolved(_ predicate: FetchPredicate, ofEntity number: Int, in model: Model) throws -> FetchPredicate {
         var comparisons = ObjectComparisons(ofEntity: number, in: model)
         let syntax = comparisons.predicate(predicate.syntax, [:])
@@ -39,7 +40,7 @@ struct ObjectComparisons {
 
     private mutating func comparison(_ comparison: Comparison, _ scope: Scope) -> Comparison {
         if comparison.right == .value(.null), let name = toManyRelationship(comparison.left) {
-            wrong = "NIL, and leads to many objects: write \(name).@count == 0"
+            wrong = "NIL, but \(name) leads to many objects: write \(name).@count == 0"
         }
         var resolved = comparison
         let (left, right) = (destination(of: comparison.left, scope), destination(of: comparison.right, scope))
@@ -48,18 +49,18 @@ struct ObjectComparisons {
         return resolved
     }
 
-    /// A side of a comparison: the key of its objects if it has objects, otherwise the value that the other side's keys
-    /// are compared with.
+    /// Rewrites one side of a comparison. An expression of objects becomes their keys. If only the other side has
+    /// objects, ids in the expression become keys.
     private mutating func operand(
         _ expression: ExpressionSyntax, _ own: Int?, comparedWith other: Int?, _ scope: Scope
     ) -> ExpressionSyntax {
         if own != nil { return key(of: expression, scope) }
         guard let other else { return self.expression(expression, scope) }
-        // SELF may belong to a subentity, for which alone the predicate then holds.
+        // All entities of the hierarchy are allowed: for subentities, SELF may have one that the request doesn't name.
         return withKeys(of: model.family(of: other), expression, scope)
     }
 
-    /// The name of a to-many relationship that forms the whole expression; nil for other expressions.
+    /// The relationship's name, if the expression is exactly a to-many relationship of SELF; otherwise nil.
     private func toManyRelationship(_ expression: ExpressionSyntax) -> String? {
         guard case .keyPath(.object, let steps) = expression, steps.count == 1, case .name(let name) = steps[0],
             model.entities[number].relationship(named: name)?.description.isToMany == true
@@ -69,7 +70,7 @@ struct ObjectComparisons {
 
     // MARK: Expressions
 
-    /// The expression with its inner predicates resolved, and entities replaced by their names.
+    /// Rewrites the predicates inside an expression, and replaces entities by their names.
     private mutating func expression(_ expression: ExpressionSyntax, _ scope: Scope) -> ExpressionSyntax {
         switch expression {
         case .value, .object, .variable: return expression
@@ -90,7 +91,7 @@ struct ObjectComparisons {
         }
     }
 
-    /// The entity of an expression's objects, or keys of objects; nil for other expressions.
+    /// The entity of the objects to which an expression leads, or of their keys; nil for other expressions.
     private func destination(of expression: ExpressionSyntax, _ scope: Scope) -> Int? {
         switch expression {
         case .object: return number
@@ -105,8 +106,8 @@ struct ObjectComparisons {
         }
     }
 
-    /// Follows the leading steps that are relationships, or pick one of several objects. Returns the entity that they
-    /// lead to, and their number.
+    /// Follows the leading steps that are relationships or select an element. Returns the entity at which they end, and
+    /// their number; nil if a destination is unknown.
     private func follow(_ steps: [KeyPathStep], from start: Int) -> (entity: Int, count: Int)? {
         var entity = start
         for (count, step) in steps.enumerated() {
@@ -124,7 +125,7 @@ struct ObjectComparisons {
         return (entity, steps.count)
     }
 
-    /// Whether a step after an object returns the object itself.
+    /// Whether a step from an object leads to the object itself: `self` or `objectID`.
     private func isKey(_ step: KeyPathStep, of entity: Int) -> Bool {
         guard case .name(let name) = step, name == RelatedPath.keyName || name == "objectID" else { return false }
         return !hasProperty(name, entity)
@@ -135,7 +136,7 @@ struct ObjectComparisons {
         return entity.slot(of: name) != nil || entity.relationship(named: name) != nil
     }
 
-    /// Replaces `entity.name`, and `entity` alone, by one step that returns the name of an object's entity.
+    /// Replaces `entity.name`, or `entity` alone, by the step for the name of an object's entity.
     private func namingEntity(_ base: ExpressionSyntax, _ steps: [KeyPathStep], _ scope: Scope) -> [KeyPathStep] {
         guard let start = destination(of: base, scope), let (end, count) = follow(steps, from: start),
             count < steps.count, case .name(RelatedPath.entityName) = steps[count],
@@ -147,7 +148,7 @@ struct ObjectComparisons {
 
     // MARK: Keys
 
-    /// The key of an expression's objects.
+    /// The expression of the keys of an expression's objects.
     private mutating func key(of expression: ExpressionSyntax, _ scope: Scope) -> ExpressionSyntax {
         let key = KeyPathStep.name(RelatedPath.keyName)
         let resolved = self.expression(expression, scope)
@@ -158,7 +159,8 @@ struct ObjectComparisons {
         return .keyPath(base, steps + [key])
     }
 
-    /// Replaces object ids, alone and in lists, by the keys of their objects.
+    /// Replaces object ids, single or in lists, by keys. An id of another entity than the given ones is an error, which
+    /// `wrong` keeps.
     private mutating func withKeys(
         of entities: [Int], _ expression: ExpressionSyntax, _ scope: Scope
     ) -> ExpressionSyntax {
@@ -179,7 +181,7 @@ struct ObjectComparisons {
                 })
         default: break
         }
-        wrong = "what is no object's id: write author.name, say, or pass an objectID"
+        wrong = "a value that is not an object's id: write author.name, say, or pass an objectID"
         return expression
     }
 }

@@ -1,12 +1,12 @@
-/// A cache of the key bytes that a path gives, by the object to which its first step leads, because many rows have the
-/// same author. It is valid for one state.
+/// Caches the key bytes at the end of a path, by the object to which the path's first step leads. This is useful
+/// because many rows have, for example, the same author. The cached bytes belong to one state of the store.
 final class PathKeys {
     private static let most = 1 << 16
 
     private var state: UInt64 = 0
     private var keys: [Int64: [UInt8]] = [:]
 
-    /// Appends the bytes of an object, which the body makes if they aren't cached.
+    /// Appends the key bytes for an object. The body makes them if they aren't cached.
     func append(
         of object: Int64, in state: UInt64, to key: inout [UInt8], _ make: (inout [UInt8]) throws -> Void
     ) rethrows {

@@ -1,29 +1,30 @@
 internal import FetchIndexModels
 internal import FetchIndexPredicates
 
-/// The slots of attributes that a definition names: the entity's own, and, from `firstSlot` on, key paths through
-/// relationships.
+/// The slots for all names in a definition. An attribute of the entity has its own slot; a key path through
+/// relationships has a slot from `firstSlot` on.
 final class PathTable {
     static let firstSlot = 1 << 20
-    /// Objects of a to-many relationship are lists of values by name. These include related objects up to this depth.
+    /// The maximum depth of related objects in the values of a to-many relationship. Each object of such a relationship
+    /// is read as a dictionary.
     private static let greatestDepth = 3
 
     private let number: Int
     private let model: Model
-    /// Whether the model has relationships; without them no name leads through one.
+    /// Whether the model has relationships. Without them, no name is a key path.
     private let hasRelationships: Bool
     private var entity: Entity { model.entities[number] }
-    /// The names that the predicate uses anywhere: listed objects of to-many relationships have these values.
+    /// The names in the predicate, anywhere. Only these are read from the objects of to-many relationships.
     let usedNames: Set<String>
     private let usesEntityNames: Bool
-    /// The paths by slot, from `firstSlot` on.
+    /// The key paths, by slot from `firstSlot` on.
     private(set) var paths: [RelatedPath] = []
     private var slots: [[String]: Int] = [:]
-    /// The slots and types by the dotted names of sort and section keys.
+    /// The slots and types of sort and section keys, by dotted name.
     private var keys: [String: (slot: Int, type: ValueType)] = [:]
-    /// The paths that the values of listed objects depend on.
+    /// The paths to the values that are read from objects of to-many relationships.
     private(set) var listed: [RelatedPath] = []
-    /// The slots of the entity's own records that are read.
+    /// The slots of the entity's own records that the definition reads.
     private(set) var reads: Set<Int> = []
 
     init(ofEntity number: Int, in model: Model, _ predicate: FetchPredicate?) {
@@ -34,7 +35,7 @@ final class PathTable {
         usesEntityNames = names.contains(RelatedPath.entityName)
     }
 
-    /// All paths that placements depend on.
+    /// All paths on which the definition's result depends.
     var allPaths: [RelatedPath] { paths + listed }
 
     static func path(ofSlot slot: Int) -> Int? { slot < firstSlot ? nil : slot - firstSlot }
@@ -43,13 +44,13 @@ final class PathTable {
         try ObjectComparisons.resolved(predicate, ofEntity: number, in: model)
     }
 
-    /// The names of the model's entities if the predicate reads them, because its meaning then depends on them;
-    /// otherwise empty.
+    /// The names of all entities if the predicate compares entities, so that it depends on their names; otherwise
+    /// empty.
     var entityNames: [String] {
         usesEntityNames ? model.entities.filter { !$0.isDropped }.map(\.name) : []
     }
 
-    /// The type of the value at the end of a path through to-one relationships; nil for other paths.
+    /// The type of the value to which a path of to-one relationships leads; nil for other paths.
     func lookedUpType(ofSlot slot: Int) -> ValueType? {
         guard let index = Self.path(ofSlot: slot), !paths[index].isToMany, !paths[index].givesEntities else {
             return nil
@@ -57,7 +58,7 @@ final class PathTable {
         return paths[index].type ?? .integer
     }
 
-    /// Resolves the attribute or path that a list of names begins with.
+    /// Resolves the attribute or key path at the beginning of a list of names.
     func resolve(_ names: [String]) throws -> ResolvedAttribute {
         let mayBePath = hasRelationships || names[0] == RelatedPath.keyName || names[0] == RelatedPath.entityName
         guard mayBePath, let path = try path(names) else {
@@ -95,7 +96,7 @@ final class PathTable {
         }
     }
 
-    /// The slot of a sort or section key, and its type. Throws if the path leads to many objects, or not to an
+    /// The slot and type of a sort or section key. Throws if the path has to-many relationships, or doesn't end with an
     /// attribute.
     func requireSlot(of name: String, for what: String) throws -> (slot: Int, type: ValueType) {
         if let slot = hasRelationships ? entity.slot(of: name) : try entity.requireSlot(of: name) {
@@ -113,7 +114,7 @@ final class PathTable {
         guard let path = try? path(names) else {
             throw entity.unknownAttribute(name)
         }
-        // The key of a related object itself groups the rows of that object.
+        // The key of a directly related object is also allowed, because it groups rows by that object.
         let isKey = path.givesKeys && path.steps.count == 1
         guard !path.isToMany, path.ends != nil || isKey, path.nameCount == names.count else {
             throw RequestError.wrongType(
@@ -123,8 +124,8 @@ final class PathTable {
         return (resolved.slot, resolved.type ?? .integer)
     }
 
-    /// The expression of a sort key that aggregates the objects of a to-many relationship, like messages.@max.sentAt,
-    /// and its type; nil for other names.
+    /// The expression of a sort key that aggregates the objects of a to-many relationship, such as
+    /// messages.@max.sentAt, and its type; nil if the name isn't such an aggregate.
     func aggregate(of name: String, for what: String) throws -> (expression: CompiledExpression, type: ValueType)? {
         if !hasRelationships { return nil }
         let names = name.pathNames
@@ -143,24 +144,26 @@ final class PathTable {
             type = isWhole ? found : .double
         default: return nil
         }
-        // Aggregates the values at the end of the path, because objects would be lists of values by name.
+        // The aggregate is moved to the end of the path, so that only the values are read, and not the objects as
+        // dictionaries.
         let path = (names[..<at] + names[(at + 1)...]).map { "#" + $0 } + [names[at]]
         let text = path.joined(separator: ".") + (names[at] == "@count" ? "" : ".self")
         return (try CompiledExpression(text, of: type, resolving: resolve), type)
     }
 
-    /// The slot of the key of the object to which a path of to-one relationships leads. Throws for other paths.
+    /// The slot of a path of to-one relationships, whose value is the key of the last object. Throws if the path isn't
+    /// one.
     func requireReference(_ path: String, for what: String) throws -> Int {
         let names = path.pathNames
         guard let related = try? self.path(names), !related.isToMany, related.ends == nil, !related.givesKeys,
             !related.givesEntities
         else {
-            throw RequestError.wrongType("\(what) needs a to-one relationship, and \(entity.name).\(path) is none")
+            throw RequestError.wrongType("\(what) needs a to-one relationship, but \(entity.name).\(path) is not one")
         }
         return try resolve(related, names).slot
     }
 
-    /// Notes the paths that the values of a path's listed objects depend on.
+    /// Records the paths to the values that are read from the objects at the end of a path.
     private func list(_ names: [String], depth: Int) throws {
         guard let path = try path(names), !path.steps.isEmpty else { return }
         let entity = model.entities[path.destination]
@@ -171,7 +174,7 @@ final class PathTable {
                         "\((names + [name]).joined(separator: ".")) leads through too many relationships")
                 }
                 if let further = try self.path(names + [name]) { listed.append(further) }
-                // Names that are used elsewhere may lead on endlessly.
+                // The depth is limited, because names used elsewhere in the predicate may form an endless path.
                 if depth + 1 < Self.greatestDepth { try list(names + [name], depth: depth + 1) }
             } else if entity.slot(of: name) != nil, let further = try self.path(names + [name]) {
                 listed.append(further)
@@ -181,13 +184,14 @@ final class PathTable {
 }
 
 extension RelatedPath {
-    /// A path of relationships, optionally with an attribute at its end, by its dotted name. Throws `unknownAttribute`,
-    /// and `RequestError` for an attribute of the entity itself.
+    /// Finds a path of relationships, with or without an attribute at its end, by its dotted name. Throws
+    /// `unknownAttribute`, and `RequestError` for an attribute of the entity itself.
     static func named(_ name: String, from entity: Int, in model: Model) throws -> RelatedPath {
         let names = name.pathNames
         guard let path = try following(names, from: entity, in: model), !path.steps.isEmpty else {
             _ = try model.entities[entity].requireSlot(of: name)
-            throw RequestError.wrongType("\(model.entities[entity].name).\(name) leads through no relationship")
+            throw RequestError.wrongType(
+                "\(model.entities[entity].name).\(name) is an attribute of the entity itself, not of a related object")
         }
         guard path.nameCount == names.count, !path.givesKeys, !path.givesEntities else {
             throw model.entities[entity].unknownAttribute(name)
@@ -197,10 +201,10 @@ extension RelatedPath {
 }
 
 extension PathTable {
-    /// A dotted name with the original names of its parts; nil if it isn't a path.
+    /// Converts a dotted name to permanent names; nil if it isn't a path.
     func permanentName(of name: String) -> String? {
         var names = name.pathNames
-        // messages.@max.sentAt aggregates messages.sentAt.
+        // messages.@max.sentAt aggregates the path messages.sentAt.
         if let at = names.firstIndex(where: { $0.hasPrefix("@") }), entity.slot(of: name) == nil {
             let function = names.remove(at: at)
             guard let path = try? path(names), path.steps.count == at else { return nil }

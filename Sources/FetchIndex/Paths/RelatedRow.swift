@@ -3,7 +3,7 @@ internal import FetchIndexPredicates
 internal import FetchIndexRecords
 internal import FetchIndexValues
 
-/// A record in the form in which a predicate reads it, with values of the records to which key paths lead.
+/// A record as a row for predicates, which also read values of related records through key paths.
 struct RelatedRow: PredicateRow, ~Escapable {
     private let record: RecordView
     private let bytes: RawSpan
@@ -16,7 +16,8 @@ struct RelatedRow: PredicateRow, ~Escapable {
         self.place = place
     }
 
-    /// Calls the body with the record and the slot that a slot represents; returns nil if a path leads to no object.
+    /// Calls the body with the record and the slot in it for which a slot of the path table stands. Returns nil if a
+    /// path doesn't lead to an object.
     func end<Result>(of slot: Int, _ body: (RecordView, Int) throws -> Result?) throws -> Result? {
         guard let index = PathTable.path(ofSlot: slot) else { return try body(record, slot) }
         let path = place.paths[index]
@@ -31,14 +32,14 @@ struct RelatedRow: PredicateRow, ~Escapable {
         return result
     }
 
-    /// The name of the entity of the object that a path leads to; nil if the path doesn't return entities.
+    /// The name of the entity of the object to which a path leads; nil if the path doesn't end with an entity's name.
     private func entityName(at slot: Int) throws -> String?? {
         guard let index = PathTable.path(ofSlot: slot), place.paths[index].givesEntities else { return .none }
         let key = try place.paths[index].endKey(of: place.object, bytes, in: place.state)
         return .some(key.flatMap { place.entityName(of: $0) })
     }
 
-    /// The key of the object that a path leads to; nil if the path doesn't return keys.
+    /// The key of the object to which a path leads; nil if the path doesn't end with a key.
     private func key(at slot: Int) throws -> Int64?? {
         guard let index = PathTable.path(ofSlot: slot), place.paths[index].ends == nil,
             !place.paths[index].givesEntities
@@ -109,7 +110,7 @@ struct RelatedPlace {
         model.entities.indices.contains(object.entity) ? model.entities[object.entity].name : nil
     }
 
-    /// An object's values by name, limited to those that a predicate uses, including those of related objects.
+    /// An object as a dictionary of the values that the predicate uses, including dictionaries of related objects.
     func values(of object: RecordKey, _ record: RawSpan, depth: Int = 0) throws -> PredicateValue {
         guard model.entities.indices.contains(object.entity) else { return .one(.null) }
         let entity = model.entities[object.entity]

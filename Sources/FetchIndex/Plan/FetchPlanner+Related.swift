@@ -4,15 +4,15 @@ internal import FetchIndexPredicates
 internal import FetchIndexRecords
 internal import FetchIndexValues
 
-/// Finds candidates through related objects: first the objects that the predicate selects at the end of a path, then,
-/// by following the links back, the objects from which the path starts.
+/// Finds candidates through related objects. First the objects that the predicate selects at the end of a path are
+/// found, and then, by following the links back, the objects from which the path leads to them.
 extension FetchPlanner {
-    /// The objects at the end of a path are scanned only if the entity has this many times as many: reading one of them
-    /// costs about as much as reading a record of a scan.
+    /// The minimum ratio of the fetched entity's objects to the objects at the end of a path for a scan of the latter,
+    /// because reading one of them costs about as much as reading a record of a scan.
     private static let fewerAtTheEnd: UInt64 = 4
 
-    /// At most `limit` objects for each part of the predicate that bounds the end of a path. O(objects at the end + log
-    /// n for each object found).
+    /// Returns at most `limit` objects for each part of the predicate that bounds the end of a path. O(objects at the
+    /// end + log n for each object found).
     func related(_ limit: Int) throws -> [(path: String, objects: [RecordKey])] {
         guard !table.allPaths.isEmpty || !entity.relationships.isEmpty else { return [] }
         return try constraints.compactMap { constraint in
@@ -26,7 +26,7 @@ extension FetchPlanner {
             else { return nil }
             var objects: Set<RecordKey> = []
             for value in values {
-                // Null isn't an object that could be linked.
+                // Null isn't the key of an object.
                 guard let target = RecordKey(value), try reader.linkCount(reference.name, to: target) <= limit else {
                     return nil
                 }
@@ -39,7 +39,7 @@ extension FetchPlanner {
     private func starts(
         of path: RelatedPath, _ demand: AttributeConstraint.Demand, _ limit: Int
     ) throws -> [RecordKey]? {
-        // A path that leads to no object gives null, too.
+        // Null also selects paths that don't lead to an object, which can't be found backwards.
         if demand.admitsNull { return nil }
         guard let ends = try self.ends(of: path, demand, limit) else { return nil }
         var starts: Set<RecordKey> = []
@@ -50,7 +50,7 @@ extension FetchPlanner {
         return Array(starts)
     }
 
-    /// The objects at the end of a path whose attribute satisfies a demand; nil if finding them would cost too much.
+    /// The objects at the end of a path whose attribute meets a demand; nil if finding them would cost too much.
     private func ends(
         of path: RelatedPath, _ demand: AttributeConstraint.Demand, _ limit: Int
     ) throws -> [RecordKey]? {
@@ -83,7 +83,7 @@ extension FetchPlanner {
         return found
     }
 
-    /// The objects with the demanded keys that exist and belong to the wanted entities.
+    /// Returns the objects with the demanded keys, if they exist and are of a fetched entity.
     private func identified(_ demand: AttributeConstraint.Demand, _ limit: Int) throws -> [RecordKey]? {
         guard let values = demand.values, values.count <= limit else { return nil }
         return try values.compactMap { RecordKey($0) }.filter {
@@ -91,7 +91,8 @@ extension FetchPlanner {
         }
     }
 
-    /// Finds objects at the end by unique keys of all their entities.
+    /// Finds the objects at the end of a path by unique keys. Returns nil unless the attribute is unique in all their
+    /// entities.
     private func keyed(
         _ entities: [Int], _ slots: [Int: RelatedPath.End], _ demand: AttributeConstraint.Demand
     ) throws -> [RecordKey]? {
@@ -106,7 +107,8 @@ extension FetchPlanner {
         return Array(found)
     }
 
-    /// Finds objects at the end in an order of their entity whose keys begin with the attribute.
+    /// Finds the objects at the end of a path in a current cache of their entity whose leading attribute is the path's
+    /// attribute. Returns nil without such a cache.
     private func ordered(
         _ entities: [Int], _ slots: [Int: RelatedPath.End], _ intervals: [KeyInterval], _ limit: Int
     ) throws -> [RecordKey]? {

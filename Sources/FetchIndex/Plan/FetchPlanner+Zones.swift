@@ -3,10 +3,10 @@ internal import FetchIndexPredicates
 internal import FetchIndexRecords
 internal import FetchIndexValues
 
-/// Scans skip zones of objects in which no value satisfies the predicate's demands.
+/// Scans skip zones of objects in which no value can meet the predicate's demands.
 extension FetchPlanner {
-    /// The records that a scan reads: of the entity itself, the zones that may have members; of subentities, all
-    /// objects. O(zones).
+    /// The records that a scan reads: the entity's own records in zones with possible matches, and all records of
+    /// subentities. O(zones).
     func zonesToScan() throws -> RecordSelection {
         let demands = constraints.filter { hasBounds($0.slot) }.map { ($0.slot, $0.demand.ofZones) }
         if demands.isEmpty { return .all }
@@ -16,14 +16,14 @@ extension FetchPlanner {
         return .numbers([entityNumber: numbers])
     }
 
-    /// The number of objects of the entity itself that a scan skips because of their texts. O(numbers) if the predicate
-    /// has tests of texts.
+    /// The number of the entity's own objects that a scan skips because their texts, read from columns, don't match.
+    /// O(object numbers) if the predicate tests texts, otherwise O(1).
     func skippedByColumns(_ selection: RecordSelection) throws -> UInt64 {
         guard let filter = ScanFilter(compiled.columnTests(of: entity)) else { return 0 }
         return try reader.skippedCount(of: entityNumber, in: selection.numbers(of: entityNumber), where: filter)
     }
 
-    /// Whether zones have bounds for a slot: attributes of the entity itself have, except decimals.
+    /// Whether zones have bounds for a slot: all attributes of the entity have them, except decimals.
     private func hasBounds(_ slot: Int) -> Bool {
         PathTable.path(ofSlot: slot) == nil && entity.slots[slot].role == .attribute
             && entity.type(at: slot) != .decimal
@@ -31,10 +31,10 @@ extension FetchPlanner {
 }
 
 extension AttributeConstraint.Demand {
-    /// The maximum number of values that are compared with each zone.
+    /// The maximum number of values that are compared with each zone's bounds.
     private static let mostValues = 256
 
-    /// The demand for zones: many values are replaced by the range from the least to the greatest of them.
+    /// The demand as it is compared with zones: many values are replaced by their range.
     fileprivate var ofZones: Self {
         switch self {
         case .values(let values) where values.count > Self.mostValues && !admitsNull:
@@ -46,7 +46,7 @@ extension AttributeConstraint.Demand {
         }
     }
 
-    /// Returns false if no value within bounds satisfies the demand.
+    /// Returns false if values within bounds can't meet the demand.
     fileprivate func mayMatch(_ bounds: ValueBounds) -> Bool {
         switch self {
         case .values(let values): values.contains { bounds.mayHave($0) }
@@ -60,7 +60,7 @@ extension AttributeConstraint.Demand {
 }
 
 extension [Value] {
-    /// The least and the greatest value; nil if two can't be compared.
+    /// The least and the greatest value; nil if two values can't be compared.
     fileprivate var bounds: (least: Value, greatest: Value)? {
         guard var least = first, var greatest = first else { return nil }
         for value in self {

@@ -5,19 +5,21 @@ internal import FetchIndexPredicates
 internal import FetchIndexRecords
 internal import FetchIndexValues
 
-/// Chooses the candidates of a fetch. The parts of the predicate's topmost AND that bound an attribute are looked up if
-/// that attribute leads a cache or is a unique key. The whole predicate is evaluated on the candidates.
+/// Chooses the candidates of a fetch, on which the whole predicate is then evaluated. For each part of the predicate's
+/// topmost AND that bounds an attribute, candidates can be looked up in a current cache with that leading attribute, or
+/// by the attribute's unique keys.
 ///
-/// Without candidates, or with too many, the records are scanned, except those in zones that can't have members.
+/// Without candidates, or with too many, the records are scanned, except those in zones that can't have a match.
 ///
-/// Two ranks give the number of rows in a range of a cache, and the unique keys in a range are counted, so plans are
-/// compared by exact counts.
+/// The planner compares exact counts: two ranks give the number of rows in a range of a cache, and unique keys in a
+/// range are counted.
 struct FetchPlanner {
-    /// A record found by its number costs about this many times as much as the next one of a scan by two threads.
+    /// The cost of reading one record by its number, in records of a scan by two threads.
     private static let lookUpCost = 32
-    /// This number of records is looked up even in a small store: that takes some hundred microseconds.
+    /// The number of records that may be looked up even in a small store, because it takes only some hundred
+    /// microseconds.
     private static let fewLookUps = 256
-    /// At most one in this many records is looked up.
+    /// At most a fraction of the entity's records is looked up: one in this many.
     private static let recordsOfLookUp = 4
 
     let reader: StoreReader
@@ -25,23 +27,23 @@ struct FetchPlanner {
     /// The entities whose objects are fetched.
     let entities: [Int]
     let entity: Entity
-    /// The key paths of the predicate.
+    /// The slots of the predicate's key paths.
     let table: PathTable
     private let predicate: FetchPredicate
     private let parts: [PredicateSyntax]
     let compiled: CompiledPredicate
-    /// The constraints by part of the predicate.
+    /// The constraints on attributes, for each part of the predicate.
     private let partConstraints: [PartConstraints]
-    /// The constraints of all parts.
+    /// The constraints on attributes of all parts together.
     let constraints: [AttributeConstraint]
 
-    /// The caches of the reader's state that are current.
+    /// The current caches that begin with an attribute, in the reader's state.
     private let leadingOrders: [LeadingOrder]
-    /// Whether the fetch ends once it has some objects, in the order of their numbers.
+    /// Whether the fetch stops after a number of objects, in the order of their numbers.
     private let endsEarly: Bool
 
-    /// `compiled` is the predicate for the entity. `entities` are the entity and, if wanted, its subentities.
-    /// `leadingOrders` are read from the reader if they are nil.
+    /// `compiled` is the predicate, compiled for the entity. `entities` are the entity and, if wanted, its subentities.
+    /// If `leadingOrders` is nil, they are read from the reader.
     init(
         _ predicate: FetchPredicate, _ compiled: CompiledPredicate, _ table: PathTable, entity number: Int,
         among entities: [Int], in reader: StoreReader, _ leadingOrders: [LeadingOrder]? = nil, endsEarly: Bool = false
@@ -59,11 +61,11 @@ struct FetchPlanner {
         constraints = partConstraints.flatMap(\.constraints)
     }
 
-    /// A set of candidates, which includes all matching objects.
+    /// A set of candidates that contains all matching objects.
     private enum Found {
         case objects([RecordKey])
         case rows([Range<Int>], SectionedOrder)
-        /// The number of unique keys in some intervals.
+        /// The number of a constraint's unique keys in some intervals.
         case keys(UniqueConstraint, [KeyInterval], count: Int)
 
         var count: Int {
@@ -79,7 +81,7 @@ struct FetchPlanner {
         let source: FetchPlan.Source
         let found: Found
         let isExact: Bool
-        /// The number of looked-up values or ranges.
+        /// The number of values or ranges that are looked up.
         var lookUpCount = 1
     }
 
@@ -101,8 +103,8 @@ struct FetchPlanner {
         }
     }
 
-    /// The records on which the predicate is evaluated: all of the entity if a cache, a unique key or a zone is
-    /// damaged.
+    /// The records on which the predicate must be evaluated. If a cache, a unique key or a zone is damaged, these are
+    /// all records of the entity.
     func selection() throws -> RecordSelection {
         do {
             switch try choice() {
@@ -112,7 +114,7 @@ struct FetchPlanner {
         } catch  where error.isDamage { return .all }
     }
 
-    /// The candidates, by number.
+    /// The candidates' keys, in ascending order.
     private func objects(of best: Candidates) throws -> [RecordKey] {
         switch best.found {
         case .objects(let objects): return objects.sorted()
@@ -128,8 +130,8 @@ struct FetchPlanner {
         }
     }
 
-    /// The number of matching records, if ranks give it without reading records; nil if not, or if a cache is damaged.
-    /// O(caches x log n).
+    /// The number of matching records, if a cache's ranks give it; nil if records must be read, or if a cache is
+    /// damaged. O(caches x log n).
     func exactCountUnlessDamaged() throws -> Int? {
         do {
             for kept in leadingOrders {
@@ -144,7 +146,7 @@ struct FetchPlanner {
         case scan(RecordSelection)
     }
 
-    /// Chooses candidates if they are few enough to be read one by one. Zones are read only if they may decide.
+    /// Chooses candidates if there are few enough, otherwise a scan. Zones are only read if they can affect the choice.
     private func choice() throws -> Choice {
         let best = try candidates()
         if let best, best.found.count <= Self.fewLookUps { return .candidates(best) }
@@ -153,7 +155,7 @@ struct FetchPlanner {
         return .scan(selection)
     }
 
-    /// The smallest set of candidates, if looking them up one by one costs less than reading all records.
+    /// The smallest set of candidates; nil if looking them up one by one costs more than reading all records.
     private func candidates() throws -> Candidates? {
         let kept = try leadingOrders.compactMap(candidates)
         let limit = try limit()
@@ -169,24 +171,25 @@ struct FetchPlanner {
             let (count, otherCount) = (left.found.count, right.found.count)
             return count < otherCount || count == otherCount && left.isExact && !right.isExact
         }
-        // A key costs twice as much, because its record is also checked for the value.
+        // A unique key costs twice as much as a row of a cache, because the record's value is compared, too.
         let shorter = min(limit, best.map { $0.found.count - 1 } ?? .max) / 2
         let range = hasUniqueKeys ? try uniqueRange(shorter) : nil
         guard let best = range ?? best, best.found.count <= limit else { return nil }
         return best
     }
 
-    /// The maximum number of candidates that are looked up.
+    /// The maximum number of candidates to look up; beyond it a scan is cheaper.
     private func limit(skipping skipped: UInt64 = 0) throws -> Int {
         let count = max(0, Int(clamping: try reader.count(of: entities)) - Int(clamping: skipped))
         let most = count / Self.recordsOfLookUp
-        // A scan follows the paths of each record, which costs as much as looking it up.
+        // With key paths, a scan follows the paths of each record, so that a scanned record costs as much as one that
+        // is looked up.
         return table.allPaths.isEmpty ? max(count / Self.lookUpCost, min(most, Self.fewLookUps)) : most
     }
 
     // MARK: Sources
 
-    /// Looks up at most `limit` keys: a scan is cheaper than more of them.
+    /// Looks up unique values that the predicate demands, if they are at most `limit`; with more, a scan is cheaper.
     private func uniqueValues(_ limit: Int) throws -> [Candidates] {
         try constraints.compactMap { constraint in
             guard let values = constraint.demand.values, entity.uniqueConstraint(ofSlot: constraint.slot) != nil,
@@ -201,10 +204,10 @@ struct FetchPlanner {
         }
     }
 
-    /// The smallest set of ranges to which the predicate limits a unique attribute, if it has at most `limit` keys.
-    /// O(log n + limit) for each attribute, and O(log n) for each range.
+    /// The smallest set of ranges of a unique attribute to which the predicate limits its matches, with at most `limit`
+    /// keys; nil if no set is small enough. O(log n + limit) for each attribute, and O(log n) for each range.
     private func uniqueRange(_ limit: Int) throws -> Candidates? {
-        // If the first objects are enough, a scan may find them before this many keys are counted.
+        // A scan that stops early may find its objects before many keys are counted.
         var limit = endsEarly ? min(limit, Self.fewLookUps / 2) : limit
         var shortest: Candidates?
         for constraint in entity.uniqueConstraints where constraint.slots.count == 1 && limit >= 0 {
@@ -222,7 +225,7 @@ struct FetchPlanner {
         return shortest
     }
 
-    /// The number of unique keys in intervals; nil if there are more keys, or more intervals, than a limit.
+    /// The number of unique keys in intervals; nil if the keys exceed a limit, or the intervals do.
     private func keyCount(
         _ constraint: UniqueConstraint, _ intervals: [KeyInterval], atMost limit: Int
     ) throws -> Int? {
@@ -241,16 +244,17 @@ struct FetchPlanner {
     private func source(of slot: Int) -> FetchPlan.Source { .uniqueKey(attribute: entity.attribute(at: slot).name) }
 
     private func candidates(of kept: LeadingOrder) throws -> Candidates? {
-        // The predicate doesn't bound the leading attribute of most caches, so their own predicates aren't even parsed.
+        // Most caches are rejected here, before their own predicates are parsed.
         let isBounded = constraints.contains { $0.slot == kept.keys[0].slot }
         guard isBounded || kept.isOf(predicate), kept.known != nil else { return nil }
-        // A cache of some rows can only serve a predicate that selects among these.
+        // All conditions of the cache's own predicate must be in this predicate; otherwise the cache may lack matching
+        // objects.
         guard kept.knownParts.isSubset(of: parts) else { return nil }
         let demanded = zip(parts, partConstraints).filter { !kept.knownParts.contains($0.0) }.map(\.1)
         let bounds = bounds(of: demanded, on: kept.keys)
         guard bounds.intervals != nil || bounds.isExact else { return nil }
         let order = try kept.order()
-        // Finding a range takes as long as reading some rows.
+        // Finding a range costs as much as reading some rows, so the number of ranges is limited.
         guard bounds.intervals?.count ?? 0 <= max(Self.maximumIntervals, order.rowCount / Self.recordsOfLookUp) else {
             return nil
         }
@@ -261,16 +265,16 @@ struct FetchPlanner {
             lookUpCount: bounds.intervals?.count ?? 1)
     }
 
-    /// The maximum number of intervals that are looked up one by one.
+    /// The number of intervals that are always few enough to be looked up one by one.
     private static let maximumIntervals = 1000
 
-    /// The intervals of row keys to which parts of the predicate limit them, nil if no part does; the number of bounded
-    /// keys; and whether the parts demand nothing else.
+    /// The intervals of row keys that contain all matches, or nil if the predicate doesn't limit them; the number of
+    /// keys that are bounded; and whether the intervals contain only matches.
     private func bounds(
         of parts: [PartConstraints], on keys: [IndexKey]
     ) -> (intervals: [KeyInterval]?, keyCount: Int, isExact: Bool) {
         var bounded: [KeyInterval]?
-        // The prefixes of row keys whose leading values are known.
+        // The beginnings of row keys with known values of the keys so far.
         var prefixes: [[UInt8]] = [[]]
         var used = 0
         var unused = parts.count
@@ -285,7 +289,8 @@ struct FetchPlanner {
             bounded = prefixes.flatMap { prefix in directed.map { $0.following(prefix) } }
             used += 1
             unused -= here.count { $0.isWhole && $0.constraints.allSatisfy { $0.slot == key.slot } }
-            // The next key is sorted only among rows with equal values of this one.
+            // A further key can only be used if this one has single values, because rows are sorted by it only among
+            // equal values of this one.
             if !demands.contains(where: { $0.values != nil }) { break }
             let values = intervals.map { key.isDescending ? $0.lower.map { ~$0 } : $0.lower }
             prefixes = prefixes.flatMap { prefix in values.map { prefix + $0 } }

@@ -1,10 +1,10 @@
 internal import FetchIndexPredicates
 internal import FetchIndexValues
 
-/// An interval of OrderKeys: those that are not less than `lower`, and less than `upper`.
+/// An interval of OrderKeys: the keys that are at least `lower` and less than `upper`.
 ///
-/// The bounds lack the suffix that keys have in a tree. No key is a prefix of another, so a bound may be a key or a
-/// prefix of keys: all keys with a prefix are between the prefix and its successor.
+/// A bound lacks the suffix that keys have in a tree. No key is a prefix of another, so a bound may be a whole key or a
+/// prefix of keys; all keys with a prefix are between the prefix and its successor.
 struct KeyInterval: Equatable {
     var lower: [UInt8]
     var upper: [UInt8]
@@ -19,20 +19,20 @@ struct KeyInterval: Equatable {
         self.upper = upper
     }
 
-    /// The interval with every bit of the keys inverted, as in a descending order.
+    /// The interval for a descending order, in which every bit of the keys is inverted.
     var reversed: KeyInterval {
         KeyInterval(lower: Self.successor(of: upper.map { ~$0 }), upper: Self.successor(of: lower.map { ~$0 }))
     }
 
-    /// The least bytes that are greater than all keys with a prefix.
+    /// The least byte string that is greater than all keys with a prefix.
     private static func successor(of bytes: [UInt8]) -> [UInt8] {
         var bytes = bytes
         while bytes.last == 0xFF { bytes.removeLast() }
-        guard let last = bytes.popLast() else { return [0xFF, 0xFF] }  // greater than any key
+        guard let last = bytes.popLast() else { return [0xFF, 0xFF] }  // greater than every key
         return bytes + [last + 1]
     }
 
-    /// This interval among the keys with a prefix.
+    /// The interval of keys that begin with a prefix and continue with a key of this interval.
     func following(_ prefix: [UInt8]) -> KeyInterval { KeyInterval(lower: prefix + lower, upper: prefix + upper) }
 
     /// The intersection of two lists of intervals, which are sorted and do not overlap.
@@ -63,7 +63,7 @@ struct KeyInterval: Equatable {
         return joined
     }
 
-    /// The intervals of keys that satisfy a demand, in ascending order. O(n log n) for n values and ranges.
+    /// The intervals of the keys that meet a demand, in ascending order. O(n log n) for n values and ranges.
     static func intervals(_ demand: AttributeConstraint.Demand, _ type: ValueType) -> [KeyInterval] {
         switch demand {
         case .values(let values):
@@ -75,10 +75,11 @@ struct KeyInterval: Equatable {
             let all = demands.map { intervals($0, type) }
             return all.dropFirst().reduce(all.first ?? []) { intersection($0, $1) }
         case .prefix(let prefix):
-            // The key of a text ends with two bytes that keys of longer texts don't have at that position.
+            // The key of a text ends with two bytes. Dropping them gives a prefix of the keys of all texts that begin
+            // with the text.
             return [KeyInterval(beginningWith: Array(key(.string(prefix)).dropLast(2)))]
         case .relation(let comparator, let value):
-            // Null comes before all values, and NaN after them. No relation holds for either.
+            // In the order, null comes before all values and NaN after them. Neither satisfies a relation.
             let key = KeyInterval(beginningWith: key(value))
             var all = KeyInterval(beginningWith: [key.lower[0]])
             if type == .double || type == .date { all.upper = notANumber(type) }

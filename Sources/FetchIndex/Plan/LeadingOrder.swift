@@ -3,18 +3,19 @@ internal import FetchIndexOrderCaches
 internal import FetchIndexPredicates
 internal import FetchIndexRecords
 
-/// A current cache whose row keys begin with attributes, so a range of the first one is a range of rows; so is a range
-/// of a later one, if the attributes before it have one value.
+/// A current cache whose row keys begin with the values of attributes. A range of the first attribute is a range of
+/// rows. A range of a later attribute is one, too, if the attributes before it have one value each.
 final class LeadingOrder {
     let name: String
     private let kept: FreshCache
     private var opened: SectionedOrder?
-    /// The attributes that row keys begin with; never empty.
+    /// The attributes with which row keys begin; at least one.
     let keys: [IndexKey]
     private let identity: CacheIdentity
     private let model: Model
 
-    /// Nil if its row keys don't begin with an attribute. The predicate is parsed on demand.
+    /// Returns nil if the row keys don't begin with an attribute. The cache's predicate isn't parsed before it's
+    /// needed.
     private init?(_ kept: FreshCache, entity number: Int, _ model: Model) {
         keys = Self.leadingKeys(of: kept.identity, model, model.entities[number])
         if keys.isEmpty { return nil }
@@ -32,18 +33,18 @@ final class LeadingOrder {
         return order
     }
 
-    /// The parts of the cache's predicate, which hold for all of its rows; nil if they are unknown or were built with
-    /// another version of ICU's data. O(length of the predicate), once.
+    /// The parts of the cache's predicate, which hold for all its rows; nil if the predicate can't be read, or if the
+    /// rows were placed with another version of ICU's data. O(length of the predicate), once.
     private(set) lazy var known: [PredicateSyntax]? = {
         guard let definition = try? OrderDefinition(identity, in: model) else { return nil }
         if !identity.collation.isEmpty, (try? definition.compile(in: model))?.identity != identity { return nil }
         return definition.predicate?.syntax.conjuncts ?? []
     }()
 
-    /// The known parts as a set; empty if they are unknown.
+    /// `known` as a set; empty if it's nil.
     private(set) lazy var knownParts = Set(known ?? [])
 
-    /// Whether the cache's rows are exactly those of a predicate.
+    /// Whether the cache was built with the given predicate, so that all its rows match it.
     func isOf(_ predicate: FetchPredicate) -> Bool {
         if identity.predicate.isEmpty { return false }
         if let entity = model.entity(named: identity.entity), entity.hasRenames {
@@ -52,7 +53,8 @@ final class LeadingOrder {
         return identity.predicate.utf8.elementsEqual(predicate.description.utf8)
     }
 
-    /// The section's attribute, then the sort keys, up to the first one whose bytes aren't an OrderKey.
+    /// The section's attribute, then the sort keys, up to the first sort key whose value isn't in the row key as an
+    /// OrderKey.
     private static func leadingKeys(of identity: CacheIdentity, _ model: Model, _ entity: Entity) -> [IndexKey] {
         var shape = identity
         shape.predicate = ""
@@ -71,15 +73,16 @@ final class LeadingOrder {
         return keys
     }
 
-    /// The slot of an attribute, or of a reference if the sort key is the key of its object.
+    /// The slot of the attribute in a sort key, or of a to-one relationship whose object's key is sorted; nil for other
+    /// sort keys.
     private static func slot(of key: String, _ entity: Entity) -> Int? {
         if let slot = entity.slot(of: key) { return slot }
         let names = key.pathNames
         return names.count == 2 && names[1] == RelatedPath.keyName ? entity.keySlot(of: names[0]) : nil
     }
 
-    /// The fresh leading orders of an entity in a reader's state, for exactly the given entities: the entity and its
-    /// subentities, or the entity alone. O(caches).
+    /// The current caches of exactly the given entities in a reader's state: the entity with its subentities, or the
+    /// entity alone. O(caches).
     static func all(of entity: Int, among entities: [Int], in reader: StoreReader) throws -> [LeadingOrder] {
         try CacheDirectory.freshCaches(of: entity, in: reader).compactMap { cache in
             cache.entities == entities ? LeadingOrder(cache, entity: entity, reader.model) : nil

@@ -3,9 +3,9 @@ public import FetchIndexPredicates
 internal import FetchIndexValues
 
 extension FetchPredicate {
-    /// Converts a predicate of Foundation: `FetchPredicate(#Predicate<Book> { $0.price < 2000 })`. Texts then compare
-    /// by code point, as everywhere here. Throws `FetchPredicateError.notExpressible`, which names a part that the
-    /// format language can't express.
+    /// Converts a predicate of Foundation: `FetchPredicate(#Predicate<Book> { $0.price < 2000 })`. The converted
+    /// predicate compares texts by code point, as other predicates do here. Throws
+    /// `FetchPredicateError.notExpressible`, which names a part that the format language can't express.
     public init<Object: ManagedObject>(_ predicate: Predicate<Object>) throws {
         var conversion = PredicateConversion()
         conversion.variables[predicate.variable.key] = .object
@@ -18,14 +18,14 @@ protocol FormatExpressible {
     func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part
 }
 
-/// Converts the expression tree of a `#Predicate`.
+/// Converts the expression tree of a `#Predicate` to the format language.
 struct PredicateConversion {
     enum Part {
         case predicate(PredicateSyntax)
         case expression(ExpressionSyntax)
     }
 
-    /// The expressions that replace the variables of closures.
+    /// The converted expressions of the variables that closures have.
     var variables: [PredicateExpressions.VariableID: ExpressionSyntax] = [:]
 
     func part(_ expression: Any) throws -> Part {
@@ -33,7 +33,7 @@ struct PredicateConversion {
         return try expressible.part(self)
     }
 
-    /// A part as a predicate. An expression is compared with TRUE.
+    /// Converts a part to a predicate. A boolean expression becomes a comparison with TRUE.
     func predicate(_ expression: Any) throws -> PredicateSyntax {
         switch try part(expression) {
         case .predicate(let predicate): return predicate
@@ -59,7 +59,7 @@ struct PredicateConversion {
         .expression(.operation(sign, try expression(left), try expression(right)))
     }
 
-    /// The number of a sequence's elements for which a test holds.
+    /// Converts the number of a sequence's elements for which a test holds.
     func matching(
         _ sequence: Any, _ variable: PredicateExpressions.VariableID, _ test: Any, isNegated: Bool
     ) throws -> ExpressionSyntax {
@@ -72,7 +72,7 @@ struct PredicateConversion {
             [.collection(.count)])
     }
 
-    /// A conversion in which the wrapped value replaces a variable.
+    /// Returns a conversion in which the value inside an optional replaces a variable.
     func binding(_ variable: PredicateExpressions.VariableID, _ wrapped: Any) throws
         -> (conversion: PredicateConversion, isNil: PredicateSyntax)
     {

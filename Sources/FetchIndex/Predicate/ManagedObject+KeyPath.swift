@@ -3,8 +3,8 @@ public import FetchIndexPredicates
 internal import FetchIndexValues
 
 extension ManagedObject {
-    /// The value to which a key path leads from the object, as in `genre IN %@.shelf.genres`, with unsaved values: an
-    /// attribute's value, an object's id, or a list of them. `self` and `objectID` are the object's id, `entity` and
+    /// The value at a key path from the object, as in `genre IN %@.shelf.genres`, including unsaved values: an
+    /// attribute's value, an object's id, or a list of them. `self` and `objectID` give the object's id, `entity` and
     /// `entity.name` the name of its entity. Nil if the attribute or relationship doesn't exist. O(objects on the way x
     /// log n).
     public func predicateValue(atKeyPath names: [String]) -> PredicateValue? {
@@ -31,7 +31,7 @@ extension ManagedObject {
     }
 }
 
-/// As a predicate's argument, an entity is its name: `entity == %@`.
+/// As an argument of a predicate, an entity is its name: `entity == %@`.
 extension Entity: PredicateArgument {
     public var predicateValue: PredicateValue { .one(.string(name)) }
 }

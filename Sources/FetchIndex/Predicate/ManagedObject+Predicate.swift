@@ -1,9 +1,9 @@
 public import FetchIndexPredicates
 
-// Objects are arguments of predicates, alone and in collections: `author == %@`, `author IN %@`.
+// Objects can be arguments of predicates, alone and in collections: `author == %@`, `author IN %@`.
 
 extension ManagedObject: PredicateArgument {
-    /// The object's id, which also works before the object is saved.
+    /// The object's id. It also identifies the object before it is saved.
     public var predicateValue: PredicateValue { objectID.predicateValue }
 }
 

@@ -20,12 +20,12 @@ public struct ObjectPredicate<Object: ManagedObject>: Sendable {
         self.init(.comparison(Comparison(left, comparator, folding: folding, right)))
     }
 
-    /// Both predicates must hold.
+    /// A predicate that holds if both predicates hold.
     public static func && (left: ObjectPredicate, right: ObjectPredicate) -> ObjectPredicate {
         ObjectPredicate(.and(left.syntax.conjuncts + right.syntax.conjuncts))
     }
 
-    /// At least one of the predicates must hold.
+    /// A predicate that holds if at least one of the predicates holds.
     public static func || (left: ObjectPredicate, right: ObjectPredicate) -> ObjectPredicate {
         ObjectPredicate(.or(left.syntax.disjuncts + right.syntax.disjuncts))
     }
@@ -36,13 +36,13 @@ public struct ObjectPredicate<Object: ManagedObject>: Sendable {
 }
 
 extension FetchPredicate {
-    /// Converts a predicate built with operators on key paths: `FetchPredicate(\Book.price < 2000)`.
+    /// Converts a predicate that was made of key paths: `FetchPredicate(\Book.price < 2000)`.
     public init<Object: ManagedObject>(_ predicate: ObjectPredicate<Object>) { self.init(predicate.syntax) }
 }
 
 // MARK: Comparisons
 
-// Like all functions that take key paths, these trap unless the key path names an `@Attribute`.
+// These operators, like all functions with key paths, trap unless the key path is that of an `@Attribute`.
 
 public func == <Object: ManagedObject, Wrapped: AttributeValue>(
     left: KeyPath<Object, Wrapped>, right: Wrapped
@@ -69,12 +69,12 @@ public func >= <Object: ManagedObject, Wrapped: AttributeValue>(
 ) -> ObjectPredicate<Object> { ObjectPredicate(left, .greaterOrEqual, .value(right.attributeValue)) }
 
 extension KeyPath where Root: ManagedObject, Value: AttributeValue {
-    /// The value must equal one of some values.
+    /// A predicate that holds if the attribute equals one of some values.
     public func isIn(_ values: [Value]) -> ObjectPredicate<Root> {
         ObjectPredicate(self, .isIn, .list(values.map { .value($0.attributeValue) }))
     }
 
-    /// The value must be in a range that includes both bounds.
+    /// A predicate that holds if the attribute is within a range, including both bounds.
     public func isBetween(_ low: Value, _ high: Value) -> ObjectPredicate<Root> {
         ObjectPredicate(self, .between, .list([.value(low.attributeValue), .value(high.attributeValue)]))
     }
@@ -93,32 +93,32 @@ extension KeyPath where Root: ManagedObject, Value: TextAttributeValue {
         ObjectPredicate(self, comparator, folding: folding, .value(.string(text)))
     }
 
-    /// CONTAINS.
+    /// A predicate that holds if the text contains another one (CONTAINS).
     public func contains(_ text: String, _ folding: TextFolding = []) -> ObjectPredicate<Root> {
         search(.contains, text, folding)
     }
 
-    /// BEGINSWITH.
+    /// A predicate that holds if the text begins with another one (BEGINSWITH).
     public func hasPrefix(_ text: String, _ folding: TextFolding = []) -> ObjectPredicate<Root> {
         search(.beginsWith, text, folding)
     }
 
-    /// ENDSWITH.
+    /// A predicate that holds if the text ends with another one (ENDSWITH).
     public func hasSuffix(_ text: String, _ folding: TextFolding = []) -> ObjectPredicate<Root> {
         search(.endsWith, text, folding)
     }
 
-    /// LIKE: `?` is one character, `*` any number of them.
+    /// A predicate that holds if the whole text matches a pattern (LIKE): `?` is one character, `*` any number of them.
     public func isLike(_ pattern: String, _ folding: TextFolding = []) -> ObjectPredicate<Root> {
         search(.like, pattern, folding)
     }
 
-    /// MATCHES: a regular expression of ICU for the whole text.
+    /// A predicate that holds if the whole text matches a regular expression of ICU (MATCHES).
     public func matches(_ pattern: String, _ folding: TextFolding = []) -> ObjectPredicate<Root> {
         search(.matches, pattern, folding)
     }
 
-    /// Compares like `==`, but ignores case or diacritics.
+    /// A predicate that holds if the text equals another one, ignoring case or diacritics as `folding` says.
     public func isEqual(to text: String, _ folding: TextFolding) -> ObjectPredicate<Root> {
         search(.equal, text, folding)
     }

@@ -2,8 +2,8 @@ internal import FetchIndexEssentials
 internal import FetchIndexPredicates
 internal import FetchIndexValues
 
-// The parts of a `#Predicate`. Each type converts itself: generic parameters are cast to `FormatExpressible` at run
-// time.
+// The parts of a `#Predicate` that can be converted. Each type converts itself; its generic parameters are cast to
+// `FormatExpressible` at run time.
 
 extension PredicateExpressions.Variable: FormatExpressible {
     func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part {
@@ -30,7 +30,7 @@ extension PredicateExpressions.KeyPath: FormatExpressible {
 extension PredicateExpressions.Value: FormatExpressible {
     func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part {
         if let optional = value as? any NilTestable, optional.isNil { return .expression(.value(.null)) }
-        // A list is a collection to search in, although it could be stored as a text.
+        // A list is searched as a collection, although it could be stored as a text.
         let isList = value is any CodableAttributeValue && value is any Collection
         if !isList, let value = value as? any AttributeValue { return .expression(.value(value.attributeValue)) }
         if let list = value as? any Collection {

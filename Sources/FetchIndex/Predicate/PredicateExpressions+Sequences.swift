@@ -43,8 +43,8 @@ extension PredicateExpressions.SequenceAllSatisfy: FormatExpressible {
 }
 
 extension PredicateConversion {
-    /// Searches as Swift does, where every text contains and begins with the empty one; in the format language none
-    /// does.
+    /// Converts a search. In Swift every text contains, and begins with, the empty text; the format language differs,
+    /// so this case is added.
     fileprivate func search(_ text: Any, _ comparator: Comparator, _ wanted: Any) throws -> Part {
         let (text, wanted) = (try expression(text), try expression(wanted))
         let search = PredicateSyntax.comparison(Comparison(text, comparator, wanted))
@@ -57,7 +57,7 @@ extension PredicateConversion {
 
 // MARK: Ranges
 
-/// A range with its bounds as expressions; `isClosed` tells whether it includes the upper one.
+/// The bounds of a range as expressions; `isClosed` tells whether the range includes the upper one.
 private typealias Bounds = (lower: ExpressionSyntax, upper: ExpressionSyntax, isClosed: Bool)
 
 private protocol BoundedRange {
@@ -83,7 +83,7 @@ extension PredicateExpressions.Value: BoundedRange {
     }
 }
 
-/// A range of Swift whose bounds are attribute values.
+/// A range whose bounds are attribute values.
 private protocol AttributeRange {
     var bounds: Bounds { get }
 }
@@ -113,7 +113,7 @@ extension PredicateExpressions.RangeExpressionContains: FormatExpressible {
 // MARK: Optionals
 
 extension PredicateExpressions.ForcedUnwrap: FormatExpressible {
-    /// Null stays null, so tests of it are false.
+    /// A null value stays null, so that tests of it are false.
     func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part { try conversion.part(inner) }
 }
 
@@ -133,7 +133,7 @@ extension PredicateExpressions.NilCoalesce: FormatExpressible {
     func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part {
         let value = try conversion.expression(lhs)
         let fallback = try conversion.expression(rhs)
-        // `x?.test ?? y` is nil only if x is, so the test's result needn't be compared with nil.
+        // `x?.test ?? y` uses y only if x is nil, so only x has to be compared with nil.
         if case .ternary(let isNil, .value(.null), let result) = value {
             if case .ternary(let test, .value(.boolean(true)), .value(.boolean(false))) = result {
                 if fallback == .value(.boolean(false)) { return .predicate(.and([.not(isNil), test])) }

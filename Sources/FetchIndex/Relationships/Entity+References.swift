@@ -3,8 +3,8 @@ internal import FetchIndexRecords
 internal import FetchIndexValues
 
 extension Entity {
-    /// A record with permanent keys instead of temporary ones in its references. A temporary key without a permanent
-    /// one is replaced by null, or kept if `keepsOthers` is true.
+    /// Returns a record with permanent keys in its references instead of temporary ones. A temporary key without a
+    /// permanent one becomes null, unless `keepsOthers` is true.
     func record(
         _ record: [UInt8], with keys: [RecordKey: RecordKey], keepingOthers keepsOthers: Bool = false
     ) throws -> (record: [UInt8], isComplete: Bool) {
@@ -26,7 +26,7 @@ extension Entity {
         return (try self.record(record.span.bytes, setting: values), isComplete)
     }
 
-    /// Values by slot, with keys replaced in the references.
+    /// Returns values by slot, with the keys in references replaced.
     func values(_ values: [Value], with keys: [RecordKey: RecordKey]) -> [Value] {
         guard let references = links?.references else { return values }
         var values = values

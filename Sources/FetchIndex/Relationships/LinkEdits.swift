@@ -2,23 +2,23 @@ internal import FetchIndexModels
 internal import FetchIndexRecords
 internal import FetchIndexValues
 
-/// The links that unsaved edits add to the saved ones, and those that they remove, by the object that they lead to.
+/// The links that unsaved edits add to the saved ones or remove from them, by the object to which the links lead.
 struct LinkEdits {
     struct Side: Hashable {
         let name: EntityLinks.Name
         let target: RecordKey
     }
 
-    /// A link with its sort key among the links to the same object. As in the store's keys, it consists of position,
-    /// other side and holder.
+    /// A link, with the key by which it is sorted among the links to the same object. The sort key is the one of stored
+    /// links: position, other side and holder.
     struct Link: Equatable {
         let side: Side
         let sortKey: [UInt8]
-        /// The object at the other side of a many-to-many link.
+        /// The other side's object, if the link is many-to-many.
         let other: RecordKey?
     }
 
-    /// The links added to an object.
+    /// The links that unsaved edits add to one object.
     struct Added {
         /// The sort keys of the links by their holders.
         private(set) var sortKeys: [RecordKey: [UInt8]] = [:]
@@ -29,7 +29,7 @@ struct LinkEdits {
             sortKeys.lazy.map { LinkList.Place(sortKey: $0.value, holder: $0.key) }
         }
 
-        /// The last link. O(1); O(links) after the last one was removed.
+        /// The last link. O(1); O(links) if the last link was removed before.
         var last: LinkList.Place? { greatest ?? places.max() }
 
         func place(ofOther other: RecordKey) -> LinkList.Place? {
@@ -55,7 +55,8 @@ struct LinkEdits {
     private(set) var removed: [Side: Set<RecordKey>] = [:]
     private var known: [RecordKey: [(saved: Link?, current: Link?)]] = [:]
 
-    /// Notes the links of an object with unsaved edits, saved and current.
+    /// Records the links of an object with unsaved edits, in place of those recorded for it before. Each has its saved
+    /// and its current state.
     mutating func note(_ holder: RecordKey, _ links: [(saved: Link?, current: Link?)]) {
         for (saved, current) in known.removeValue(forKey: holder) ?? [] {
             if let saved { removed[saved.side]?.remove(holder) }
@@ -70,17 +71,17 @@ struct LinkEdits {
         }
     }
 
-    /// The objects whose incoming links differ from the saved ones.
+    /// The objects to which links were added or from which links were removed.
     var targets: Set<RecordKey> { Set((Array(added.keys) + Array(removed.keys)).map(\.target)) }
 }
 
 extension ManagedObject {
-    /// The links that the object holds, saved and current.
+    /// The links that the object's references make, with their saved and current states.
     func links() -> [(saved: LinkEdits.Link?, current: LinkEdits.Link?)] {
         guard let references = entity.links?.references, !references.isEmpty else { return [] }
         let isCurrent = status.isInserted || status.isSaved && !isGoneFromStore
-        let wasSaved = hasBeenSaved && !status.isInserted && !isGoneFromStore
-        // An unreadable record has no links here.
+        let wasSaved = status.hasBeenSaved && !isGoneFromStore
+        // If the saved record can't be read, the object has no saved links here.
         let saved = wasSaved ? savedValues() : nil
         return references.map { reference in
             (
@@ -96,12 +97,12 @@ extension ManagedObject {
         savedRecord().flatMap { try? entity.valuesBySlot(of: $0.span.bytes) }
     }
 
-    /// The objects to which this one's references lead.
+    /// The objects to which the object's references lead.
     var linkedTargets: [RecordKey] {
         (entity.links?.references ?? []).compactMap { RecordKey(lastValue(at: $0.slot)) }
     }
 
-    /// The value of a relationship's slot, also of a deleted object; null if it can't be read.
+    /// The value of a relationship's slot, also for a deleted object; null if it can't be read.
     func lastValue(at slot: Int) -> Value { changes[slot] ?? savedValues()?[slot] ?? .null }
 
     private func link(_ reference: EntityLinks.Reference, _ value: (Int) -> Value) -> LinkEdits.Link? {
@@ -120,12 +121,12 @@ extension ManagedObject {
 }
 
 extension RecordKey {
-    /// The key in a reference's value; nil for null.
+    /// The key of the referenced object, from the value of a reference; nil for null.
     init?(_ value: Value) {
         guard case .integer(let number) = value else { return nil }
         self.init(rawValue: UInt64(bitPattern: number))
     }
 
-    /// The value of a reference to the object.
+    /// The value of a reference to the object with this key.
     var reference: Value { .integer(Int64(bitPattern: rawValue)) }
 }

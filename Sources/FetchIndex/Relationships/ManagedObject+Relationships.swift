@@ -1,13 +1,13 @@
 internal import FetchIndexModels
 
 extension ManagedObject {
-    /// The object of a to-one relationship; nil if it has none, or if the object was deleted elsewhere. O(log n). Traps
-    /// if the entity lacks the relationship, and in the cases in which reading an attribute traps.
+    /// The related object of a to-one relationship; nil if the object has none, or if another context or process
+    /// deleted it. O(log n). Traps if the entity lacks the relationship, and whenever reading an attribute traps.
     public func relatedObject(_ name: String) -> ManagedObject? {
         let relationship = toOneRelationship(name)
         if case .reference(let slot, _) = relationship.storage {
             noteRead(ofSlot: slot)
-            // A damaged reference may lead anywhere.
+            // A damaged reference may have the key of any entity.
             guard let key = RecordKey(value(at: slot)),
                 entity.links?.reference(at: slot)?.destinations.contains(key.entity) ?? false
             else { return nil }
@@ -22,9 +22,9 @@ extension ManagedObject {
         return holder(of: relationship)?.object
     }
 
-    /// Sets a to-one relationship. Its inverse shows the change immediately; if the inverse is to-one, too, the
-    /// object's former partner loses its reference. Traps if the entity lacks the relationship, and for an object of
-    /// an entity that the relationship doesn't lead to, a deleted object, or one of another context.
+    /// Sets the related object of a to-one relationship. The inverse shows the change immediately. If the inverse is
+    /// to-one, too, the new object loses its former partner. Traps if the entity lacks the relationship, and if the new
+    /// object is of an entity that the relationship doesn't lead to, is deleted, or belongs to another context.
     public func relate(_ name: String, to object: ManagedObject?) { setRelatedObject(object, name) }
 
     /// The objects of a to-many relationship.
@@ -50,8 +50,8 @@ extension ManagedObject {
         object.setReference(reference, to: self)
     }
 
-    /// Whether the object doesn't exist or is deleted. A damaged object isn't missing: reading its attributes reports
-    /// the damage.
+    /// Whether the object doesn't exist or is deleted. An object with a damaged record counts as existing, so that
+    /// reading its attributes reports the damage.
     var isMissing: Bool {
         switch status {
         case .inserted: return false
@@ -68,7 +68,7 @@ extension ManagedObject {
         return relationship
     }
 
-    /// The object that holds the link of a one-to-one relationship to this one, and its reference.
+    /// The object whose record has the link to this object in a one-to-one relationship, and its reference.
     private func holder(
         of relationship: StoredRelationship
     ) -> (object: ManagedObject, reference: EntityLinks.Reference)? {
@@ -84,8 +84,8 @@ extension ManagedObject {
         entity.links?.references.first { $0.name == name }
     }
 
-    /// Sets a reference to an object. If the inverse is ordered and no position is given, the object is added at the
-    /// end.
+    /// Sets a reference to another object, or to none. If the inverse is ordered and no position is given, the object
+    /// gets the last position there.
     func setReference(_ reference: EntityLinks.Reference, to object: ManagedObject?, _ position: Value? = nil) {
         guard let context = managedObjectContext, !status.isDeleted else { return }
         if let object {

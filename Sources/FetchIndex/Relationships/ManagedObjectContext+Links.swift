@@ -3,7 +3,8 @@ internal import FetchIndexModels
 internal import FetchIndexRecords
 
 extension ManagedObjectContext {
-    /// The links that unsaved edits add and remove. O(unsaved edits) after a save, merge or rollback, otherwise O(1).
+    /// The links that unsaved edits add and remove. O(unsaved edits) for the first call after a save, merge or
+    /// rollback, otherwise O(1).
     func currentLinkEdits() -> LinkEdits {
         if let known = core.linkEdits { return known }
         var edits = LinkEdits()
@@ -12,21 +13,21 @@ extension ManagedObjectContext {
         return edits
     }
 
-    /// Notes the links of an edited object.
+    /// Records the links of an edited object.
     func noteLinks(of object: ManagedObject) {
         guard object.entity.links?.references.isEmpty == false, core.linkEdits != nil else { return }
         core.linkEdits?.note(object.key, object.isUnsaved ? object.links() : [])
     }
 
-    /// Notifies the observers of objects that the links to these have changed.
+    /// Notifies observers of the objects with the given keys that links to these have changed.
     func noteChangeOfRelated(_ keys: some Sequence<RecordKey>) {
         for key in keys {
             registeredObject(for: key)?.noteChangeOfRelated()
         }
     }
 
-    /// The name of the links that a relationship's destination holds, or of its many-to-many links; nil if the entity's
-    /// own records hold them.
+    /// The name of a relationship's links if other records hold them: the destination's, or those of a join entity. Nil
+    /// if the entity's own records hold the references.
     func links(of relationship: StoredRelationship) -> EntityLinks.Name? {
         switch relationship.storage {
         case .reference: return nil
@@ -39,13 +40,13 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Traps for an object that can't be related to those of this context.
+    /// Traps if an object can't be related to objects of this context.
     func requireOwn(_ object: ManagedObject) {
         precondition(object.core === core, "\(object) is not an object of the same context.")
         precondition(!object.status.isDeleted, "\(object) is deleted.")
     }
 
-    /// The position after all objects of the inverse relationship; nil if it isn't ordered.
+    /// The position after all objects in an ordered inverse relationship; nil if the inverse isn't ordered.
     func endPosition(
         of target: ManagedObject, for reference: EntityLinks.Reference, of holder: ManagedObject
     ) -> Value? {
@@ -55,7 +56,7 @@ extension ManagedObjectContext {
         return ToManyAccess(target, inverse).position(before: nil)
     }
 
-    /// Inserts a link of a many-to-many relationship. `name` is the name of the links to `near`.
+    /// Inserts a link of a many-to-many relationship between two objects. `name` is the name of the links to `near`.
     func insertJoin(
         _ entity: Int, from near: ManagedObject, to far: ManagedObject, _ name: EntityLinks.Name, _ position: Value
     ) {
@@ -80,8 +81,8 @@ extension ManagedObjectContext {
 
     // MARK: Deletion
 
-    /// Removes unsaved links to objects that were deleted elsewhere, and applies the delete rules of objects deleted
-    /// here to objects that were linked to them elsewhere.
+    /// Updates unsaved links after a merge. Removes those that lead to objects deleted elsewhere, and applies the
+    /// delete rules of objects deleted here to links that were added elsewhere.
     func settleLinks(after committed: [RecordChange]) {
         for change in committed where change.new == nil && model.entities.indices.contains(change.object.entity) {
             for incoming in model.entities[change.object.entity].links?.incoming ?? [] {
@@ -102,15 +103,15 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Applies a deleted object's delete rules to the objects that are linked to it. Returns those that must be
-    /// deleted, too.
+    /// Applies the delete rules of a deleted object to its related objects. Returns the objects that must be deleted,
+    /// too.
     func applyDeleteRules(of object: ManagedObject) -> [ManagedObject] {
         guard let links = object.entity.links else { return [] }
-        // An object that was never saved leaves no links behind, whatever the rule.
-        let isNew = !object.hasBeenSaved
+        // The deletion of an object that was never saved removes its links under any rule.
+        let isNew = !object.status.hasBeenSaved
         var deleted: [ManagedObject] = []
         for reference in links.references where reference.rule == .cascade {
-            // A new object that was deleted has already left the context.
+            // A new object that was deleted is no longer in the context.
             if let target = RecordKey(object.lastValue(at: reference.slot)),
                 !target.isTemporary || registeredObject(for: target) != nil
             {
@@ -118,13 +119,13 @@ extension ManagedObjectContext {
             }
         }
         for incoming in links.incoming {
-            // A denied deletion must keep the links.
+            // Under the rule `deny` the links stay, so that the save finds them and fails.
             if incoming.rule == .deny && !isNew { continue }
             if incoming.rule == .noAction && !incoming.isJoin && !isNew { continue }
             var places = LinkList.Iterator(LinkList(context: self, name: incoming.name, target: object.key))
             while let place = places.next() {
                 let holder = place.object ?? self.object(with: place.holder)
-                // The save reports a missing or damaged record.
+                // A missing or damaged record is skipped; the save reports it.
                 if !holder.status.isInserted && holder.savedRecord() == nil { continue }
                 if incoming.isJoin {
                     deleted.append(holder)
@@ -141,11 +142,11 @@ extension ManagedObjectContext {
 
     // MARK: Validation
 
-    /// The violations of relationship rules that prevent an object from being saved.
+    /// The rules of relationships that an object violates, which prevent its save.
     func relationshipFailures(of object: ManagedObject) -> [ValidationError.Failure] {
         guard let links = object.entity.links else { return [] }
         if object.status.isDeleted { return denials(of: object, links) }
-        // An upsert is validated once the stored object is known.
+        // The values of a possible upsert are validated later, when the stored object is known.
         if object.status.isInserted && onUniqueConflict == .update { return [] }
         return links.references.filter { !$0.isOptional && object.value(at: $0.slot).isNull }.map {
             object.failure($0.relationship, "is required")
@@ -170,10 +171,10 @@ extension ManagedObjectContext {
         return failures
     }
 
-    /// The objects whose links have changed and that have fewer or more related objects than their relationships allow.
+    /// The violations of `minCount` and `maxCount` by objects whose links have changed.
     func countFailures() -> [ValidationError.Failure] {
         guard model.hasRelationships else { return [] }
-        // A new object may represent a stored one that has more related objects.
+        // With `.update`, a new object may represent a stored one, which may have more related objects.
         let new = onUniqueConflict == .update ? [] : insertedObjects
         var objects = Dictionary(uniqueKeysWithValues: new.map { ($0.key, $0) })
         for key in currentLinkEdits().targets where objects[key] == nil && !key.isTemporary {
@@ -197,7 +198,7 @@ extension ManagedObjectContext {
         return failures
     }
 
-    /// The result of reading the store; nil if that fails, which the context notes.
+    /// Calls a body that reads the store. If it throws, returns nil, and the context reports the error in `damage`.
     @discardableResult
     func noting<Result>(_ body: () throws -> Result) -> Result? {
         do { return try body() } catch {

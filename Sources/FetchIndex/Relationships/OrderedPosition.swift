@@ -1,12 +1,13 @@
-/// Positions of ordered objects: byte strings such that another one fits between any two, so that an insertion changes
-/// no other object.
+/// Positions of objects in an ordered relationship. A position is a byte string, and between any two positions another
+/// one fits, so that an insertion doesn't change the positions of other objects.
 ///
-/// A position is a number of six bytes, big-endian, and a fraction of any number of bytes, the last of which isn't 0.
-/// Appended objects get the next number; between two neighbours, the fraction is halved. The scheme is David
-/// Greenspan's "Implementing Fractional Indexing" (2020) with numbers of fixed length.
+/// A position consists of a number of six bytes, big-endian, and a fraction of any number of bytes, the last of which
+/// isn't 0. An appended object gets the next number. An object between two neighbours gets a fraction halfway between
+/// theirs. The scheme is David Greenspan's "Implementing Fractional Indexing" (2020) with numbers of fixed length.
 enum OrderedPosition {
     private static let numberLength = 6
-    /// The maximum length of a position; beyond it all objects of the relationship get new numbers.
+    /// The maximum length of a position in bytes. If a longer one were needed, all objects of the relationship get new
+    /// positions.
     static let greatestLength = 64
 
     private static func bytes(_ number: UInt64) -> [UInt8] {
@@ -17,10 +18,10 @@ enum OrderedPosition {
         position.prefix(numberLength).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// The position of the object at an index, when all objects get new ones.
+    /// The position of the object at an index, if all objects get new positions.
     static func position(at index: Int) -> [UInt8] { bytes(1 << 40 + UInt64(index)) }
 
-    /// A position between two others; nil if none exists, or only a longer one than allowed.
+    /// A position between two others; nil if none exists, or if it would exceed the maximum length.
     static func between(_ low: [UInt8]?, _ high: [UInt8]?) -> [UInt8]? {
         let isNumber: ([UInt8]) -> Bool = { $0.count >= numberLength }
         guard low.map(isNumber) ?? true, high.map(isNumber) ?? true else { return nil }
@@ -44,7 +45,7 @@ enum OrderedPosition {
         }
     }
 
-    /// A fraction between two; if the upper one is nil, it is 1.
+    /// A fraction between two others; an upper bound of nil stands for 1.
     private static func fraction(_ low: [UInt8], _ high: [UInt8]?) -> [UInt8]? {
         var result: [UInt8] = []
         var isBounded = high != nil
@@ -58,11 +59,11 @@ enum OrderedPosition {
             }
             let middle = (lower + upper) / 2
             if middle > lower { return result + [UInt8(middle)] }
-            // The next byte decides, without an upper bound.
+            // From the next byte on, the result has no upper bound.
             result.append(UInt8(lower))
             isBounded = false
         }
-        // No fraction of this length is left: add a byte.
+        // The bounds' difference is too small for a fraction of this length, so another byte is appended.
         return result + [0x80]
     }
 }

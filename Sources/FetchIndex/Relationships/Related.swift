@@ -2,10 +2,10 @@ internal import FetchIndexModels
 
 /// The objects of a to-many relationship.
 ///
-/// It loads no objects itself: counting and `contains` cost O(log n); iteration makes one object at a time, in the
-/// order of ids, or by position if the relationship is ordered. Unsaved edits are included. It always shows the current
-/// state; a loop may or may not see objects that are saved or merged meanwhile. Elements are inserted and removed here
-/// or, with the same effect, through the inverse relationship.
+/// The collection doesn't load objects in advance: counting and `contains` cost O(log n), and iteration makes one
+/// object at a time, in the order of ids, or of positions if the relationship is ordered. It shows the current state
+/// with unsaved edits. A loop may or may not see objects that are saved or merged during the loop. Elements can be
+/// inserted and removed here or, with the same effect, through the inverse relationship.
 public struct Related<Object: ManagedObject>: RelationshipValue {
     public typealias Destination = Object
     public static var isToMany: Bool { true }
@@ -15,7 +15,7 @@ public struct Related<Object: ManagedObject>: RelationshipValue {
 
     public init(relationship name: String, of object: ManagedObject) { (owner, self.name) = (object, name) }
 
-    /// Replaces the objects of an object's relationship by those of this one.
+    /// Sets a relationship of an object to the objects of this collection.
     public func set(asRelationship name: String, of object: ManagedObject) {
         if owner === object && self.name == name { return }
         let objects = Array(self)
@@ -32,25 +32,25 @@ public struct Related<Object: ManagedObject>: RelationshipValue {
     }
 
     private static func typed(_ object: ManagedObject) -> Object {
-        guard let typed = object as? Object else { preconditionFailure("\(object) is no \(Object.self).") }
+        guard let typed = object as? Object else { preconditionFailure("\(object) is not a \(Object.self).") }
         return typed
     }
 
-    /// Whether an object is an element. O(log n); O(count) in an ordered many-to-many relationship.
+    /// Whether an object is in the relationship. O(log n); O(count) in an ordered many-to-many relationship.
     public func contains(_ object: Object) -> Bool { access?.contains(object) ?? false }
 
     // MARK: Changes
 
-    /// Inserts an object, at the end if the relationship is ordered. Unless the object may be related to many, it is
-    /// removed from the one to which it was related. Does nothing if it is already an element. Traps for an object that
-    /// is deleted or belongs to another context.
+    /// Inserts an object, at the end if the relationship is ordered. If the inverse is to-one, the object leaves its
+    /// former relation. Does nothing if the object is already an element. Traps if the object is deleted or belongs to
+    /// another context.
     public func insert(_ object: Object) { access?.insert(object, before: nil) }
 
-    /// Inserts an object before the element at an index of an ordered relationship; moves it if it is already an
-    /// element. O(unsaved edits + log n).
+    /// Inserts an object before the element at an index of an ordered relationship. An object that is already an
+    /// element is moved there. O(unsaved edits + log n).
     public func insert(_ object: Object, at index: Index) { access?.insert(object, before: index.place) }
 
-    /// Moves an element before the one at an index of an ordered relationship.
+    /// Moves an element before the element at an index of an ordered relationship.
     public func move(_ object: Object, to index: Index) { access?.move(object, before: index.place) }
 
     /// Removes an object from the relationship. Does nothing if it isn't an element.
@@ -60,7 +60,7 @@ public struct Related<Object: ManagedObject>: RelationshipValue {
 }
 
 extension Related: Sequence {
-    /// The place of an element. It identifies the same element until its position changes.
+    /// The position of an element in the collection. An index keeps identifying its element until the element moves.
     public struct Index: Comparable {
         let place: LinkList.Place?
 
@@ -103,14 +103,15 @@ extension Related: Sequence {
     /// The index after an index. O(log n + unsaved edits).
     public func index(after index: Index) -> Index { Index(place: access?.list.first(after: index.place)) }
 
-    /// The index of the element `distance` places after an index, or `endIndex`. O(distance x (log n + unsaved edits)).
+    /// The index `distance` elements after an index, or `endIndex`. O(distance x (log n + unsaved edits)).
     public func index(_ index: Index, offsetBy distance: Int) -> Index {
         var index = index
         for _ in 0..<distance { index = self.index(after: index) }
         return index
     }
 
-    /// The element at an index. Traps for `endIndex`, and if the element was deleted after the index was made.
+    /// The element at an index. Traps for `endIndex`, and if the element was removed from the relationship after the
+    /// index was made.
     public subscript(index: Index) -> Object {
         guard let place = index.place, let object = access?.object(at: place) else {
             preconditionFailure("\(owner).\(name) has no object at the index.")
@@ -120,6 +121,6 @@ extension Related: Sequence {
 }
 
 extension Related: CustomStringConvertible {
-    /// A text like 3 of Book.
+    /// A text such as 3 of Book.
     public var description: String { "\(count) of \(Object.entityName)" }
 }

@@ -1,4 +1,4 @@
-// Declarations that porters try but that are impossible: the compiler says what to write instead.
+// Unsupported declarations that users of Core Data may try. The compiler's message tells what to write instead.
 
 extension Relationship {
     @available(
@@ -10,20 +10,20 @@ extension Relationship {
         renamedFrom: String? = nil
     ) where Wrapped == Related<Destination> { preconditionFailure("A to-many relationship needs its inverse.") }
 
-    @available(*, unavailable, message: "A to-many relationship is no array: declare it as Related<Author>.")
+    @available(*, unavailable, message: "A to-many relationship is not an array: declare it as Related<Author>.")
     public init<Destination: ManagedObject>(
         _ name: String, inverse: String? = nil, ordered: Bool = false, deleteRule: DeleteRule = .nullify,
         minCount: Int = 0, maxCount: Int = 0, renamedFrom: String? = nil
     ) where Wrapped == [Destination] { preconditionFailure("A to-many relationship is Related.") }
 
-    @available(*, unavailable, message: "A to-many relationship is no set: declare it as Related<Author>.")
+    @available(*, unavailable, message: "A to-many relationship is not a set: declare it as Related<Author>.")
     public init<Destination: ManagedObject>(
         _ name: String, inverse: String? = nil, ordered: Bool = false, deleteRule: DeleteRule = .nullify,
         minCount: Int = 0, maxCount: Int = 0, renamedFrom: String? = nil
     ) where Wrapped == Set<Destination> { preconditionFailure("A to-many relationship is Related.") }
 }
 
-@available(*, unavailable, message: "A to-many relationship is no array: declare it as Related<Author>.")
+@available(*, unavailable, message: "A to-many relationship is not an array: declare it as Related<Author>.")
 extension Array: RelationshipValue where Element: ManagedObject {
     public typealias Destination = Element
     public static var isToMany: Bool { true }
@@ -31,7 +31,7 @@ extension Array: RelationshipValue where Element: ManagedObject {
     public func set(asRelationship name: String, of object: ManagedObject) {}
 }
 
-@available(*, unavailable, message: "A to-many relationship is no set: declare it as Related<Author>.")
+@available(*, unavailable, message: "A to-many relationship is not a set: declare it as Related<Author>.")
 extension Set: RelationshipValue where Element: ManagedObject {
     public typealias Destination = Element
     public static var isToMany: Bool { true }

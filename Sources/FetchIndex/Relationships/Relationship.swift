@@ -53,9 +53,9 @@ public struct Relationship<Wrapped: RelationshipValue> {
 }
 
 extension Relationship {
-    /// Declares a relationship to one object. `inverse` is the destination's relationship of the other side; without
-    /// it, the destination has no property for the relationship. If `isRequired`, an object can't be saved without a
-    /// related one. `renamedFrom` is its name in stores of an older class.
+    /// Declares a relationship to one object. `inverse` is the relationship of the destination that has the same links;
+    /// without it, the destination has no property for them. If `isRequired`, an object can't be saved without a
+    /// related object. `renamedFrom` is the relationship's name in stores of an older class.
     public init<Destination: ManagedObject>(
         _ name: String, inverse: String? = nil, isRequired: Bool = false, deleteRule: DeleteRule = .nullify,
         renamedFrom: String? = nil
@@ -63,8 +63,8 @@ extension Relationship {
         self.init(name, inverse, Options(false, isRequired, deleteRule, (0, 0), renamedFrom))
     }
 
-    /// Declares a relationship to any number of objects, which have positions if it is `ordered`. An object can be
-    /// saved only with at least `minCount` and at most `maxCount` related objects (0: no limit).
+    /// Declares a relationship to any number of objects. If it is `ordered`, the objects have positions. An object can
+    /// be saved only with at least `minCount` and at most `maxCount` related objects (0: no limit).
     public init<Destination: ManagedObject>(
         _ name: String, inverse: String, ordered: Bool = false, deleteRule: DeleteRule = .nullify, minCount: Int = 0,
         maxCount: Int = 0, renamedFrom: String? = nil
@@ -73,11 +73,11 @@ extension Relationship {
     }
 }
 
-/// The type of a relationship: an optional managed object, or ``Related``.
+/// The type of a relationship's property: an optional managed object, or ``Related``.
 public protocol RelationshipValue {
     associatedtype Destination: ManagedObject
     static var isToMany: Bool { get }
-    /// The current value of an object's relationship.
+    /// Reads the current value of an object's relationship.
     init(relationship name: String, of object: ManagedObject)
     func set(asRelationship name: String, of object: ManagedObject)
 }
@@ -97,7 +97,8 @@ extension Optional: RelationshipValue where Wrapped: ManagedObject {
             return
         }
         guard let typed = found as? Wrapped else {
-            preconditionFailure("\(found) is no \(Wrapped.self), which \(object.entity.name).\(name) leads to.")
+            preconditionFailure(
+                "\(found) is not a \(Wrapped.self), the class that \(object.entity.name).\(name) leads to.")
         }
         self = typed
     }

@@ -4,7 +4,7 @@ internal import FetchIndexRecords
 
 extension SavePlan {
     /// Whether a new link of a many-to-many relationship must be dropped, because one of its objects was deleted
-    /// elsewhere and the policy prefers the store. Under other policies it throws `ValidationError`, which names the
+    /// elsewhere and the policy prefers the store. Under other policies, throws `ValidationError`, which names the
     /// other object.
     func isLost(_ link: ManagedObject, _ record: [UInt8], in writer: StoreWriter) throws -> Bool {
         let references = link.entity.links?.references ?? []
@@ -30,7 +30,7 @@ extension SavePlan {
         return false
     }
 
-    /// Writes the references to objects that were inserted after the referring ones.
+    /// Writes the references that were left out because their objects were inserted after the referring objects.
     func complete(_ progress: inout Progress, in writer: StoreWriter) throws {
         if progress.incomplete.isEmpty { return }
         let edits = progress.written.edits ?? []
@@ -54,8 +54,9 @@ extension SavePlan {
         }
     }
 
-    /// Applies the delete rules in the store. The context has applied them to the links that it sees, but other
-    /// contexts and processes may have added links. If so, the written objects' records may have changed.
+    /// Applies the delete rules to the links in the store. The context has applied them to the links that it sees, but
+    /// other contexts and processes may have added links. Then the records of written objects may have changed once
+    /// more.
     func applyDeleteRules(
         of deleted: [StoreWriter.DeletedObject], _ progress: inout Progress, in writer: StoreWriter
     ) throws {
@@ -78,27 +79,27 @@ extension SavePlan {
 }
 
 extension ManagedObject {
-    /// The objects that this one refers to.
+    /// The objects to which this object's references lead.
     var targets: [RecordKey] {
         (entity.links?.references ?? []).compactMap { RecordKey(lastValue(at: $0.slot)) }
     }
 
-    /// The related objects whose keys are parts of the object's unique values.
+    /// The related objects whose keys are part of this object's unique values.
     var keyTargets: [RecordKey] {
         guard let references = entity.links?.references, !entity.uniqueConstraints.isEmpty else { return [] }
         let slots = Set(entity.uniqueConstraints.flatMap(\.slots))
         return references.filter { slots.contains($0.slot) }.compactMap { RecordKey(lastValue(at: $0.slot)) }
     }
 
-    /// A stored record of a deleted object with the references that were changed before the deletion: an object that it
-    /// no longer referred to isn't deleted with it.
+    /// The stored record of a deleted object, with the references that were changed before the deletion. So delete
+    /// rules apply to the objects to which it referred last, not to the saved ones.
     func withChangedReferences(_ stored: [UInt8]) throws -> [UInt8] {
         var values: [Int: Value] = [:]
         for reference in entity.links?.references ?? [] { values[reference.slot] = changes[reference.slot] }
         return values.isEmpty ? stored : try entity.record(stored.span.bytes, setting: values)
     }
 
-    /// The object's references by slot, with permanent keys instead of temporary ones.
+    /// The object's references by slot, where temporary keys have become permanent ones.
     func references(with keys: [RecordKey: RecordKey]) -> [Int: Value] {
         var values: [Int: Value] = [:]
         for reference in entity.links?.references ?? [] {
@@ -108,8 +109,8 @@ extension ManagedObject {
         return values
     }
 
-    /// A record of the object with permanent keys instead of temporary ones; null if a referenced object has no
-    /// permanent key yet.
+    /// Returns a record of the object with permanent keys instead of temporary ones. A reference is null if its object
+    /// has no permanent key yet.
     func record(
         _ record: [UInt8], with keys: [RecordKey: RecordKey]
     ) throws -> (record: [UInt8], isComplete: Bool) {

@@ -1,7 +1,7 @@
 internal import FetchIndexEssentials
 internal import FetchIndexModels
 
-/// A to-many relationship of an object in its context.
+/// Reads and edits a to-many relationship of an object.
 struct ToManyAccess {
     private let owner: ManagedObject
     private let context: ManagedObjectContext
@@ -9,7 +9,7 @@ struct ToManyAccess {
     private let join: Int?
     let list: LinkList
 
-    /// Traps if the object has no to-many relationship of the name, or has left its context.
+    /// Traps if the entity has no to-many relationship with the name, or if the object has left its context.
     init(_ owner: ManagedObject, _ name: String) {
         self.owner = owner
         guard let context = owner.managedObjectContext else {
@@ -24,11 +24,11 @@ struct ToManyAccess {
         list = LinkList(context: context, name: links, target: owner.key)
     }
 
-    /// The object at the other end of a link; nil if it no longer exists.
+    /// The related object of a link; nil if it no longer exists.
     func object(at place: LinkList.Place) -> ManagedObject? {
         if let object = place.object {
             if join == nil { return object.isMissing ? nil : object }
-            // An unsaved link may lead to an object that was deleted elsewhere.
+            // The related object of an unsaved link may have been deleted elsewhere.
             let slot = object.entity.links?.references.first { $0.name == list.name }?.other
             let other = slot.flatMap { RecordKey(object.lastValue(at: $0)) }.map { context.object(with: $0) }
             return other?.isMissing ?? true ? nil : other
@@ -39,7 +39,7 @@ struct ToManyAccess {
 
     func contains(_ object: ManagedObject) -> Bool { holder(of: object) != nil }
 
-    /// The object that holds the link to another one: the other one itself, or the join object of a many-to-many
+    /// The object whose record has the link to another object: that object itself, or the join object of a many-to-many
     /// relationship.
     private func holder(of object: ManagedObject) -> ManagedObject? {
         if join != nil { return list.place(ofOther: object.key).map { context.object(with: $0.holder) } }
@@ -80,7 +80,8 @@ struct ToManyAccess {
 
     // MARK: Positions
 
-    /// A position before a place, or after all. If no position is free, all objects get new ones.
+    /// A position before a link, or after all links. If no position is free there, all objects of the relationship get
+    /// new ones.
     func position(before place: LinkList.Place?) -> Value {
         if let position = free(before: place) { return .data(position) }
         var places: [LinkList.Place] = []
@@ -99,7 +100,8 @@ struct ToManyAccess {
 
     private func free(before place: LinkList.Place?) -> Data? {
         let low = list.last(before: place)
-        // Such objects were related before the relationship was ordered, or by a program that doesn't use positions.
+        // Elements may have no position, if they were related before the relationship was ordered or by a program that
+        // doesn't use positions.
         if low != nil && low?.position == nil || place != nil && place?.position == nil { return nil }
         return OrderedPosition.between(low?.position, place?.position).map { Data($0) }
     }

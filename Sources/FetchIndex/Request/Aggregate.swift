@@ -2,17 +2,17 @@ internal import FetchIndexModels
 internal import FetchIndexOrderCaches
 internal import FetchIndexValues
 
-/// The function of an attribute's values that an aggregate computes.
+/// The function that an aggregate applies to an attribute's values.
 public enum AggregateFunction: String, Hashable, Sendable, CaseIterable {
-    /// The number of rows whose value isn't null; for attributes of all types.
+    /// The number of values that aren't null; for attributes of all types.
     case count
-    /// The sum, for integers, doubles and decimals.
+    /// The sum; for integers, doubles and decimals.
     case sum
-    /// The least value, for integers, doubles, decimals and dates; NaN is greater than all others.
+    /// The least value; for integers, doubles, decimals and dates. NaN is greater than all other values.
     case min
-    /// The greatest value, for the types of `min`.
+    /// The greatest value; for the types of `min`.
     case max
-    /// The average, for the types of `sum`.
+    /// The average; for the types of `sum`.
     case average
 
     var needsSum: Bool {
@@ -40,18 +40,18 @@ public enum AggregateFunction: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// An aggregate value of the rows of a section, or of any range of rows, which an order maintains: reading it costs as
-/// much as reading a section.
+/// A value that an order maintains for the rows of each section, and of any range of rows: the sum of an attribute's
+/// values, for example. Reading it costs as much as reading a section.
 ///
-/// Nulls are ignored. Sums are exact: neither the order of rows nor the history of a cache affects them.
+/// Nulls are ignored. Sums are exact: they depend neither on the order of rows nor on the history of a cache.
 ///
 /// - The sum of integers is an integer, or a decimal if it exceeds 64 bits.
 /// - The sum of decimals is exact, rounded once if it needs more digits than a decimal has.
 /// - The sum of doubles is exact, rounded once to the nearest double (Neal, Fast exact summation using small and large
 ///   superaccumulators, 2015).
 ///
-/// An average is the exact sum divided by the count and rounded once: a decimal for decimals, otherwise a double.
-/// Without values, a sum and a count are zero, and all others null.
+/// An average is the exact sum divided by the count, and rounded once. It is a decimal for decimals, otherwise a
+/// double. Without values, a sum and a count are zero, and other aggregates are null.
 public struct Aggregate<Object: ManagedObject>: Hashable, Sendable {
     public let function: AggregateFunction
     public let attribute: String
@@ -61,8 +61,8 @@ public struct Aggregate<Object: ManagedObject>: Hashable, Sendable {
         self.attribute = attribute
     }
 
-    /// Makes an aggregate of an attribute. Like the functions below, it traps unless the key path names an `@Attribute`
-    /// of the object.
+    /// Makes an aggregate of an attribute. Traps unless the key path is that of an `@Attribute` of the object, like the
+    /// functions below.
     public init<Wrapped: AttributeValue>(_ function: AggregateFunction, _ keyPath: KeyPath<Object, Wrapped>) {
         self.init(function, Object.attributeName(of: keyPath))
     }
@@ -83,10 +83,10 @@ public struct Aggregate<Object: ManagedObject>: Hashable, Sendable {
         Aggregate(.average, keyPath)
     }
 
-    /// The aggregate for objects of any class.
+    /// The aggregate without its object class.
     var untyped: Aggregate<ManagedObject> { Aggregate<ManagedObject>(function, attribute) }
 
-    /// Throws `RequestError` if the function doesn't support a type.
+    /// Throws `RequestError` if the function doesn't support the attribute's type.
     func requireFit(_ type: ValueType, in entity: Entity) throws {
         let isNumber = type == .integer || type == .double || type == .decimal
         if isNumber || function == .count || function.needsExtremes && type == .date { return }
@@ -97,7 +97,7 @@ public struct Aggregate<Object: ManagedObject>: Hashable, Sendable {
 }
 
 extension Aggregate: CustomStringConvertible {
-    /// FUNCTION(ATTRIBUTE), the form that the tool reads.
+    /// FUNCTION(ATTRIBUTE), as the tool reads it.
     public var description: String { "\(function.rawValue)(\(RequestText.quoted(attribute)))" }
 
     /// Parses the form of `description`; `avg` is accepted too. Throws `RequestError`.
@@ -118,12 +118,13 @@ extension Aggregate: CustomStringConvertible {
 }
 
 extension AggregateColumns {
-    /// The index of the column from which an aggregate is read; nil if the request lacks the aggregate.
+    /// The index of the column that contains an aggregate's value; nil if the request doesn't have the aggregate.
     func index(for function: AggregateFunction, of attribute: String) -> Int? {
         index(of: attribute, keepsSum: function.needsSum, keepsExtremes: function.needsExtremes)
     }
 
-    /// The value of an aggregate in a summary of rows. Throws `RequestError` if the request lacks the aggregate.
+    /// Reads an aggregate's value from the summary of some rows. Throws `RequestError` if the request doesn't have the
+    /// aggregate.
     func value(of aggregate: Aggregate<ManagedObject>, in summary: [UInt8]) throws -> Value {
         guard let index = index(for: aggregate.function, of: aggregate.attribute) else {
             throw RequestError.malformed("the request has no aggregate \(aggregate)")
@@ -133,7 +134,7 @@ extension AggregateColumns {
 }
 
 extension OrderDefinition {
-    /// The columns of the aggregates for an entity of a model: one per attribute, ordered by permanent name.
+    /// The columns that the aggregates need, one for each attribute, in the order of permanent names.
     func aggregateColumns(of entity: Entity) throws -> AggregateColumns {
         if aggregates.isEmpty { return .none }
         var wanted: [Int: [Aggregate<ManagedObject>]] = [:]
@@ -163,8 +164,7 @@ extension OrderDefinition {
         return columns
     }
 
-    /// The columns' text in a cache's identity: their layout and, after a blank, the permanent names of their
-    /// attributes.
+    /// The text of the columns in a cache's identity: their layout and, after a blank, the attributes' permanent names.
     func aggregatesKept(_ columns: AggregateColumns, of entity: Entity) throws -> String {
         if columns.isEmpty { return "" }
         let names = try columns.columns.map { column in

@@ -3,7 +3,8 @@ internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 internal import Synchronization
 
-/// A definition compiled in a model, without row placers: enough to find its cache and to read it.
+/// A definition compiled for a model, as far as needed to find its cache and to read it. The objects that place rows
+/// are made later.
 struct CompiledOrder: Sendable {
     let entity: Int
     let subentities: [Int]
@@ -13,7 +14,7 @@ struct CompiledOrder: Sendable {
     let identity: CacheIdentity
 }
 
-/// The definitions compiled in the newest model, so that later fetches needn't compile them again.
+/// A cache of definitions that were compiled for the newest model.
 final class CompiledOrders: Sendable {
     private struct State {
         /// The model's version.
@@ -25,7 +26,7 @@ final class CompiledOrders: Sendable {
 
     private let state = Mutex(State())
 
-    /// Like `OrderDefinition.compile`. O(definition) if it was compiled in the same model before.
+    /// Compiles a definition as `OrderDefinition.compile` does. O(definition) if it is cached.
     func request(_ definition: OrderDefinition, in reader: StoreReader) throws -> OrderRequest {
         let (model, version) = (reader.model, reader.modelVersion)
         let known = state.withLock { $0.version == version ? $0.orders[definition] : nil }

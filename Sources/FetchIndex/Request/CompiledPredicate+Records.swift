@@ -3,7 +3,7 @@ package import FetchIndexPredicates
 internal import FetchIndexRecords
 
 extension RecordBlock {
-    /// Keeps, of the selected records, those for which all parts hold. O(records x size of the parts).
+    /// Deselects the records for which not all parts hold. O(records x size of the parts).
     mutating func keep(where parts: [PredicatePart]) throws {
         for part in parts {
             switch part {
@@ -20,7 +20,7 @@ extension RecordBlock {
 }
 
 extension CompiledPredicate {
-    /// The parts of the predicate's topmost AND that read only one text, which is an attribute of the entity.
+    /// The tests in the predicate's topmost AND that depend on only one text attribute of the entity.
     func columnTests(of entity: Entity) -> [ColumnTest] {
         testsOfOneText { slot in
             slot < entity.slots.count && entity.slots[slot].role == .attribute && entity.type(at: slot) == .string
@@ -29,7 +29,7 @@ extension CompiledPredicate {
         }
     }
 
-    /// Compiles a predicate for the records of an entity alone. Throws for unknown names and wrong types.
+    /// Compiles a predicate that reads only the entity's own records. Throws for unknown names and wrong types.
     package init(_ predicate: FetchPredicate, _ entity: Entity) throws {
         try self.init(predicate.syntax) { names in
             let (slot, count) = try entity.resolve(names)
@@ -37,8 +37,8 @@ extension CompiledPredicate {
         }
     }
 
-    /// Compiles a predicate for the records of an entity and those to which key paths lead. Throws for unknown names
-    /// and wrong types.
+    /// Compiles a predicate that also reads the records to which key paths lead. Throws for unknown names and wrong
+    /// types.
     init(_ predicate: FetchPredicate, _ entity: Entity, _ table: PathTable) throws {
         try self.init(table.comparingObjects(in: predicate).syntax) { try table.resolve($0) }
     }

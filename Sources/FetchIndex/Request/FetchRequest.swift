@@ -1,5 +1,5 @@
 public import FetchIndexModels
-/// A fetch: the objects and their order.
+/// A request for objects: their entity, a condition and an order.
 public struct FetchRequest<Object: ManagedObject>: Sendable {
     public enum ResultType: Hashable, Sendable {
         case objects
@@ -10,41 +10,41 @@ public struct FetchRequest<Object: ManagedObject>: Sendable {
 
     public var entityName: String
     public var predicate: FetchPredicate?
-    /// Ties are broken by object number, so that every order is total.
+    /// The sort keys. Objects with equal values are sorted by entity and number, so that the order is total.
     public var sortKeys: [SortKey<Object>] = []
     /// The maximum number of rows to fetch; 0 means all.
     public var fetchLimit = 0
     /// The number of rows to skip at the start.
     public var fetchOffset = 0
-    /// Has no effect: every object is a fault until its first use.
+    /// Has no effect, because every object is a fault until its first use.
     public var fetchBatchSize = 0
-    /// The type of `execute`'s result.
+    /// The kind of result that `execute` returns.
     public var resultType = ResultType.objects
     /// Whether objects of the entity's subentities are fetched, too.
     public var includesSubentities = true
-    /// The attributes in dictionaries; nil means all.
+    /// The attributes that dictionaries contain; nil for all attributes.
     public var propertiesToFetch: [String]?
-    /// Whether a fetch includes the context's unsaved edits.
+    /// Whether the result includes the context's unsaved edits.
     public var includesPendingChanges = true
     /// Whether duplicate dictionaries are removed.
     public var returnsDistinctResults = false
 
-    /// Key paths to values of related objects, as `publisher.country`, that don't affect the results: a live controller
-    /// reports a row as updated if one of them changes. Paths in the predicate, sort keys and section key are observed
-    /// anyway. Costs O(log n) for each row that such a change concerns. `fetch` ignores it.
+    /// Key paths to values of related objects, as `publisher.country`, whose changes a controller reports as updates of
+    /// rows, although they don't affect the order. Paths in the predicate, the sort keys and the section key are
+    /// observed anyway. Costs O(log n) for each row that a change concerns. `fetch` ignores them.
     public var observedKeyPaths: [String] = []
-    /// Related objects, as `publisher` or `chapters`, whose records a fetch prefetches in the order in which they are
-    /// stored, for programs that use all of them next. Otherwise each is read when it is first used, O(log n).
-    /// Controllers ignore it.
+    /// Relationships, as `publisher` or `chapters`, whose objects a fetch reads in advance, in the order in which they
+    /// are stored. This helps programs that use all of them next; otherwise each object is read at its first use, O(log
+    /// n). Controllers ignore them.
     public var relationshipKeyPathsForPrefetching: [String] = []
 
-    /// The aggregates that a controller maintains for each section and any range of rows. `fetch` ignores them.
+    /// The aggregates that a controller maintains for each section and for any range of rows. `fetch` ignores them.
     public var aggregates: [Aggregate<Object>] = []
 
-    /// A request for objects of a class.
+    /// Makes a request for all objects of the class.
     public init() { entityName = Object.entityName }
 
-    /// A request for objects of a class.
+    /// Makes a request for objects of the class.
     public init(predicate: FetchPredicate? = nil, sortKeys: [SortKey<Object>] = []) {
         self.init(entityName: Object.entityName, predicate: predicate, sortKeys: sortKeys)
     }
@@ -61,10 +61,10 @@ public struct FetchRequest<Object: ManagedObject>: Sendable {
             sectionOrder: sectionOrder, includesSubentities: includesSubentities)
     }
 
-    /// The definition with the aggregates, for a controller.
+    /// The definition for a controller, which includes the aggregates.
     func resultsDefinition(_ sectionKey: SectionKey?, _ sectionOrder: SectionOrder) -> OrderDefinition {
         var definition = definition(sectionKey: sectionKey, sectionOrder: sectionOrder)
-        definition.aggregates = aggregates.map { $0.untyped }  // a key path would be created each time
+        definition.aggregates = aggregates.map { $0.untyped }  // avoids a key path at each use
         return definition
     }
 
@@ -72,7 +72,16 @@ public struct FetchRequest<Object: ManagedObject>: Sendable {
     var offset: Int { max(0, fetchOffset) }
 }
 
-/// The result of `execute`.
+extension FetchRequest<ManagedObject> {
+    /// The request of a definition. A controller has the definition's section key and section order beside it.
+    init(_ definition: OrderDefinition) {
+        self.init(entityName: definition.entity, predicate: definition.predicate, sortKeys: definition.sortKeys)
+        includesSubentities = definition.includesSubentities
+        aggregates = definition.aggregates
+    }
+}
+
+/// The result of `execute`, by the request's `resultType`.
 public enum FetchResult<Object: ManagedObject> {
     case objects([Object])
     case objectIDs([ObjectID])

@@ -3,11 +3,11 @@ public import FetchIndexPredicates
 internal import FetchIndexRecords
 public import FetchIndexValues
 
-/// Finds one object: the first of a request, or the one with a unique value.
+/// Finds one object: the first one of a request, or the one with a unique value.
 extension ManagedObjectContext {
-    /// The first matching object, by the sort keys and then by number; nil if none matches. Unsaved edits are included.
-    /// Costs as much as, and throws the errors of, `fetch` with the limit 1: O(log n) if a cache or a unique value
-    /// decides the predicate.
+    /// The first matching object, by the sort keys, then by entity and number; nil if no object matches. Unsaved edits
+    /// are included. Costs as much as `fetch` with the limit 1: O(log n) if a cache or a unique value decides the
+    /// predicate. Throws the errors of `fetch`.
     ///
     ///     let cheapest = try context.first(Book.self, where: predicate, sortedBy: [SortKey(\.price)])
     public func first<Object: ManagedObject>(
@@ -18,16 +18,16 @@ extension ManagedObjectContext {
         return try fetch(request).first
     }
 
-    /// The first object that matches a predicate of key paths: `context.first(where: \Book.price < 500)`.
+    /// The first object that matches a predicate made of key paths: `context.first(where: \Book.price < 500)`.
     public func first<Object: ManagedObject>(
         where predicate: ObjectPredicate<Object>, sortedBy sortKeys: [SortKey<Object>] = []
     ) throws -> Object? {
         try first(Object.self, where: FetchPredicate(predicate), sortedBy: sortKeys)
     }
 
-    /// The object with a value of a unique attribute; nil if none has it, and for null. Unsaved edits are included.
-    /// O(log n), also with many unsaved edits: use it to find or insert. Throws `RequestError.notUnique` for other
-    /// attributes, and the errors of `fetch`.
+    /// The object with a value of a unique attribute; nil if no object has the value, and for null. Unsaved edits are
+    /// included. O(log n), even with many unsaved edits, so it can be used to find or insert objects. Throws
+    /// `RequestError.notUnique` for other attributes, and the errors of `fetch`.
     ///
     ///     let book = try context.object(where: \Book.isbn, is: isbn) ?? Book(context: context)
     public func object<Object: ManagedObject, Wrapped: AttributeValue>(
@@ -40,7 +40,8 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The object with a unique value, by names: `context.object(of: "Book", where: "isbn", is: "978-4-15-030984-6")`.
+    /// The object with a unique value, given the names of entity and attribute: `context.object(of: "Book", where:
+    /// "isbn", is: "978-4-15-030984-6")`.
     public func object(of entityName: String, where attribute: String, is value: Value) throws -> ManagedObject? {
         try withPublicErrors { try uniqueKey(of: entityName, attribute, value).map { object(with: $0) } }
     }
@@ -72,7 +73,7 @@ extension ManagedObjectContext {
         return unsavedKey(with: value, UnsavedIndex.Attribute(entity: number, slot: slot), slots)
     }
 
-    /// Whether an object still has a value that it had when it was saved.
+    /// Whether an object still has a saved value, despite its unsaved edits.
     private func has(_ key: RecordKey, _ value: Value, at slot: Int) -> Bool {
         guard core.edits.need(key) else { return true }
         let object = editedObject(key)
@@ -92,22 +93,22 @@ extension ManagedObjectContext {
     }
 }
 
-/// The unsaved objects of an entity by the value of an attribute. It is created on demand, and updated with the edits
-/// until the context advances or rolls back.
+/// An index of an entity's unsaved objects by the value of an attribute. It is made at the first use, and updated with
+/// edits until the context advances or rolls back.
 struct UnsavedIndex {
     struct Attribute: Hashable {
         let entity: Int
         let slot: Int
     }
 
-    /// The attribute's slots by the entities whose objects are included.
+    /// The attribute's slot in each entity whose objects are included.
     private let slots: [Int: Int]
     private var keys: [Value: Set<RecordKey>] = [:]
     private var values: [RecordKey: Value] = [:]
 
     init(_ slots: [Int: Int]) { self.slots = slots }
 
-    /// The first object with a value, by number.
+    /// The unsaved object that has a value, or the one with the least key if several have it; nil if none has it.
     subscript(value: Value) -> RecordKey? { keys[value]?.min() }
 
     mutating func note(_ object: ManagedObject) {
@@ -123,7 +124,7 @@ struct UnsavedIndex {
 }
 
 extension ManagedObject {
-    /// The value that a save would write if it differs from the saved one; nil if it doesn't, and for a deleted object.
+    /// The unsaved value of a slot, if it differs from the saved one; nil otherwise, and for a deleted object.
     fileprivate func unsavedValue(at slot: Int) -> Value? {
         switch status {
         case .inserted: return value(at: slot)

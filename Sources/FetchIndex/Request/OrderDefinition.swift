@@ -1,15 +1,15 @@
 package import FetchIndexRecords
 package import FetchIndexOrderCaches
 internal import FetchIndexModels
-/// The properties of a request that determine its order, and so its cache. Limit and offset don't affect it.
+/// The properties of a request that determine its order, and so its cache. The limit and the offset aren't among them.
 public struct OrderDefinition: Hashable, Sendable {
     public var entity: String
     public var predicate: FetchPredicate?
     public var sortKeys: [SortKey<ManagedObject>]
-    /// The section key; nil for one unnamed section.
+    /// The section key; nil if the order has a single, unnamed section.
     public var sectionKey: SectionKey?
     public var sectionOrder: SectionOrder
-    /// Whether objects of the entity's subentities are members, too.
+    /// Whether the order includes objects of subentities.
     public var includesSubentities: Bool
     /// The aggregates that the order maintains.
     public var aggregates: [Aggregate<ManagedObject>]
@@ -28,29 +28,30 @@ public struct OrderDefinition: Hashable, Sendable {
         self.aggregates = aggregates
     }
 
-    /// Compiles the definition: how to build its order, and its fingerprint. Throws if an attribute is missing or has
-    /// the wrong type.
+    /// Compiles the definition for a model. The result can build the order, and has the identity of its cache. Throws
+    /// if an attribute is missing or has the wrong type.
     func compile(in model: Model) throws -> OrderRequest {
         let number = try model.number(of: entity)
         return try request(compiled(number, in: model, RecordPlacer(self, number, in: model)), in: model)
     }
 
-    /// The entities whose objects are members, in ascending order.
+    /// The numbers of the entities whose objects the order includes, in ascending order.
     func entities(in model: Model) throws -> [Int] {
         let number = try model.number(of: entity)
         return includesSubentities ? model.hierarchy(of: number) : [number]
     }
 
-    /// Like `compile`, with a selection of records in a reader's state that contains all members. If `endsEarly`, the
-    /// fetch may end once it has some objects. O(caches x log n), and O(k log n) for k unique keys that are looked up;
-    /// O(zones) for a scan.
+    /// Compiles the definition, and selects records in a reader's state that include all members of the order.
+    /// `endsEarly` means that the fetch stops after some objects. O(caches x log n), and O(k log n) for k unique keys
+    /// that are looked up; O(zones) for a scan.
     package func plan(
         in reader: StoreReader, endsEarly: Bool = false
     ) throws -> (request: OrderRequest, selection: RecordSelection) {
         try plan(in: reader, leadingOrders: nil, endsEarly: endsEarly)
     }
 
-    /// Plans with the leading orders of the reader's state, which are read if they are nil.
+    /// Plans like `plan(in:endsEarly:)`, with leading orders that are already known; if they are nil, reads them from
+    /// the reader.
     func plan(
         in reader: StoreReader, leadingOrders: [LeadingOrder]?, endsEarly: Bool
     ) throws -> (request: OrderRequest, selection: RecordSelection) {
@@ -64,7 +65,7 @@ public struct OrderDefinition: Hashable, Sendable {
         return (request, try planner.selection())
     }
 
-    /// The request of a compiled order, which can also place its rows.
+    /// Makes the request of a compiled order, including the objects that place its rows.
     func request(_ compiled: CompiledOrder, in model: Model) throws -> OrderRequest {
         let headings = try ObjectHeadings(self, compiled.entity, in: model)
         var builder = OrderBuilder(
@@ -79,8 +80,8 @@ public struct OrderDefinition: Hashable, Sendable {
         return OrderRequest(builder: builder, identity: compiled.identity)
     }
 
-    /// The definition with current names, because a former name of the entity's attribute may be that of another one in
-    /// a subentity.
+    /// The definition with the current names of the entity's attributes. A former name mustn't be used for a subentity,
+    /// where another attribute may have it.
     private func current(_ entity: Entity) -> OrderDefinition {
         entity.hasRenames ? renamed { entity.slot(of: $0).map { entity.attribute(at: $0).name } } : self
     }
@@ -96,7 +97,7 @@ public struct OrderDefinition: Hashable, Sendable {
         let ofPaths = related.keys
         if let headings = placer.headings { related.merge(headings.reads) { $0.union($1) } }
         let shape = try OrderShape(
-            hasSections: sectionKey != nil, hasHeadings: placer.headings != nil, sectionOrder: sectionOrder.shape,
+            hasSections: sectionKey != nil, hasHeadings: placer.headings != nil, sectionOrder: sectionOrder,
             namesAreNumbers: placer.hasNumberedSections, aggregates: placer.columns)
         let versions = Set(placer.versions + [shape.collationVersion].compactMap { $0 })
         let permanent =
@@ -121,7 +122,7 @@ public struct OrderDefinition: Hashable, Sendable {
             dependencies: Set(members + ofPaths + (placer.headings?.entities ?? [])).sorted(), identity: identity)
     }
 
-    /// The parts in the form that `init` parses; empty for missing ones.
+    /// The parts as text that `init` can parse; "" for missing parts.
     package var texts: (predicate: String, sort: String, section: String, aggregates: String) {
         (
             predicate: predicate?.description ?? "", sort: sortKeys.map(\.description).joined(separator: ","),
@@ -130,10 +131,10 @@ public struct OrderDefinition: Hashable, Sendable {
         )
     }
 
-    /// The reason why an order of this definition can't be cached; nil if it can.
+    /// The reason why orders of this definition can't be cached; nil if they can.
     var uncacheableReason: String? { predicate?.uncacheableReason ?? sectionKey?.uncacheableReason }
 
-    /// The definition with attributes renamed for which the function returns a name.
+    /// The definition with renamed attributes; `name` returns the new name of an attribute, or nil to keep the old one.
     private func renamed(_ name: (String) -> String?) -> OrderDefinition {
         var renamed = self
         renamed.predicate = predicate?.renamingAttributes(name)
@@ -143,13 +144,13 @@ public struct OrderDefinition: Hashable, Sendable {
         return renamed
     }
 
-    /// The definition of a cache, parsed from its identity, with the attributes' names in a model.
+    /// Parses the definition of a cache from its identity, and replaces permanent names by the model's current ones.
     package init(_ identity: CacheIdentity, in model: Model) throws {
         try self.init(permanent: identity)
         includesSubentities = identity.includesSubentities
         guard let entity = model.entity(named: identity.entity) else { return }
-        // Removed attributes are included, because a change of an attribute's type removes it and adds another one with
-        // its name.
+        // This includes removed attributes: when an attribute's type changes, it is removed, and another one with its
+        // name is added.
         let renames = entity.slots.filter { $0.permanentName != $0.attribute.name }
         let names = Dictionary(renames.map { ($0.permanentName, $0.attribute.name) }) { first, _ in first }
         if !names.isEmpty || model.hasRelationships {

@@ -1,34 +1,35 @@
 internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 internal import FetchIndexModels
-/// Places the records of an entity by a definition: member or not, section value, sort key.
+/// Places records in an order: decides whether a record is a member, and makes its section value and its sort key.
 final class RecordPlacer: RowPlacer {
     private let definition: OrderDefinition
     private let number: Int
     private let model: Model
     let table: PathTable
     let paths: [RelatedPath]
-    /// The slots of the references that the table's paths begin with; nil for paths that begin with other steps.
+    /// For each path of the table, the slot of the reference with which it begins; nil if it begins with another kind
+    /// of step.
     private let referenceSlots: [Int?]
-    /// The predicate; true for all records if the definition has none.
+    /// The predicate; without one in the definition, a predicate that holds for all records.
     let predicate: CompiledPredicate
     private let hasPredicate: Bool
     private let predicateParts: [PredicatePart]
     private let predicateVersions: [String]
     private let section: SectionColumn?
-    /// The headings of sections; nil unless sections are related objects.
+    /// Makes the headings of sections; nil unless sections are related objects.
     let headings: ObjectHeadings?
     private let sortColumns: [SortColumn]
     let columns: AggregateColumns
-    /// The slots of the columns' attributes.
+    /// The slots of the attributes in the aggregates' columns.
     private let columnSlots: [Int]
     private let columnForms: [SummaryForm]
     private let hasColumns: Bool
     private let missingValues: [UInt8]
-    /// The slots of the attributes that placements depend on.
+    /// The slots of the attributes on which placements depend.
     let reads: Set<Int>
 
-    /// Makes a placer for the objects of an entity, given by its number.
+    /// Makes a placer for the objects of the entity with a number.
     init(_ definition: OrderDefinition, _ number: Int, in model: Model) throws {
         let entity = model.entities[number]
         self.definition = definition
@@ -68,20 +69,20 @@ final class RecordPlacer: RowPlacer {
 
     func copy() throws -> any RowPlacer { try RecordPlacer(definition, number, in: model) }
 
-    /// The permanent name of a key path, which caches use; nil if the name isn't a path.
+    /// The permanent name of a key path, as cache identities contain it; nil if the name isn't a path.
     func permanentName(ofPath name: String) -> String? { table.permanentName(of: name) }
 
-    /// Whether caches use other names of key paths.
+    /// Whether a name in a key path differs from the permanent name, which cache identities contain.
     var hasRenamedPaths: Bool { paths.contains(where: \.isRenamed) || headings?.isRenamed ?? false }
 
-    /// The versions of ICU's data, and of rules that have changed since they were introduced, that placements depend
-    /// on.
+    /// The versions of ICU's data, and of rules that have changed since they were introduced, on which placements
+    /// depend.
     var versions: [String] {
         predicateVersions + sortColumns.flatMap(\.versions) + (section?.versions ?? [])
             + (headings?.versions ?? [])
     }
 
-    /// Whether the names of sections are numbers.
+    /// Whether the sections' names are numbers or booleans.
     var hasNumberedSections: Bool { headings.map(\.nameType.isNumber) ?? section?.isOfNumbers ?? false }
 
     var columnTests: [ColumnTest] { hasPredicate ? predicate.columnTests(of: model.entities[number]) : [] }
@@ -145,7 +146,7 @@ final class RecordPlacer: RowPlacer {
         return true
     }
 
-    /// An object's record, and the state in which its paths are followed.
+    /// An object's record, with the state in which its key paths are followed.
     private struct RelatedRecord: ~Escapable {
         let object: RecordKey
         let record: RecordView
@@ -161,8 +162,8 @@ final class RecordPlacer: RowPlacer {
         }
     }
 
-    /// The row from which expressions read. Most sort keys don't need it, because the values at the ends of their paths
-    /// are cached.
+    /// The row from which expressions read. It's made on demand: most sort keys use cached values from the ends of
+    /// their paths instead.
     @_lifetime(copy related)
     private func row(_ related: borrowing RelatedRecord) -> RelatedRow {
         let place = RelatedPlace(
@@ -170,8 +171,8 @@ final class RecordPlacer: RowPlacer {
         return RelatedRow(related.record, related.bytes, place)
     }
 
-    /// Appends a column's bytes for a slot, or for the record and slot that its path leads to; null if the path leads
-    /// to no object.
+    /// Appends the bytes of a column. They are read from the record's slot, or from the record and slot to which a path
+    /// leads; null if the path doesn't lead to an object.
     private func append(
         _ slot: Int, _ keys: PathKeys, of related: borrowing RelatedRecord, to key: inout [UInt8],
         _ body: (RecordView, Int, inout [UInt8]) throws -> Void

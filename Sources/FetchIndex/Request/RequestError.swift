@@ -1,10 +1,10 @@
-/// The reason why a request doesn't fit its entity, or can't be parsed.
+/// The reason why a request is malformed or doesn't fit its entity.
 public enum RequestError: Error, Equatable, Sendable {
-    /// A text isn't a valid sort key, section key or section order; the text says why.
+    /// The text isn't a valid sort key, section key, section order or aggregate; the associated text gives the reason.
     case malformed(String)
-    /// An attribute's type doesn't fit its use in the request.
+    /// An attribute has a type that the request can't use in this place.
     case wrongType(String)
-    /// An object is requested by the value of an attribute that isn't unique.
+    /// An object can't be found by the value of this attribute, because the attribute isn't unique.
     case notUnique(entity: String, attribute: String)
 }
 

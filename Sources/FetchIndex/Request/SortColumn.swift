@@ -4,19 +4,19 @@ internal import FetchIndexPredicates
 internal import FetchIndexRecords
 internal import FetchIndexValues
 
-/// Computes a sort key's part of a row's key. It is a class, because a struct's references would be retained one by one
-/// for each row.
+/// Makes the bytes of a sort key in a row's key. It's a class, because a struct's references would be retained one by
+/// one for each row.
 final class SortColumn {
     let slot: Int
     let type: ValueType
     let isDescending: Bool
     let collator: TextCollator?
     let keys = PathKeys()
-    /// The expression of a sort key that is computed from related objects.
+    /// The expression of a sort key that aggregates related objects; nil for an attribute.
     let expression: CompiledExpression?
     private let isMean: Bool
 
-    /// Makes the column of an attribute of an entity, or of an expression.
+    /// Makes the column of an attribute, or of an expression.
     init(
         _ key: SortKey<ManagedObject>, slot: Int, _ type: ValueType, of entity: Entity,
         _ expression: CompiledExpression? = nil
@@ -32,12 +32,13 @@ final class SortColumn {
         }
     }
 
-    /// The versions of ICU's data, and of rules that have changed since they were introduced, that keys depend on.
+    /// The versions of ICU's data, and of rules that have changed since they were introduced, on which the bytes
+    /// depend.
     var versions: [String] {
         [collator?.version, isMean && type == .decimal ? FetchPredicate.decimalRules : nil].compactMap { $0 }
     }
 
-    /// Appends the ascending key of the expression's value for a row.
+    /// Appends the ascending bytes of the expression's value for a row.
     func append(_ expression: CompiledExpression, of row: borrowing RelatedRow, to key: inout [UInt8]) throws {
         let value = try expression.value(of: row, as: type) ?? .null
         if let collator, case .string(let text) = value {
@@ -48,9 +49,8 @@ final class SortColumn {
         }
     }
 
-    /// Keeps, of the selected records of a block, at least those whose value doesn't come after the first one in a row
-    /// key. Works in one loop, without making keys, for numbers and for texts compared by bytes; for other values it
-    /// keeps all records.
+    /// Deselects records of a block whose values come after the first value in a row key. Works in one loop, without
+    /// making keys, for numbers and for texts compared by bytes; for other values it keeps all selected records.
     func keepRecords(of block: inout RecordBlock, within key: [UInt8]) throws {
         let isDescending = isDescending
         switch first(of: key) {
@@ -78,8 +78,8 @@ final class SortColumn {
         }
     }
 
-    /// Whether a record whose values are within bounds may have a value that doesn't come after the first one in a row
-    /// key. True if `keepRecords` would keep all.
+    /// Whether values within bounds may come before or equal the first value in a row key. True if `keepRecords` keeps
+    /// all records for this column.
     func mayHaveRecords(within key: [UInt8], _ values: RecordBounds) -> Bool {
         guard let first = first(of: key), let values = values[slot] else { return true }
         let bound: Value
@@ -90,12 +90,12 @@ final class SortColumn {
             bound = type == .date ? Value(secondsSinceReference: number) : .double(number)
         case .text(let bytes): bound = .string(String(decoding: bytes, as: UTF8.self))
         }
-        // Null comes first; in descending order, last.
+        // Null sorts first, or last in descending order.
         if isDescending { return values.mayHave(greaterOrEqual: bound) }
         return values.mayHave(.null) || values.mayHave(lessOrEqual: bound)
     }
 
-    /// Whether keys contain the value itself, so that it can be compared with bounds.
+    /// Whether the bytes contain the value itself, so that it can be compared with bounds.
     var hasBounds: Bool {
         let isOfRecord = expression == nil && collator == nil && PathTable.path(ofSlot: slot) == nil
         return isOfRecord && [.integer, .double, .date, .string].contains(type)
@@ -103,12 +103,12 @@ final class SortColumn {
 
     private enum FirstValue {
         case integer(Int64)
-        /// The order bits of a double, or of a date's seconds.
+        /// The order bits of a double, or of a date in seconds since 2001.
         case double(UInt64)
         case text([UInt8])
     }
 
-    /// The first value of a row's key; nil for null, and if keys don't contain the value.
+    /// The first value of a row's key; nil for null, and if the bytes don't contain the value itself.
     private func first(of key: [UInt8]) -> FirstValue? {
         guard hasBounds else { return nil }
         var key = key
@@ -123,7 +123,7 @@ final class SortColumn {
         }
     }
 
-    /// Appends the ascending key of the value in a slot of a record.
+    /// Appends the ascending bytes of the value in a record's slot.
     func append(_ record: RecordView, slot: Int, to key: inout [UInt8]) throws {
         if let collator, let range = try record.range(of: slot) {
             collator.withSortKey(of: record.bytes(range)) { OrderKey.appendBytes($0, as: .string, to: &key) }

@@ -5,12 +5,12 @@ public enum SortDirection: Hashable, Sendable {
     case descending
 }
 
-/// An attribute by which objects are sorted; or one of a related object, as `author.name`, or an aggregate of the
-/// objects of a to-many relationship, as `messages.@max.sentAt` or `books.@count`.
+/// An attribute by which objects are sorted. It may also be an attribute of a related object, as `author.name`, or an
+/// aggregate of the objects of a to-many relationship, as `messages.@max.sentAt` or `books.@count`.
 public struct SortKey<Object: ManagedObject>: Hashable, Sendable {
     public let attribute: String
     public let direction: SortDirection
-    /// The order of text attributes.
+    /// The order of texts, if the attribute is a text.
     public let textOrder: TextOrder
 
     public init(_ attribute: String, _ direction: SortDirection = .ascending, _ textOrder: TextOrder = .binary) {
@@ -32,9 +32,9 @@ public struct SortKey<Object: ManagedObject>: Hashable, Sendable {
     @available(*, unavailable, message: "Sort by an attribute of the related object: SortKey(\\.author?.name).")
     public init<Related: ManagedObject>(
         _ keyPath: KeyPath<Object, Related?>, _ direction: SortDirection = .ascending, _ textOrder: TextOrder = .binary
-    ) { preconditionFailure("An object is no sort key.") }
+    ) { preconditionFailure("An object cannot be a sort key.") }
 
-    /// Makes a sort key. Traps unless the key path names an `@Attribute` of the object, or of a related one:
+    /// Makes a sort key. Traps unless the key path is that of an `@Attribute` of the object, or of a related object:
     /// `SortKey(\.author?.name)`.
     public init<Wrapped: AttributeValue>(
         _ keyPath: KeyPath<Object, Wrapped>, _ direction: SortDirection = .ascending, _ textOrder: TextOrder = .binary
@@ -42,12 +42,12 @@ public struct SortKey<Object: ManagedObject>: Hashable, Sendable {
         self.init(Object.attributeName(of: keyPath), direction, textOrder)
     }
 
-    /// The sort key for objects of any class.
+    /// The sort key without its object class.
     var untyped: SortKey<ManagedObject> { SortKey<ManagedObject>(attribute, direction, textOrder) }
 }
 
 extension SortKey: CustomStringConvertible {
-    /// KEY[:desc][:text order], the form that the tool reads.
+    /// KEY[:desc][:text order], as the tool reads it.
     public var description: String {
         var text = RequestText.quoted(attribute)
         if direction == .descending { text += ":desc" }
@@ -70,7 +70,7 @@ extension SortKey: CustomStringConvertible {
             default:
                 guard let order = TextOrder(name: part) else {
                     throw RequestError.malformed(
-                        "in the sort key \"\(text)\", \"\(part)\" is none of desc, binary, caseInsensitive, "
+                        "in the sort key \"\(text)\", \"\(part)\" is not one of desc, binary, caseInsensitive, "
                             + "diacriticInsensitive, caseDiacriticInsensitive, localized=ja, localizedStandard=ja")
                 }
                 textOrder = order

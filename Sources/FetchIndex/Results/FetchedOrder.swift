@@ -1,35 +1,35 @@
 internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 public import FetchIndexModels
-/// An open order: the read interface without objects, for batch jobs. Sections and rows are read on demand; nothing is
-/// loaded in advance.
+/// An open order, whose rows are read without making objects, for batch jobs. Sections and rows are read on demand.
 ///
-/// It keeps its snapshot, and so pins the pages of that state while it exists.
+/// While an order exists, it keeps its snapshot, and so pins the pages of that state.
 public struct FetchedOrder {
-    /// Another entity whose objects are rows.
+    /// A subentity whose objects are among the rows.
     struct Other {
         let entity: Entity
         let origin: ObjectOrigin
-        /// The slots of the attributes that the requested entity has.
+        /// The slots of the requested entity's attributes.
         let slots: [Int]
     }
 
-    /// Whether the cache was found damaged since it was opened.
+    /// Whether damage of the cache was found since the order was opened. It's a class, so that copies of the order
+    /// share it.
     final class Damage { var isMet = false }
 
     let opened: OpenedOrder
     let snapshot: Snapshot
-    /// Set when the cache is found damaged.
+    /// Is set when damage of the cache is found.
     private let damage: Damage
     private let origin: ObjectOrigin
     let entityNumber: Int
-    /// The other entities whose objects are rows, by number.
+    /// The subentities whose objects are among the rows, by number.
     let others: [Int: Other]
-    /// The origins of the objects of sections, by entity.
+    /// The parts that ids of the sections' objects share, by entity.
     private let sectionOrigins: [Int: ObjectOrigin]
-    /// The columns of the sections' aggregates; nil without aggregates.
+    /// The columns of the sections' aggregates; nil if the request has no aggregates.
     private let columns: AggregateColumns?
-    /// The requested entity; rows may be objects of its subentities.
+    /// The requested entity; rows may also be objects of its subentities.
     public let entity: Entity
 
     init(
@@ -67,13 +67,13 @@ public struct FetchedOrder {
 
     private func id(of object: RecordKey) -> ObjectID { ObjectID(object, others[object.entity]?.origin ?? origin) }
 
-    /// The way in which the order was opened.
+    /// How the order was opened.
     public var outcome: FetchOutcome { FetchOutcome(opened.outcome) { id(of: $0) } }
 
     /// The number of rows in all sections. O(1).
     public var rowCount: Int { opened.order.rowCount }
 
-    /// The number of sections that have rows; 1 without a section key. O(1).
+    /// The number of sections that have rows; without a section key, it's 1. O(1).
     public var sectionCount: Int { opened.order.sectionCount }
 
     /// The section at an index. O(log n). Traps unless 0 <= index < sectionCount. Throws `StoreError`.
@@ -83,33 +83,33 @@ public struct FetchedOrder {
         }
     }
 
-    /// Calls the body with the sections in order, from an index on, until it returns false. O(log n + sections). Throws
-    /// `StoreError`, and rethrows the body's errors.
+    /// Calls the body with each section in order, from an index on, until the body returns false. O(log n + sections).
+    /// Throws `StoreError`, and rethrows the body's errors.
     public func forEachSection(from index: Int = 0, _ body: (FetchedSection) throws -> Bool) throws {
         try noting {
             try opened.order.walkSections(from: index) { try body(fetched($0)) }
         }
     }
 
-    /// Makes a section. The only section of an order without a section key counts all matching rows, even if the order
-    /// has only the first ones.
+    /// Makes a section. Without a section key, the count includes all matching rows, even if the order was limited to
+    /// the first ones.
     private func fetched(_ section: OrderSection) -> FetchedSection {
         FetchedSection(
             section, count: opened.order.shape.hasSections ? section.count : memberCount, columns,
             section.object.flatMap { object in sectionOrigins[object.entity].map { ObjectID(object, $0) } })
     }
 
-    /// An aggregate of a range of rows over all sections. O(log n). Throws `RequestError` if the request doesn't have
-    /// it, and `StoreError`. Traps unless the range is within the rows.
+    /// An aggregate of the rows in a range, counted over all sections. O(log n). Traps unless the range is within the
+    /// rows. Throws `RequestError` if the request doesn't have the aggregate, and `StoreError`.
     public func aggregate(_ aggregate: Aggregate<ManagedObject>, inRows range: Range<Int>) throws -> Value {
-        precondition(range.lowerBound >= 0 && range.upperBound <= rowCount, "There are no such rows.")
+        precondition(range.lowerBound >= 0 && range.upperBound <= rowCount, "A range of rows must be within the order.")
         return try noting {
             try opened.order.shape.aggregates.value(of: aggregate, in: opened.order.summary(ofRows: range))
         }
     }
 
-    /// Calls the body with the rows from an offset over all sections on. O(log n + rows), and one record for each row.
-    /// Throws `StoreError`, and rethrows the body's errors.
+    /// Calls the body with the rows from an offset on, counted over all sections. O(log n + rows), and one record is
+    /// read for each row. Throws `StoreError`, and rethrows the body's errors.
     public func forEachRow(from offset: Int = 0, limit: Int? = nil, _ body: (FetchedRow) throws -> Void) throws {
         try noting {
             var left = limit ?? Int.max
@@ -122,8 +122,8 @@ public struct FetchedOrder {
         }
     }
 
-    /// Calls the body with the n-th row over all sections. O(log n). Traps unless 0 <= row < rowCount. Throws like
-    /// `forEachRow`.
+    /// Calls the body with the row at an index, counted over all sections. O(log n). Traps unless 0 <= row < rowCount.
+    /// Throws the errors of `forEachRow`.
     public func withRow(at row: Int, _ body: (FetchedRow) throws -> Void) throws {
         try noting {
             let (object, position) = try opened.order.row(at: row)
@@ -131,7 +131,8 @@ public struct FetchedOrder {
         }
     }
 
-    /// Runs the body of a public function, and notes damage of the cache for `withOrder`.
+    /// Runs the body of a public function. If it finds damage of the cache, records it, so that `withOrder` rebuilds
+    /// the cache.
     func noting<Result>(_ body: () throws -> Result) throws -> Result {
         do { return try body() } catch {
             if error.isCacheDamage { damage.isMet = true }
@@ -163,14 +164,15 @@ public struct FetchedSection: Equatable, Sendable {
     public let name: String
     /// The number of rows in the section.
     public let count: Int
-    /// The number of rows in the sections before it.
+    /// The number of rows in all preceding sections.
     public let rowsBefore: Int
-    /// Whether it is the section of the rows without a value. Its name is "", like that of the empty text.
+    /// Whether the section has the rows without a section value. Its name is "", like that of the section of the empty
+    /// text.
     public let isNull: Bool
-    /// The section's object; nil if the section key isn't a relationship, and for the section of rows without a related
-    /// object.
+    /// The related object by which the rows are grouped; nil if the section key isn't a relationship, and for the
+    /// section of rows without a related object.
     public let objectID: ObjectID?
-    /// The columns of the aggregates; nil without aggregates, so that making a section counts no reference.
+    /// The columns of the aggregates. Nil without aggregates, so that making a section retains no reference.
     private let columns: AggregateColumns?
     private let summary: [UInt8]
 
@@ -191,7 +193,7 @@ public struct FetchedSection: Equatable, Sendable {
             && left.isNull == right.isNull && left.objectID == right.objectID && left.summary == right.summary
     }
 
-    /// An aggregate of the section's rows. O(1). Throws `RequestError` if the request doesn't have it.
+    /// An aggregate of the section's rows. O(1). Throws `RequestError` if the request doesn't have the aggregate.
     public func aggregate(_ aggregate: Aggregate<ManagedObject>) throws -> Value {
         try withPublicErrors { try (columns ?? .none).value(of: aggregate, in: summary) }
     }

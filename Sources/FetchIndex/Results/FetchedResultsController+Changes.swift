@@ -6,7 +6,7 @@ extension FetchedResultsController: ContextFollower {
     var isLive: Bool { live != nil }
     var entities: [Int] { live?.dependencies ?? [] }
 
-    /// Throws if rows, or objects that they depend on, may belong to subentities that the order doesn't include.
+    /// Throws if rows, or objects on which they depend, may now belong to subentities that the order doesn't include.
     func requireEntities(in model: Model) throws {
         guard let request = live?.request else { return }
         let known = Set(entities)
@@ -19,11 +19,13 @@ extension FetchedResultsController: ContextFollower {
         }
     }
 
-    /// The cache that the context catches up; nil for an order in memory, and for a cache that only `settle` advances.
+    /// The cache that the context catches up for this controller. Nil for an order in memory, and if only `settle` may
+    /// advance the cache.
     var followed: CacheRequest? { needsExactChange ? nil : live?.cache }
 
     func advance(
-        _ renumbered: [RecordKey: RecordKey], _ edits: [RecordChange], _ step: (LiveOrder) throws -> OrderChange
+        _ renumbered: [RecordKey: RecordKey], _ edits: [RecordChange],
+        _ step: (LiveOrder) throws -> OrderChange<RecordKey>
     ) {
         guard let order = live else { return }
         #if DEBUG
@@ -47,8 +49,8 @@ extension FetchedResultsController: ContextFollower {
         }
     }
 
-    /// Recomputes the order from the records, because the update found damage. The change is the difference of the
-    /// rows, or unknown if the old order can't be read.
+    /// Recomputes the order from the records after an update has found damage. The change is the difference between the
+    /// old and new rows; if the old order can't be read, the change is unknown.
     private func recompute(_ order: LiveOrder, _ renumbered: [RecordKey: RecordKey], _ edits: [RecordChange]) {
         let repaired: LiveOrder
         do { repaired = try recompute(order) } catch { return fail(error) }
@@ -60,11 +62,11 @@ extension FetchedResultsController: ContextFollower {
         }
         undelivered?.renumbered = renumbered
         merged = undelivered
-        live = repaired
+        shown = .repaired(repaired)
     }
 
-    /// The new ids of objects that are or were members of the order. With a limit or an offset, an object may have been
-    /// shown under its old id and not be shown now.
+    /// The new ids of objects that are or were members of the order. They are reported even if the window of limit and
+    /// offset doesn't show them now, because it may have shown the old ids.
     private func rowsRenumbered(
         _ ids: [RecordKey: RecordKey], _ edits: [RecordChange], in order: LiveOrder
     ) throws -> [RecordKey: RecordKey] {
@@ -79,28 +81,30 @@ extension FetchedResultsController: ContextFollower {
     }
 
     #if DEBUG
-        /// The rows of orders that are small enough to prove each change by replay.
+        /// The rows of an order that is small enough for a check: debug builds verify each change by replaying it on
+        /// these rows.
         private static func provenRows(of order: LiveOrder) -> [[RecordKey]]? {
             order.window.rowCount <= 100_000 ? try? order.window.objects() : nil
         }
     #endif
 
-    /// Delivers the stored change. A change that arises during the delivery is delivered after it.
+    /// Delivers the change that hasn't been delivered yet. A change that arises during the delivery is delivered after
+    /// it.
     func deliver() {
         managedObjectContext.delivery.tell(self) { tellAll() }
     }
 
     private func tellAll() {
-        if isFailureUndelivered, let failure {
-            isFailureUndelivered = false
-            // Listeners with a copy of the rows must learn that it is stale.
+        if case .failure(let failure, isTold: false) = shown {
+            shown = .failure(failure, isTold: true)
+            // Listeners that keep a copy of the rows must read it again.
             undelivered = OrderChange(rebuilt: .damaged)
             delegate?.controller(self, didFailWith: failure)
         }
         while let change = undelivered {
             undelivered = nil
             if change.isEmpty && change.renumbered.isEmpty { continue }
-            tell(ResultsChange(change) { managedObjectContext.id(of: $0) })
+            tell(change.identified { managedObjectContext.id(of: $0) })
         }
     }
 
@@ -115,35 +119,15 @@ extension FetchedResultsController: ContextFollower {
             return
         }
         delegate.controllerWillChangeContent(self)
-        for event in change.sections { tell(delegate, event) }
-        for event in change.rows { tell(delegate, event) }
+        for event in change.sections {
+            delegate.controller(
+                self, didChangeSection: event.name, at: event.from, for: event.kind, newIndex: event.to)
+        }
+        for event in change.rows {
+            delegate.controller(
+                self, didChange: object(event.id.key), at: event.from, for: event.kind, newIndexPath: event.to)
+        }
         delegate.controllerDidChangeContent(self)
         delegate.controller(self, didChange: change)
-    }
-
-    private func tell(_ delegate: any FetchedResultsControllerDelegate<Object>, _ event: ResultsChange.SectionEvent) {
-        switch event {
-        case .delete(let from, let name):
-            delegate.controller(self, didChangeSection: name, at: from, for: .delete, newIndex: nil)
-        case .insert(let to, let name):
-            delegate.controller(self, didChangeSection: name, at: nil, for: .insert, newIndex: to)
-        case .move(let from, let to, let name):
-            delegate.controller(self, didChangeSection: name, at: from, for: .move, newIndex: to)
-        case .update(let from, let to, let name):
-            delegate.controller(self, didChangeSection: name, at: from, for: .update, newIndex: to)
-        }
-    }
-
-    private func tell(_ delegate: any FetchedResultsControllerDelegate<Object>, _ event: ResultsChange.RowEvent) {
-        switch event {
-        case .delete(let id, let from):
-            delegate.controller(self, didChange: object(id.key), at: from, for: .delete, newIndexPath: nil)
-        case .insert(let id, let to):
-            delegate.controller(self, didChange: object(id.key), at: nil, for: .insert, newIndexPath: to)
-        case .move(let id, let from, let to):
-            delegate.controller(self, didChange: object(id.key), at: from, for: .move, newIndexPath: to)
-        case .update(let id, let from, let to):
-            delegate.controller(self, didChange: object(id.key), at: from, for: .update, newIndexPath: to)
-        }
     }
 }

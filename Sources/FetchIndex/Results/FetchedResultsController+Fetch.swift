@@ -3,16 +3,16 @@ internal import FetchIndexModels
 internal import FetchIndexRecords
 
 extension FetchedResultsController {
-    /// Advances the context to the store's newest state, and opens the order there. With a cache this costs O(log n) if
+    /// Advances the context to the store's newest state, and opens the order in it. With a cache this costs O(log n) if
     /// the cache is current, and O(k log n) if it is k changes behind; otherwise the order is built, O(n log n). If the
-    /// controller has fetched before and its request has changed, the difference is delivered as a batch, O(rows).
+    /// controller has fetched before with another request, the differences are delivered as a batch, O(rows).
     ///
-    /// During a delivery the context keeps its state, and the order is opened in it. A controller that is delivering a
-    /// batch to its own delegate already has the state after the batch, and can't change its request then.
+    /// During a delivery the context keeps its state, and the order is opened in that state. A controller that is
+    /// delivering a batch to its own delegate already has the state after the batch, and can't change its request then.
     ///
     /// Throws `StoreError`; `RequestError`, `FetchPredicateError`, `UnknownLocale`, `UnknownTimeZone` or
-    /// `UnusableCalendar` if the request doesn't fit the model; `ContextError` if the cache name is in use for another
-    /// request, or the request can't have a cache.
+    /// `UnusableCalendar` if the request doesn't fit the model; `ContextError` if another controller uses the cache
+    /// name for another request, if the request can't be cached, or if the controller is delivering changes.
     @discardableResult
     public func performFetch() throws -> FetchOutcome {
         try withPublicErrors {
@@ -38,7 +38,7 @@ extension FetchedResultsController {
             let cache = cacheName.map { cacheRequest($0, request) }
             let assessment = try cache.map { try assess($0, newest) }
             if fetched == wanted, isCurrent(request, assessment) {
-                // The merge has already advanced the order and delivered the change.
+                // The merge has advanced the order and delivered the change already.
                 guard cacheName != nil else { return .computed }
                 guard let merged, !merged.isEmpty else { return .hit }
                 return fetchOutcome(.caughtUp(merged))
@@ -46,11 +46,9 @@ extension FetchedResultsController {
             try checkName(request)
             let (old, oldFetched) = (live, fetched)
             let (next, outcome) = try open(wanted.definition, request, cache, assessment)
-            // Opening may have advanced the context, and with it this controller.
+            // Opening may have advanced the context, and with it this controller's live order.
             let oldOrder = old == nil ? nil : live ?? old
-            live = next
-            failure = nil
-            metDamage = false
+            shown = .order(next)
             fetched = wanted
             if oldOrder == nil { noteChange() }
             context.follow(self)
@@ -62,7 +60,8 @@ extension FetchedResultsController {
         }
     }
 
-    /// The compiled request. Without a cache it isn't remembered, because each fetch may have a new definition.
+    /// Compiles a definition. The result is cached only if the controller has a cache name, because definitions without
+    /// one may differ at each fetch.
     private func request(of definition: OrderDefinition) throws -> OrderRequest {
         let context = managedObjectContext
         if cacheName == nil { return try definition.compile(in: context.model) }
@@ -75,8 +74,8 @@ extension FetchedResultsController {
             author: managedObjectContext.transactionAuthor)
     }
 
-    /// The assessment of the cache in the context's state. The merge has already assessed the cache of a live order
-    /// with the same request.
+    /// The assessment of the cache in the context's state. If the live order has the same request, the merge has
+    /// already made it.
     private func assess(_ cache: CacheRequest, _ newest: NewestOrders?) throws -> CacheAssessment {
         if !needsExactChange, live?.request.identity == cache.order.identity,
             let known = newest?.assessments[cache.name]
@@ -86,10 +85,10 @@ extension FetchedResultsController {
         return try managedObjectContext.container.cacheEngine.assess(cache, in: managedObjectContext.snapshot())
     }
 
-    /// Whether the live order belongs to a request and is current: it is read from its current cache, or is in memory
-    /// without a cache name.
+    /// Whether the live order has the request and is current: with a cache name, it must be read from the current
+    /// cache.
     private func isCurrent(_ request: OrderRequest, _ assessment: CacheAssessment?) -> Bool {
-        guard let live, failure == nil, !metDamage, live.request.identity == request.identity else { return false }
+        guard case .order(let live) = shown, live.request.identity == request.identity else { return false }
         return assessment.map { live.isStored && $0.isCurrent } ?? true
     }
 
@@ -117,7 +116,7 @@ extension FetchedResultsController {
             let snapshot = try context.snapshot()
             if context.delivery.isUnderWay {
                 opened = try engine.open(cache, assessment, in: snapshot)
-                // A delivery stores nothing.
+                // During a delivery the order is opened without storing it in the cache.
                 return (try live(request, opened), opened.isStored ? .hit : .computed)
             } else if needsExactChange {
                 let reading = try engine.begin(cache, assessment, in: snapshot)
@@ -136,7 +135,7 @@ extension FetchedResultsController {
         return (try live(request, opened), opened.outcome)
     }
 
-    /// The paths of the request's `observedKeyPaths`, for each entity whose objects are rows.
+    /// The key paths in the request's `observedKeyPaths`, resolved for each entity whose objects are rows.
     private func observedPaths(_ request: OrderRequest) throws -> [RelatedPath] {
         if fetchRequest.observedKeyPaths.isEmpty { return [] }
         let model = managedObjectContext.model
@@ -145,7 +144,7 @@ extension FetchedResultsController {
         }
     }
 
-    /// The live order with the request's window and the context's unsaved edits.
+    /// Makes a live order from an opened one, with the request's limit and offset and the context's unsaved edits.
     private func live(_ request: OrderRequest, _ opened: OpenedOrder) throws -> LiveOrder {
         let live = try LiveOrder(
             request, opened, observing: observedPaths(request), offset: fetchRequest.offset,

@@ -3,54 +3,59 @@ internal import FetchIndexModels
 internal import FetchIndexRecords
 public import FetchIndexValues
 
-/// The objects of a request, sorted and in sections, always current, with exact changes.
+/// The objects of a request, sorted and in sections. The controller keeps them current with its context, and reports
+/// each exact change.
 ///
-/// Sections and rows are read on demand and nothing is loaded in advance, so a controller on a current cache costs the
-/// same for ten rows as for ten million. It is a view of its context: when the context processes edits, saves, merges
-/// or rolls back, the controller advances with it, and reports the changes to its delegate and to `changes`.
+/// Sections and rows are read on demand, so a fetch with a current cache costs O(log n), however many rows it has. When
+/// the context processes edits, saves, merges or rolls back, the controller advances with it, and reports the changes
+/// to its delegate and to `changes`.
 ///
 ///     let controller = try FetchedResultsController(
 ///         fetchRequest: request, context: context, sectionKey: .attribute("publisher"), cacheName: "by publisher")
 ///     try controller.performFetch()
 ///     for section in controller.sections { print(section.name, section.count) }
 public final class FetchedResultsController<Object: ManagedObject> {
-    /// The request. A new one takes effect with the next `performFetch`, which reports the difference.
+    /// The request. A new request takes effect with the next `performFetch`, which reports the differences.
     public var fetchRequest: FetchRequest<Object>
     public let managedObjectContext: ManagedObjectContext
     public let sectionKey: SectionKey?
     public let sectionOrder: SectionOrder
-    /// The name of the cache; if nil, the order is computed in memory.
+    /// The name of the cache; nil to compute the order in memory.
     public let cacheName: String?
     public weak var delegate: (any FetchedResultsControllerDelegate<Object>)? {
         didSet { snapshotDelegate = delegate as? any FetchedResultsControllerSnapshotDelegate<Object> }
     }
     private(set) weak var snapshotDelegate: (any FetchedResultsControllerSnapshotDelegate<Object>)?
-    /// The error that emptied the controller: damage in records that it needs. Nil after a successful fetch.
-    public internal(set) var failure: (any Error)?
+    /// The error because of which the controller is empty: records that it needs are damaged. Nil after a successful
+    /// fetch.
+    public var failure: (any Error)? { if case .failure(let error, _) = shown { error } else { nil } }
 
     let requiresSortKeys: Bool
     let needsExactChange: Bool
-    var live: LiveOrder? { didSet { version &+= 1 } }
-    /// A number that increases with each replacement of `live`, and with each step of it.
+
+    // The context's isolation domain guards all that follows: fetches, steps of the context, and reads that find damage
+    // change it there.
+    var shown = ShownOrder.nothing { didSet { version &+= 1 } }
+    var live: LiveOrder? { shown.live }
+    /// A number that increases with each change of `shown`, and with each step of its order: what was read at another
+    /// number is read again.
     var version = 0
-    /// The observers of results; nil before the first observed read.
+    /// The observers of the results; nil until the results are read.
     var observers: Observers?
-    /// The properties of the last fetch.
+    /// The properties of the last fetch: it isn't repeated for the same ones, and a repaired order has its window.
     var fetched: Fetched?
-    /// The newest change.
-    var merged: OrderChange?
-    /// The newest change until it is delivered; then nil.
-    var undelivered: OrderChange?
-    var isFailureUndelivered = false
-    /// The reading that the cache takes at the next `settle`.
+    /// The last step's change, until the next fetch merges: the fetch returns it.
+    var merged: OrderChange<RecordKey>?
+    /// The last change until it is delivered; then nil.
+    var undelivered: OrderChange<RecordKey>?
+    /// The state of the cache that the next `settle` stores.
     var reading: CacheReading?
-    /// Whether the order was found damaged since the last fetch.
-    var metDamage = false
+    /// The sequences of changes that have not ended, by their numbers.
     var streams: [Int: AsyncStream<ResultsChange>.Continuation] = [:]
     private var nextStream = 0
 
-    /// Throws `ContextError.noSortKeys`, and `ContextError.notCacheable` for a cache name with a request that can't
-    /// have a cache.
+    /// Makes a controller for a request. Throws `ContextError.noSortKeys` without a sort key, and
+    /// `ContextError.notCacheable` if a cache name is given but the request can't be cached.
     public convenience init(
         fetchRequest: FetchRequest<Object>, context: ManagedObjectContext, sectionKey: SectionKey? = nil,
         sectionOrder: SectionOrder = .byFirstRow, cacheName: String? = nil
@@ -62,9 +67,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
         } catch { throw publicError(error) }
     }
 
-    /// The tool's initializer. The tool also follows orders without sort keys, and may need the exact change since a
-    /// cache was last current, at any cost. Then only `settle` advances the cache.
-    package init(
+    init(
         _ fetchRequest: FetchRequest<Object>, _ context: ManagedObjectContext, sectionKey: SectionKey?,
         sectionOrder: SectionOrder, cacheName: String?, requiresSortKeys: Bool, needsExactChange: Bool = false
     ) throws {
@@ -95,23 +98,23 @@ public final class FetchedResultsController<Object: ManagedObject> {
         let observed: [String]
     }
 
-    /// Deletes a cache, or all caches if the name is nil. A live controller of the cache continues in memory. Throws
-    /// `StoreError`.
+    /// Deletes a cache, or all caches if the name is nil. A live controller of a deleted cache continues in memory.
+    /// Throws `StoreError`.
     public static func deleteCache(named name: String?, in container: PersistentContainer) throws {
         try container.deleteCache(named: name)
     }
 
     // MARK: Reading
 
-    /// Reads the order. A damaged order is recomputed from the records, in memory. If the records are damaged, too, the
-    /// controller is empty and `failure` says why.
+    /// Calls the body with the order's rows. If the order is damaged, recomputes it from the records, in memory. If the
+    /// records are damaged, too, the controller becomes empty, and `failure` has the error.
     func read<Result>(_ body: (OrderWindow) throws -> Result) -> Result? {
         guard let window = live?.window else { return nil }
         do { return try body(window) } catch {}
         guard let broken = live else { return nil }
         do {
             let repaired = try recompute(broken)
-            live = repaired
+            shown = .repaired(repaired)
             return try body(repaired.window)
         } catch {
             fail(error)
@@ -120,9 +123,8 @@ public final class FetchedResultsController<Object: ManagedObject> {
         }
     }
 
-    /// Recomputes a damaged order in memory, from the context's records.
+    /// Recomputes a damaged order from the records that the context sees, in memory.
     func recompute(_ broken: LiveOrder) throws -> LiveOrder {
-        metDamage = true
         let context = managedObjectContext
         let computed = try CacheEngine.compute(broken.request, in: try context.snapshot())
         let repaired = try LiveOrder(
@@ -134,19 +136,16 @@ public final class FetchedResultsController<Object: ManagedObject> {
         return repaired
     }
 
-    func fail(_ error: any Error) {
-        live = nil
-        failure = publicError(error)
-        isFailureUndelivered = true
-    }
+    func fail(_ error: any Error) { shown = .failure(publicError(error), isTold: false) }
 
-    /// The sections, read on demand; empty before the first fetch. O(1) for the count, O(log n) for an element.
+    /// The sections, which are read on demand; empty before the first fetch. O(1) for the count, O(log n) for an
+    /// element.
     public var sections: ResultsSections<Object> {
         noteRead()
         return ResultsSections(self)
     }
 
-    /// All rows over all sections; nil before the first fetch. O(1) for the count, O(log n) for an element.
+    /// The rows of all sections; nil before the first fetch. O(1) for the count, O(log n) for an element.
     public var fetchedObjects: ResultsObjects<Object>? {
         noteRead()
         return live == nil ? nil : ResultsObjects(self, sectionIndex: nil)
@@ -155,58 +154,59 @@ public final class FetchedResultsController<Object: ManagedObject> {
     var sectionCount: Int { live?.window.sectionCount ?? 0 }
     var rowCount: Int { live?.window.rowCount ?? 0 }
 
-    /// Traps for an index past the end, unless damage may have changed the count.
+    /// Traps if an index isn't one of a section, unless damage may have changed the number of sections.
     func requireSection(_ index: Int) {
         precondition(
-            index >= 0 && index < sectionCount || metDamage || failure != nil,
+            index >= 0 && index < sectionCount || shown.hasMetDamage,
             "A section index must be less than the section count.")
     }
 
-    /// The object of a row. O(log n). Traps unless the row exists.
+    /// The object at a path. O(log n). Traps if the path isn't that of a row, unless damage may have changed the rows.
     public func object(at path: RowPath) -> Object {
         noteRead()
         let id = read { try $0.object(at: path) } ?? nil
-        // Damage may have changed the count; then the path isn't the caller's mistake.
-        precondition(id != nil || metDamage, "A controller has no row outside of its sections.")
+        // After damage the number of rows may have changed; then the path isn't the caller's mistake.
+        precondition(id != nil || shown.hasMetDamage, "A controller has no row outside of its sections.")
         return object(id)
     }
 
     func object(atRow row: Int) -> Object {
-        precondition(row >= 0 && row < rowCount || metDamage, "A row index must be less than the row count.")
+        precondition(row >= 0 && row < rowCount || shown.hasMetDamage, "A row index must be less than the row count.")
         return object(read { $0.rowCount > row ? try $0.row(at: row).object : nil } ?? nil)
     }
 
-    /// The number of the entity, also available after a failure.
+    /// The number of the request's entity, which stays known after a failure.
     var entityNumber: Int {
         live?.request.builder.entity ?? (try? managedObjectContext.model.number(of: fetchRequest.entityName)) ?? 0
     }
 
-    /// The object with an id; without one, because records are damaged, an object without values.
+    /// The object with a key. Without a key, because records are damaged, returns an object without values.
     func object(_ id: RecordKey?) -> Object {
         let id = id ?? managedObjectContext.container.temporaryKey(entityNumber)
         guard let object = try? managedObjectContext.typedObject(with: id, as: Object.self) else {
-            // Only the program can cause this, by using another class for the entity later: nothing is read from the
-            // store here.
-            preconditionFailure("Objects of \(fetchRequest.entityName) are no \(Object.self) in this context.")
+            // This doesn't read the store, so it can only fail if the program has used another class for the entity.
+            preconditionFailure(
+                "Entity \"\(fetchRequest.entityName)\" isn't represented by class \(Object.self) in this context.")
         }
         return object
     }
 
-    /// An aggregate of a range of rows over all sections. O(log n). Traps unless the fetched request has the aggregate
-    /// and the range is within the rows; null if `failure` reports that the store is damaged.
+    /// An aggregate of the rows in a range, counted over all sections. O(log n). Traps unless the fetched request has
+    /// the aggregate and the range is within the rows. Null if the store is damaged, which `failure` reports.
     public func aggregate(_ aggregate: Aggregate<Object>, in range: Range<Int>) -> Value {
         noteRead()
         guard let columns = live?.window.order.shape.aggregates else { return .null }
         precondition(
-            columns.index(for: aggregate.function, of: aggregate.attribute) != nil, "The request has no such aggregate."
+            columns.index(for: aggregate.function, of: aggregate.attribute) != nil,
+            "The request doesn't have this aggregate."
         )
         precondition(
-            range.lowerBound >= 0 && (range.upperBound <= rowCount || metDamage),
-            "A range of rows must be one of the results.")
+            range.lowerBound >= 0 && (range.upperBound <= rowCount || shown.hasMetDamage),
+            "A range of rows must be within the results.")
         return read { try columns.value(of: aggregate.untyped, in: $0.summary(ofRows: range)) } ?? .null
     }
 
-    /// The path of an object; nil if the results don't contain it. O(log n).
+    /// The path of an object in the results; nil if they don't contain the object. O(log n).
     public func indexPath(forObject object: Object) -> RowPath? {
         noteRead()
         return object.core === managedObjectContext.core ? path(of: object.key) : nil
@@ -223,7 +223,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
         } ?? nil
     }
 
-    /// The current section names and object ids. O(rows).
+    /// The names of the sections and the ids of the rows, copied from the current results. O(rows).
     public var snapshot: ResultsSnapshot {
         let sections = Array(sections)
         let rows = read { try $0.objects() } ?? sections.map { _ in [] }
@@ -234,8 +234,8 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
     // MARK: Changes
 
-    /// The batches that the delegate receives, from now on. Each call makes a new sequence, which buffers batches until
-    /// they are consumed.
+    /// A sequence of the batches that the delegate receives from now on. Each call makes a new sequence, which buffers
+    /// batches until they are consumed.
     public var changes: AsyncStream<ResultsChange> {
         let (stream, continuation) = AsyncStream.makeStream(of: ResultsChange.self)
         streams[nextStream] = continuation

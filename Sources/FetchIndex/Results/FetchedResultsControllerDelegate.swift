@@ -1,17 +1,9 @@
-/// The kind of change of a section, a row or an object. Only sections and rows move. A section is updated if its object
-/// has another name.
-public enum ChangeKind: Hashable, Sendable {
-    case insert
-    case delete
-    case move
-    case update
-}
-
-/// Receives the changes of the results of a controller: will change; sections deleted, inserted, moved and updated;
-/// rows deleted, inserted, moved and updated; did change. All methods are optional.
+/// Receives the changes of a controller's results, in this order: will change; sections deleted, inserted, moved and
+/// updated; rows deleted, inserted, moved and updated; did change. All methods are optional.
 ///
-/// Paths and indexes named `at` refer to the state before the batch, new ones to the state after it. The controller
-/// already has the state after the batch when delivery begins. A delegate may fetch; its edits are reported afterwards.
+/// Paths and indexes named `at` refer to the state before the batch, new ones to the state after it. When the delivery
+/// begins, the controller already has the state after the batch. A delegate may fetch and edit; its edits are reported
+/// afterwards.
 public protocol FetchedResultsControllerDelegate<Object>: AnyObject {
     associatedtype Object: ManagedObject
 
@@ -23,15 +15,15 @@ public protocol FetchedResultsControllerDelegate<Object>: AnyObject {
         _ controller: FetchedResultsController<Object>, didChange object: Object, at indexPath: RowPath?,
         for type: ChangeKind, newIndexPath: RowPath?)
     func controllerDidChangeContent(_ controller: FetchedResultsController<Object>)
-    /// Delivers the batch as a value, after `controllerDidChangeContent`.
+    /// Is called with the whole batch as a value, after `controllerDidChangeContent`.
     func controller(_ controller: FetchedResultsController<Object>, didChange change: ResultsChange)
-    /// The index title of a section; nil for the default: the first character of its name, or the name if it is an
-    /// index title.
+    /// Returns the index title of a section; nil for the default, which is the first character of the section's name,
+    /// or the name itself if sections are index titles.
     func controller(
         _ controller: FetchedResultsController<Object>, sectionIndexTitleForSectionName name: String
     ) -> String?
-    /// The controller found damaged records, and is empty now. The context can't be saved, merged or rolled back in
-    /// this call.
+    /// Is called when the controller has found damaged records, and is empty therefore. During this call the context
+    /// can't be saved, merged or rolled back.
     func controller(_ controller: FetchedResultsController<Object>, didFailWith error: any Error)
 }
 
@@ -53,7 +45,7 @@ extension FetchedResultsControllerDelegate {
     public func controller(_ controller: FetchedResultsController<Object>, didFailWith error: any Error) {}
 }
 
-/// A delegate that receives all results after each batch, and no single changes.
+/// A delegate that receives a copy of all results after each batch, instead of single changes.
 public protocol FetchedResultsControllerSnapshotDelegate<Object>: FetchedResultsControllerDelegate {
     func controller(_ controller: FetchedResultsController<Object>, didChangeContentWith snapshot: ResultsSnapshot)
 }

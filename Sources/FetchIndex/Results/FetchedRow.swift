@@ -2,17 +2,17 @@ public import FetchIndexModels
 internal import FetchIndexRecords
 public import FetchIndexValues
 
-/// A row of a fetched order: the object's id, the row's path, and its values, which are decoded on demand.
+/// A row of a fetched order: the object's id, the row's path, and the object's values, which are decoded on demand.
 public struct FetchedRow: ~Escapable {
     public let id: ObjectID
     public let path: RowPath
-    /// The object's entity, which may be a subentity of the requested one.
+    /// The entity of the row's object: the requested entity, or a subentity.
     public let entity: Entity
-    /// The slots of the attributes that the requested entity has.
+    /// The slots of the requested entity's attributes.
     let slots: [Int]
     let record: RecordView
     let bytes: RawSpan
-    /// The state in which the records at the ends of key paths are read.
+    /// The state from which related records are read, to which key paths lead.
     let state: any RecordState
 
     @_lifetime(copy record, copy bytes)
@@ -29,13 +29,14 @@ public struct FetchedRow: ~Escapable {
         self.state = state
     }
 
-    /// The value of an attribute. O(length of the value). Throws `StoreError.unknownAttribute`, and
+    /// The value of an attribute. O(length of the value). Throws `StoreError.unknownAttribute` and
     /// `StoreError.corrupted`.
     public func value(of attribute: String) throws -> Value {
         try withPublicErrors { try value(ofSlot: entity.requireSlot(of: attribute)) }
     }
 
-    /// The value of the attribute at an index of the requested entity's attributes. Throws `StoreError.corrupted`.
+    /// The value of the attribute that has an index in the requested entity's `attributes`. Throws
+    /// `StoreError.corrupted`.
     public func value(at index: Int) throws -> Value {
         try withPublicErrors { try value(ofSlot: slots[index]) }
     }

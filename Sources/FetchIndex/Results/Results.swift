@@ -1,7 +1,7 @@
 internal import FetchIndexOrderCaches
 public import FetchIndexModels
 public import FetchIndexValues
-/// The sections of a controller's results, read on demand.
+/// The sections of a controller's current results, which are read on demand.
 public struct ResultsSections<Object: ManagedObject>: RandomAccessCollection {
     private let controller: FetchedResultsController<Object>
 
@@ -10,26 +10,28 @@ public struct ResultsSections<Object: ManagedObject>: RandomAccessCollection {
     public var startIndex: Int { 0 }
     public var endIndex: Int { controller.sectionCount }
 
-    /// The section at an index. O(log n). Traps unless it exists.
+    /// The section at an index. O(log n). Traps if the index isn't one of a section.
     public subscript(index: Int) -> ResultsSection<Object> {
         controller.requireSection(index)
         let columns = controller.live?.window.order.shape.aggregates ?? .none
         return ResultsSection(controller, index, controller.read { try $0.section(at: index) } ?? .empty, columns)
     }
 
-    /// Reads sections in growing batches: O(log n + sections). Ends at the end of the results, even if they shrink
-    /// during the loop.
+    /// Iterates over the sections, reading them in growing batches: O(log n + sections). Ends at the current end of the
+    /// results, even if they shrink during the loop.
     public struct Iterator: IteratorProtocol {
         private static var mostAtOnce: Int { 64 }
 
         private let controller: FetchedResultsController<Object>
         private var index = 0
-        /// Prefetched sections, the next one last. They are valid for `version` of the controller.
+        /// Sections that were read in advance, the next one last. They are used only while the controller's version is
+        /// `version`.
         private var read: [OrderSection] = []
         private var columns = AggregateColumns.none
         private var sectionsAtOnce = 1
         private var version = -1
-        /// The number of sections at the beginning. After damage, this many are returned; unreadable ones have no rows.
+        /// The number of sections when the loop began. If damage is found, the loop returns this many sections;
+        /// unreadable ones are empty.
         private let expectedCount: Int
 
         fileprivate init(_ controller: FetchedResultsController<Object>) {
@@ -39,7 +41,7 @@ public struct ResultsSections<Object: ManagedObject>: RandomAccessCollection {
 
         public mutating func next() -> ResultsSection<Object>? {
             if version != controller.version || read.isEmpty { readOn() }
-            let isDamaged = controller.metDamage || controller.failure != nil
+            let isDamaged = controller.shown.hasMetDamage
             guard index < (isDamaged ? expectedCount : controller.sectionCount) else { return nil }
             defer { index += 1 }
             return ResultsSection(controller, index, read.popLast() ?? .empty, columns)
@@ -59,13 +61,14 @@ public struct ResultsSections<Object: ManagedObject>: RandomAccessCollection {
     public func makeIterator() -> Iterator { Iterator(controller) }
 }
 
-/// A section of a controller's results, as read at one time.
+/// A section of a controller's results. Its name, counts and aggregates are those of the time at which it was read;
+/// `objects` reads the current results.
 public struct ResultsSection<Object: ManagedObject> {
     fileprivate let controller: FetchedResultsController<Object>
     fileprivate let index: Int
     private let section: OrderSection
-    /// The section's object; nil if the section key isn't a relationship, and for the section of rows without a related
-    /// object.
+    /// The related object by which the rows are grouped; nil if the section key isn't a relationship, and for the
+    /// section of rows without a related object.
     public let objectID: ObjectID?
     private let columns: AggregateColumns
 
@@ -73,10 +76,10 @@ public struct ResultsSection<Object: ManagedObject> {
     public var name: String { section.name }
     /// The number of rows in the section.
     public var count: Int { section.count }
-    /// The number of rows in the sections before it.
+    /// The number of rows in all preceding sections.
     public var rowsBefore: Int { section.rowsBefore }
 
-    /// Makes a section. After a failure, sections are empty.
+    /// Makes a section. After a failure of the controller, the section is empty.
     fileprivate init(
         _ controller: FetchedResultsController<Object>, _ index: Int, _ section: consuming OrderSection,
         _ columns: AggregateColumns
@@ -90,27 +93,28 @@ public struct ResultsSection<Object: ManagedObject> {
 
     public var indexTitle: String? { controller.sectionIndexTitle(forSectionName: name) }
 
-    /// The rows, read on demand from the results at that time.
+    /// The rows of the controller's current section with this section's index, read on demand. After the results have
+    /// changed, this may be another section.
     public var objects: ResultsObjects<Object> { ResultsObjects(controller, sectionIndex: index) }
 
-    /// An aggregate of the section's rows. O(1). Traps unless the fetched request has it; null if it can't be read
-    /// because the store is damaged, which the controller's `failure` reports.
+    /// An aggregate of the section's rows. O(1). Traps unless the fetched request has the aggregate. Null if the store
+    /// is damaged, which the controller's `failure` reports.
     public func aggregate(_ aggregate: Aggregate<Object>) -> Value {
         let result = aggregate.function.result
         guard let column = columns.index(for: aggregate.function, of: aggregate.attribute) else {
-            precondition(controller.failure != nil, "The request has no such aggregate.")
+            precondition(controller.failure != nil, "The request doesn't have this aggregate.")
             return .null
         }
         if let value = try? columns.value(result, at: column, of: section.valueAndSummary, from: section.valueLength) {
             return value
         }
-        // The summary is damaged: the controller recomputes its results, or fails.
+        // The summary is damaged. Reading the section again makes the controller recompute its results, or fail.
         return controller.read { try columns.value(result, at: column, of: $0.section(at: index).summary) } ?? .null
     }
 }
 
-/// The rows of a section or of all sections, read on demand from the results at that time. Copy them to an array before
-/// a loop that changes the results.
+/// The rows of a section, or of all sections, in the controller's current results. They are read on demand. Before a
+/// loop that changes the results, copy them to an array.
 public struct ResultsObjects<Object: ManagedObject>: RandomAccessCollection {
     private let controller: FetchedResultsController<Object>
     private let sectionIndex: Int?
@@ -127,7 +131,7 @@ public struct ResultsObjects<Object: ManagedObject>: RandomAccessCollection {
         return sectionIndex < controller.sectionCount ? controller.sections[sectionIndex].count : 0
     }
 
-    /// Ends at the end of the results, even if they shrink during the loop.
+    /// Iterates over the rows. Ends at the current end of the results, even if they shrink during the loop.
     public struct Iterator: IteratorProtocol {
         let objects: ResultsObjects
         var row = 0
@@ -141,7 +145,7 @@ public struct ResultsObjects<Object: ManagedObject>: RandomAccessCollection {
 
     public func makeIterator() -> Iterator { Iterator(objects: self) }
 
-    /// The object of a row. O(log n). The object is a fault until it is first used.
+    /// The object of a row. O(log n). It is a fault until it is first used.
     public subscript(row: Int) -> Object {
         guard let sectionIndex else { return controller.object(atRow: row) }
         return controller.object(at: RowPath(section: sectionIndex, row: row))
@@ -151,25 +155,20 @@ public struct ResultsObjects<Object: ManagedObject>: RandomAccessCollection {
 /// A copy of the results: the section names and the ids of the rows.
 public struct ResultsSnapshot: Hashable, Sendable {
     public let sectionNames: [String]
-    /// The objects of sections if the section key is a relationship, because two sections may have one name; otherwise
-    /// nil for each.
+    /// The object of each section if the section key is a relationship, because two sections may have the same name;
+    /// otherwise nil for each section.
     public let sectionObjectIDs: [ObjectID?]
     /// The ids of the rows, by section.
     public let objectIDs: [[ObjectID]]
 }
 
 extension ResultsChange {
-    /// The change of results without sections, as the standard library's difference of two lists of ids. A move is a
-    /// removal and an insertion that are associated. Updated rows are not included. Nil if the change has events of
-    /// sections, or of rows outside the first section.
+    /// The change of results without sections as a `CollectionDifference` of two lists of ids. A move is a removal and
+    /// an insertion that are associated. Updates aren't included. Nil if the change has events of sections, or of rows
+    /// outside of the first section.
     public var collectionDifference: CollectionDifference<ObjectID>? {
-        let paths = rows.flatMap { event -> [RowPath] in
-            switch event {
-            case .delete(_, let path), .insert(_, let path): [path]
-            case .move(_, let from, let to), .update(_, let from, let to): [from, to]
-            }
-        }
-        guard sections.isEmpty, paths.allSatisfy({ $0.section == 0 }) else { return nil }
+        let isPlain = rows.allSatisfy { ($0.from?.section ?? 0) == 0 && ($0.to?.section ?? 0) == 0 }
+        guard sections.isEmpty, isPlain else { return nil }
         var changes: [CollectionDifference<ObjectID>.Change] = []
         for event in rows {
             switch event {

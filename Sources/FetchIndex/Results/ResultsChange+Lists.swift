@@ -1,39 +1,40 @@
 public import FetchIndexModels
 extension ResultsChange {
-    /// The change without moves, for lists that don't support all of them: UIKit refuses to move a row into an inserted
+    /// The change without moves, for lists that don't support all moves: UIKit refuses to move a row into an inserted
     /// section, out of a deleted section, or in a section that moves.
     ///
-    /// A moved row becomes a deletion and an insertion. A moved section is deleted and inserted with all its rows;
-    /// `rows` returns the ids of a section in the new state. Updates of rows in such sections are left out, because the
-    /// rows are inserted with their new values. O(events + rows of moved sections).
+    /// A moved row becomes a deletion and an insertion. A moved section is deleted and inserted with all its rows.
+    /// `rows` returns the ids of the rows in a section of the new state. Updates in such sections are omitted, because
+    /// their rows are inserted with the new values. O(events + rows of moved sections).
     public func asDeletesAndInserts(rows ids: (_ section: Int) -> [ObjectID]) -> ResultsChange {
         var change = ResultsChange()
         change.renumbered = renumbered
         change.rebuilt = rebuilt
         var moved = (from: Set<Int>(), to: Set<Int>())
-        var deleted: [SectionEvent] = []
-        var inserted: [SectionEvent] = []
+        var deleted: [(from: Int, name: String)] = []
+        var inserted: [(to: Int, name: String)] = []
         var updated: [SectionEvent] = []
         for event in sections {
             switch event {
-            case .delete: deleted.append(event)
-            case .insert: inserted.append(event)
+            case .delete(let from, let name): deleted.append((from, name))
+            case .insert(let to, let name): inserted.append((to, name))
             case .move(let from, let to, let name):
-                deleted.append(.delete(from: from, name: name))
-                inserted.append(.insert(to: to, name: name))
+                deleted.append((from, name))
+                inserted.append((to, name))
                 moved.from.insert(from)
                 moved.to.insert(to)
             case .update: updated.append(event)
             }
         }
         change.sections =
-            deleted.sorted { $0.position < $1.position } + inserted.sorted { $0.position < $1.position }
-            + updated
+            deleted.sorted { $0.from < $1.from }.map { .delete(from: $0.from, name: $0.name) }
+            + inserted.sorted { $0.to < $1.to }.map { .insert(to: $0.to, name: $0.name) } + updated
         change.rows = rowsWithoutMoves(moved, ids)
         return change
     }
 
-    /// Replaces row moves. The deletion and insertion of a moved section include the rows that leave and enter it.
+    /// Replaces the moves of rows by deletions and insertions. A moved section's deletion includes its rows, so theirs
+    /// are omitted; in its new place, all its rows are inserted.
     private func rowsWithoutMoves(_ moved: (from: Set<Int>, to: Set<Int>), _ ids: (Int) -> [ObjectID]) -> [RowEvent] {
         var deletes: [(ObjectID, RowPath)] = []
         var inserts: [(ObjectID, RowPath)] = []
@@ -55,15 +56,5 @@ extension ResultsChange {
         }
         return deletes.sorted { $0.1 < $1.1 }.map { .delete($0.0, from: $0.1) }
             + inserts.sorted { $0.1 < $1.1 }.map { .insert($0.0, to: $0.1) } + updates
-    }
-}
-
-extension ResultsChange.SectionEvent {
-    /// The position in the state before the event if it is a deletion, otherwise in the state after it.
-    fileprivate var position: Int {
-        switch self {
-        case .delete(let from, _): from
-        case .insert(let to, _), .move(_, let to, _), .update(_, let to, _): to
-        }
     }
 }

@@ -23,7 +23,7 @@ extension FetchedOrder {
     /// Whether rows may be objects of several entities.
     package var hasSubentities: Bool { opened.order.entity == nil }
 
-    /// The number of matching rows. It exceeds `rowCount` if `OrderOptions.mostRows` left out rows and they were
+    /// The number of matching rows. It exceeds `rowCount` if `OrderOptions.limitRows` left out rows and they were
     /// counted. O(1).
     package var memberCount: Int { opened.memberCount }
 
@@ -82,5 +82,22 @@ extension FetchedOrder {
             }
             return next
         }
+    }
+}
+
+extension PersistentContainer.OrderOptions {
+    /// Limits an order without cache, sections and aggregates to its first rows. With `countingAll`, it also knows how
+    /// many there are in all.
+    package mutating func limitRows(to most: Int, countingAll: Bool) {
+        wantedRows = WantedRows(most: most, countsAll: countingAll)
+    }
+}
+
+extension SectionKey {
+    /// The index title of a section with this key: its name if that is an index title, otherwise the upper-cased first
+    /// character of the name; nil for a section without a name.
+    package static func indexTitle(ofSectionNamed name: String, _ key: SectionKey?) -> String? {
+        if case .indexTitle = key { return name.isEmpty ? nil : name }
+        return name.first.map { $0.uppercased() }
     }
 }

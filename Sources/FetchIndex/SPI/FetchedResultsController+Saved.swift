@@ -4,6 +4,22 @@ internal import FetchIndexRecords
 
 // For readers of a controller that show its rows as values, or print its changes: the live page, and `watch`. Users'
 // programs have the objects.
+
+extension FetchedResultsController<ManagedObject> {
+    /// Makes a controller of a definition, which needs no sort keys. With `needsExactChange`, the first fetch reports
+    /// the exact change since the cache was last current, at any cost, and only `settle` advances the cache. Throws
+    /// `ContextError.notCacheable` for a definition that can't have a cache.
+    package convenience init(
+        _ definition: OrderDefinition, _ context: ManagedObjectContext, cacheName: String,
+        needsExactChange: Bool = false
+    ) throws {
+        try self.init(
+            FetchRequest(definition), context, sectionKey: definition.sectionKey,
+            sectionOrder: definition.sectionOrder, cacheName: cacheName, requiresSortKeys: false,
+            needsExactChange: needsExactChange)
+    }
+}
+
 extension FetchedResultsController {
     /// The saved order that the controller shows, for readers that want values without objects. Nil before the first
     /// fetch. Its rows equal the controller's if the request has no offset and limit and the context has no unsaved

@@ -64,7 +64,7 @@ package struct PinnedState {
         try withPublicErrors {
             guard let request = try? CacheRequest(ofStored: name, in: snapshot) else { return nil }
             let change = try container.cacheEngine.change(of: request, since: commit, limit: most, in: snapshot)
-            return change.map { ResultsChange($0) { container.id(of: $0, in: snapshot.model) } }
+            return change?.identified { container.id(of: $0, in: snapshot.model) }
         }
     }
 

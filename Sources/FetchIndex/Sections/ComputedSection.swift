@@ -1,11 +1,11 @@
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
-/// A section key that is a function of an object. Two are equal if their names and versions are.
+/// A section key that is computed by a function of an object. Two keys are equal if their names and versions are equal.
 public struct ComputedSection: Hashable, Sendable {
     public let name: String
     public let version: Int?
-    /// The entity whose objects the function takes; nil for any.
+    /// The entity whose objects the function takes; nil if it takes objects of any entity.
     let entityName: String?
     private let makeReader: @Sendable (Entity) -> Reader
 
@@ -17,7 +17,7 @@ public struct ComputedSection: Hashable, Sendable {
         self.version = version
         entityName = Object.self == ManagedObject.self ? nil : Object.entityName
         makeReader = { entity in
-            // One object without a context represents each record in turn.
+            // One object without a context is reused: it gets each record in turn.
             let object = Object(ObjectRegistration(objectID: .anyRecord, entity: entity))
             return { record in
                 object.base = record
@@ -39,7 +39,7 @@ public struct ComputedSection: Hashable, Sendable {
 }
 
 extension SectionKey {
-    /// The reason why an order with this key can't be cached; nil if it can.
+    /// The reason why orders with this key can't be cached; nil if they can.
     var uncacheableReason: String? {
         if case .function(let section) = self, section.version == nil {
             return "the computed section key \(section.name) has no version"

@@ -2,30 +2,31 @@ internal import FetchIndexModels
 internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 
-/// The headings of sections that are related objects: the name, then the leading sort keys that are attributes of the
-/// same object, so that its rows needn't contain them.
+/// Makes the headings of sections that are related objects. A heading contains the object's name, and its values for
+/// the leading sort keys that are attributes of the object, so that the rows of the section needn't contain them.
 final class ObjectHeadings {
     let entities: Set<Int>
-    /// The number of leading sort keys that are in headings.
+    /// The number of leading sort keys that headings contain.
     let sortKeyCount: Int
-    /// The slots that headings contain, by entity.
+    /// The slots of the objects' attributes that headings contain, by entity.
     let reads: [Int: Set<Int>]
-    /// Whether caches use other names of the relationship or of an attribute.
+    /// Whether a name of the relationship or of an attribute differs from the permanent name, which cache identities
+    /// contain.
     let isRenamed: Bool
     private let model: Model
     let nameType: ValueType
     private let columns: [SortColumn]
-    /// The slots of the name and of the columns, by entity.
+    /// The slots of the name and of the sort keys, by entity.
     private let slots: [Int: [Int]]
 
-    /// Nil unless sections are related objects. `number` is the entity of the rows.
+    /// Returns nil unless sections are related objects. `number` is the entity of the rows.
     init?(_ definition: OrderDefinition, _ number: Int, in model: Model) throws {
         guard case .relationship(let path, let name)? = definition.sectionKey else { return nil }
         let names = path.pathNames
         guard let related = try RelatedPath.following(names, from: number, in: model), !related.steps.isEmpty else {
             throw RequestError.wrongType(
-                "the section key \(SectionKey.relationship(path, name: name)) needs a to-one relationship, and "
-                    + "\(model.entities[number].name).\(path) is none")
+                "the section key \(SectionKey.relationship(path, name: name)) needs a to-one relationship, but "
+                    + "\(model.entities[number].name).\(path) is not one")
         }
         let destination = model.entities[related.destination]
         self.model = model
@@ -50,7 +51,7 @@ final class ObjectHeadings {
         reads = slots.mapValues { Set($0) }
     }
 
-    /// The versions of ICU's data that headings depend on.
+    /// The versions of ICU's data on which headings depend.
     var versions: [String] { columns.compactMap { $0.collator?.version } }
 
     var ofSections: SectionHeadings { SectionHeadings(of: entities, make: heading) }

@@ -1,21 +1,22 @@
-/// A section key made of key paths of a class: `sectionKey: .attribute(\.publisher)`. It names the attributes that a
-/// ``SectionKey`` names by text, also through to-one relationships: `.attribute(\.author?.name)`.
+/// A section key that is made of a class's key paths: `sectionKey: .attribute(\.publisher)`. It groups by the same
+/// attributes as a ``SectionKey``, which has their names. The path may lead through to-one relationships:
+/// `.attribute(\.author?.name)`.
 ///
-/// Like all functions that take key paths, these trap unless the key path names an `@Attribute`.
+/// The functions below trap unless the key path is that of an `@Attribute`.
 public struct ObjectSectionKey<Object: ManagedObject>: Hashable, Sendable {
     public let untyped: SectionKey
 
-    /// Groups by the exact value of an attribute.
+    /// Groups rows by the exact value of an attribute.
     public static func attribute(_ keyPath: KeyPath<Object, some AttributeValue>) -> ObjectSectionKey {
         ObjectSectionKey(untyped: .attribute(Object.attributeName(of: keyPath)))
     }
 
-    /// Groups by the first letters of a text attribute.
+    /// Groups rows by the first letters of a text attribute.
     public static func prefix(_ keyPath: KeyPath<Object, some TextAttributeValue>, _ length: Int) -> ObjectSectionKey {
         ObjectSectionKey(untyped: .prefix(Object.attributeName(of: keyPath), length))
     }
 
-    /// Groups by the day, week, month, quarter or year of a date attribute in a time zone.
+    /// Groups rows by the day, week, month, quarter or year of a date attribute in a time zone.
     public static func date(
         _ keyPath: KeyPath<Object, some AttributeValue>, _ unit: CalendarUnit, timeZone: String = "UTC",
         calendar: SectionCalendar = .iso8601
@@ -24,12 +25,12 @@ public struct ObjectSectionKey<Object: ManagedObject>: Hashable, Sendable {
             untyped: .date(Object.attributeName(of: keyPath), unit, timeZone: timeZone, calendar: calendar))
     }
 
-    /// Groups by intervals of a number attribute.
+    /// Groups rows by intervals of a number attribute.
     public static func bucket(_ keyPath: KeyPath<Object, some AttributeValue>, width: Double) -> ObjectSectionKey {
         ObjectSectionKey(untyped: .bucket(Object.attributeName(of: keyPath), width: width))
     }
 
-    /// Groups by the title of a text attribute in ICU's alphabetic index of a locale.
+    /// Groups rows by the title of a text attribute in ICU's alphabetic index of a locale.
     public static func indexTitle(
         _ keyPath: KeyPath<Object, some TextAttributeValue>, locale: String
     ) -> ObjectSectionKey {
@@ -38,8 +39,8 @@ public struct ObjectSectionKey<Object: ManagedObject>: Hashable, Sendable {
 }
 
 extension FetchedResultsController {
-    /// Makes a controller with a section key of key paths: `sectionKey: .attribute(\.publisher)`. Throws the errors of
-    /// the initializer with a ``SectionKey``.
+    /// Makes a controller with a section key made of key paths: `sectionKey: .attribute(\.publisher)`. Throws the
+    /// errors of the initializer with a ``SectionKey``.
     public convenience init(
         fetchRequest: FetchRequest<Object>, context: ManagedObjectContext, sectionKey: ObjectSectionKey<Object>,
         sectionOrder: SectionOrder = .byFirstRow, cacheName: String? = nil

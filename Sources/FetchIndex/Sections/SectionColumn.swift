@@ -1,8 +1,8 @@
 internal import FetchIndexRecords
 internal import FetchIndexModels
-/// Computes the section value of a record.
+/// Computes a record's section value.
 final class SectionColumn {
-    /// How the section value is computed from an attribute or the record.
+    /// The way in which the section value is computed.
     private enum Reader {
         case attribute
         case function(ComputedSection.Reader)
@@ -12,16 +12,16 @@ final class SectionColumn {
         case indexTitle(IndexTitles)
     }
 
-    /// The slot of the entity's attribute, or of a key path.
+    /// The slot of the attribute, which may be that of a key path.
     let slot: Int
     let keys = PathKeys()
     private let type: ValueType
     private let reader: Reader
-    /// The slots that section values depend on, besides those of the path table: all of the entity's attributes for a
-    /// function, otherwise none.
+    /// The slots of the entity's records on which section values depend, besides those of key paths: all attributes if
+    /// the key is a function, otherwise none.
     let reads: Set<Int>
 
-    /// `requested` is the entity of the request: `entity` or one of its superentities.
+    /// `requested` is the name of the entity in the request: the name of `entity`, or of one of its superentities.
     init(_ key: SectionKey, _ entity: Entity, of requested: String, _ table: PathTable) throws {
         if case .relationship(let path, _) = key {
             (slot, type) = (try table.requireReference(path, for: "the section key \(key)"), .integer)
@@ -84,7 +84,7 @@ final class SectionColumn {
         )
     }
 
-    /// The versions of time zone, calendar and alphabet data that section values depend on.
+    /// The versions of time zone, calendar and index data on which section values depend.
     var versions: [String] {
         switch reader {
         case .date(let sections): sections.versions
@@ -93,12 +93,12 @@ final class SectionColumn {
         }
     }
 
-    /// Appends the section value as an ascending OrderKey.
+    /// Appends a record's section value as an ascending OrderKey.
     func append(_ record: RecordView, to bytes: inout [UInt8]) throws {
         try append(record, slot: slot, to: &bytes)
     }
 
-    /// Appends the section value of another record, in which the attribute has another slot.
+    /// Appends the section value for a record in which the attribute has the given slot, as at the end of a key path.
     func append(_ record: RecordView, slot: Int, to bytes: inout [UInt8]) throws {
         if case .function(let compute) = reader {
             Self.append(Array(compute(record.copy()).utf8), to: &bytes)
@@ -120,7 +120,7 @@ final class SectionColumn {
         }
     }
 
-    /// Appends the section value of a related object, given its key.
+    /// Appends the section value for the related object with a key; null without an object.
     func appendObject(_ object: Int64?, to bytes: inout [UInt8]) {
         if let object { OrderKey.appendInteger(object, to: &bytes) } else { OrderKey.appendNull(to: &bytes) }
     }
@@ -129,8 +129,8 @@ final class SectionColumn {
         OrderKey.appendBytes(name.span.bytes, as: .string, to: &bytes)
     }
 
-    /// The length in bytes of the first letters of UTF-8 text. ASCII letters have one byte, unless a combining mark
-    /// follows.
+    /// Returns the length in bytes of the first letters of a UTF-8 text. An ASCII letter has one byte, unless a
+    /// combining mark follows.
     private static func prefixLength(_ letters: Int, of text: RawSpan) -> Int {
         text.withUnsafeBytes { text in
             let start = text.prefix(letters + 1)
@@ -139,7 +139,7 @@ final class SectionColumn {
         }
     }
 
-    /// Appends the start of the value's interval.
+    /// Appends the start of the interval that contains the value.
     private func appendBucket(
         _ buckets: NumberBuckets, _ range: Range<Int>, _ slot: Int, of record: RecordView, to bytes: inout [UInt8]
     ) throws {
@@ -156,6 +156,6 @@ final class SectionColumn {
 }
 
 extension ValueType {
-    /// Whether values are numbers or booleans, which order as 0 and 1.
+    /// Whether values of this type are numbers, or booleans, which sort like 0 and 1.
     var isNumber: Bool { [.boolean, .integer, .double, .decimal].contains(self) }
 }

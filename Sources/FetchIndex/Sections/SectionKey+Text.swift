@@ -1,6 +1,6 @@
 extension SectionKey: CustomStringConvertible {
     /// KEY, prefix(KEY,1), day(KEY), week(KEY,Asia/Tokyo), month(KEY,Asia/Tokyo,japanese), quarter(KEY), year(KEY),
-    /// bucket(KEY,1000), indexTitle(KEY,ja) or relationship(PATH,KEY): the form that the tool reads.
+    /// bucket(KEY,1000), indexTitle(KEY,ja) or relationship(PATH,KEY), as the tool reads it.
     public var description: String {
         let name = RequestText.quoted(attribute ?? "")
         switch self {
@@ -29,7 +29,7 @@ extension SectionKey: CustomStringConvertible {
         }
         if function == "computed" {
             throw RequestError.malformed(
-                "the section key \(text) is a function of the program that made the order; only that can make it again"
+                "the section key \(text) is a function of the program that built the order; only that program can rebuild it"
             )
         }
         let name = RequestText.unquoted(arguments[0])
@@ -38,8 +38,8 @@ extension SectionKey: CustomStringConvertible {
         self = key
     }
 
-    /// Parses a function's arguments; nil if no function has this name and number of arguments, or an argument is
-    /// invalid.
+    /// Parses a function with its arguments. Returns nil if the name or the number of arguments doesn't fit a function,
+    /// or if an argument is invalid.
     private static func read(_ function: String, _ name: String, _ arguments: ArraySlice<String>) throws -> SectionKey?
     {
         let (first, last) = (arguments.first ?? "", arguments.last ?? "")

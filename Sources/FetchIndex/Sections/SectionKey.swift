@@ -1,27 +1,28 @@
 internal import FetchIndexModels
 
-/// The property by which rows are grouped. The rows of a section are contiguous by construction.
+/// The property by which rows are grouped into sections. The rows of a section are contiguous.
 public enum SectionKey: Hashable, Sendable {
-    /// Groups by the exact value of an attribute: Apple and apple are two sections.
+    /// Groups rows by the exact value of an attribute: Apple and apple are two sections.
     case attribute(String)
-    /// Groups by the first letters of a text attribute.
+    /// Groups rows by the first letters of a text attribute.
     case prefix(String, Int)
-    /// Groups by the day, week, month, quarter or year of a date attribute, as shown by the clocks of a time zone.
+    /// Groups rows by the day, week, month, quarter or year of a date attribute, as shown by the clocks of a time zone.
     case date(String, CalendarUnit, timeZone: String = "UTC", calendar: SectionCalendar = .iso8601)
-    /// Groups by intervals of a number attribute. A section's name is the start of its interval.
+    /// Groups rows by intervals of a number attribute. A section's name is the start of its interval.
     case bucket(String, width: Double)
-    /// Groups by the title of a text attribute in ICU's alphabetic index of a locale, e.g. "ja": a letter of the
+    /// Groups rows by the title of a text attribute in ICU's alphabetic index of a locale, e.g. "ja": a letter of the
     /// locale's alphabet (か for kana from か to ご) or of A to Z, and "#" for all other texts.
     case indexTitle(String, locale: String)
-    /// Groups by the object that a to-one relationship, or a path of them, leads to. A section's name is an attribute
-    /// of that object, and two objects with one name form two sections. A change of the name changes one section and
-    /// none of its rows, even if rows are first sorted by attributes of that object.
+    /// Groups rows by the object to which a to-one relationship, or a path of them, leads. A section's name is an
+    /// attribute of that object; two objects with the same name have two sections. A change of the name changes one
+    /// section and none of its rows, even if the first sort keys are attributes of that object.
     case relationship(String, name: String)
-    /// Groups by a function of an object; see `computed(_:version:_:)`.
+    /// Groups rows by a function of an object; see `computed(_:version:_:)`.
     case function(ComputedSection)
 
-    /// Groups by a function of an object. The function must depend on nothing else, not even on related objects, which
-    /// can't be read there. A cache needs a version of the function: raise it whenever the function changes.
+    /// Groups rows by a function of an object. The function's result may depend only on the object's own attributes;
+    /// related objects can't be read in it. An order with a cache needs a version: raise it whenever the function
+    /// changes.
     public static func computed<Object: ManagedObject>(
         _ name: String, version: Int? = nil, _ body: @escaping @Sendable (Object) -> String
     ) -> SectionKey {
@@ -31,7 +32,7 @@ public enum SectionKey: Hashable, Sendable {
     static let prefixLengths = 1...1000
     static let bucketWidths = 1e-9...1e15
 
-    /// The attribute that the key reads, or the key path to it; nil for a function.
+    /// The attribute that the key reads, or the key path to it; nil if the key is a function.
     public var attribute: String? {
         switch self {
         case .function: nil
@@ -42,7 +43,7 @@ public enum SectionKey: Hashable, Sendable {
         }
     }
 
-    /// The key with its attribute renamed, if the function returns a name.
+    /// The key with its attribute renamed, or unchanged if `name` returns nil.
     func renamingAttribute(_ name: (String) -> String?) -> SectionKey {
         guard let attribute, let new = name(attribute) else { return self }
         return switch self {
@@ -56,17 +57,10 @@ public enum SectionKey: Hashable, Sendable {
         }
     }
 
-    /// The relationship key of a key path whose first `steps` names are relationships.
+    /// Makes a relationship key from a key path, whose first `steps` names are relationships.
     private static func relationship(_ keyPath: String, steps: Int) -> SectionKey {
         let names = keyPath.pathNames
         return .relationship(
             names.prefix(steps).joined(separator: "."), name: names.dropFirst(steps).joined(separator: "."))
-    }
-
-    /// The index title of a section with this key: its name if that is an index title, otherwise the upper-cased first
-    /// character of the name; nil for a section without a name.
-    package static func indexTitle(ofSectionNamed name: String, _ key: SectionKey?) -> String? {
-        if case .indexTitle = key { return name.isEmpty ? nil : name }
-        return name.first.map { $0.uppercased() }
     }
 }

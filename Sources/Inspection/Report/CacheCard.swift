@@ -44,7 +44,7 @@ struct CacheCard {
         let section = [request.sectionKey, request.sectionOrder].compactMap(\.self).joined(separator: " ")
         var facts = [
             ("entity", request.entity), ("where", request.predicate), ("sort", request.sortKeys), ("section", section),
-            ("keeps", request.aggregates),
+            ("aggregates", request.aggregates),
         ].filter { !$1.isEmpty }.map { Fact(name: $0, value: $1.visible) }
         facts.append(
             Fact(
@@ -84,7 +84,7 @@ struct CacheCard {
         let defects = try container.verifyCache(name) { options.progress(name, $0, $1) }
         let sound =
             isComparable(cache)
-            ? "verified: it is what the records give" : "its nodes are whole; it cannot be compared with the records"
+            ? "verified: it equals the records" : "its nodes are sound; it cannot be compared with the records"
         return Verified(
             sentence: defects.isEmpty ? sound : "verified: it is wrong",
             style: defects.isEmpty ? "good" : "bad", defects: defects.map(\.visible))

@@ -37,10 +37,10 @@ enum HistoryCharts {
                 style: row.style)
         }
         return Figure(
-            title: "Openings that were no hits", top: Numbers.duration(milliseconds: longest),
-            svg: EventChart(events).svg(title: "Openings that were no hits"),
+            title: "Openings other than hits", top: Numbers.duration(milliseconds: longest),
+            svg: EventChart(events).svg(title: "Openings other than hits"),
             left: Clock.iso8601(first.date.timeIntervalSince1970),
-            right: Clock.iso8601(last.date.timeIntervalSince1970), note: "as high as the logarithm of its time")
+            right: Clock.iso8601(last.date.timeIntervalSince1970), note: "heights are logarithms of durations")
     }
 
     /// Returns nil if the history has no hits.

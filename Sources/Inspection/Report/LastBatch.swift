@@ -24,7 +24,7 @@ struct LastBatch {
         else { return nil }
         let names = try? container.names(of: change.rows.prefix(Self.mostRows).map(\.id), since: start)
         let sections = change.sections.enumerated().map { index, event in
-            Self.row(event, isOfNull: change.eventsOfNull.contains(index))
+            Self.row(event, name: change.sectionName(ofEvent: index))
         }
         let rows = sections + change.rows.prefix(Self.mostRows).map { row($0, names ?? [:]) }
         let left = change.sections.count + change.rows.count - Self.mostRows
@@ -35,30 +35,23 @@ struct LastBatch {
             rows: Array(rows.prefix(Self.mostRows)), more: left > 0 ? "… \(Numbers.grouped(left)) more" : "")
     }
 
-    private static func row(_ event: ResultsChange.SectionEvent, isOfNull: Bool) -> BatchRow {
-        func shown(_ index: Int) -> String { "section \(Numbers.grouped(index))" }
-        let title = event.name.isEmpty ? "of the empty text" : event.name.shortened(to: mostNameLength)
-        let name = "section \(isOfNull ? "without value" : title)"
-        return switch event {
-        case .delete(let from, _): BatchRow(before: shown(from), after: "", name: name, style: "deleted")
-        case .insert(let to, _): BatchRow(before: "", after: shown(to), name: name, style: "inserted")
-        case .move(let from, let to, _): BatchRow(before: shown(from), after: shown(to), name: name, style: "moved")
-        case .update(let from, let to, _): BatchRow(before: shown(from), after: shown(to), name: name, style: "updated")
-        }
+    /// The name is nil for the section of the rows without a value.
+    private static func row(_ event: SectionEvent, name: String?) -> BatchRow {
+        func shown(_ index: Int?) -> String { index.map { "section \(Numbers.grouped($0))" } ?? "" }
+        let title = name.map { $0.isEmpty ? "of empty texts" : $0.shortened(to: mostNameLength) }
+        return BatchRow(
+            before: shown(event.from), after: shown(event.to), name: "section \(title ?? "without value")",
+            style: event.kind.participle)
     }
 
     private func row(_ event: ResultsChange.RowEvent, _ names: [ObjectID: ObjectName]) -> BatchRow {
-        func shown(_ path: RowPath) -> String {
-            "section \(Numbers.grouped(path.section)), row \(Numbers.grouped(path.row))"
+        func shown(_ path: RowPath?) -> String {
+            path.map { "section \(Numbers.grouped($0.section)), row \(Numbers.grouped($0.row))" } ?? ""
         }
         let id = event.id
         let key = names[id]?.key.map { " \($0.description.shortened(to: Self.mostNameLength))" } ?? ""
-        let name = "\(id.entityName.visible) \(id.number)\(key)"
-        return switch event {
-        case .delete(_, let from): BatchRow(before: shown(from), after: "", name: name, style: "deleted")
-        case .insert(_, let to): BatchRow(before: "", after: shown(to), name: name, style: "inserted")
-        case .move(_, let from, let to): BatchRow(before: shown(from), after: shown(to), name: name, style: "moved")
-        case .update(_, let from, let to): BatchRow(before: shown(from), after: shown(to), name: name, style: "updated")
-        }
+        return BatchRow(
+            before: shown(event.from), after: shown(event.to), name: "\(id.entityName.visible) \(id.number)\(key)",
+            style: event.kind.participle)
     }
 }

@@ -72,16 +72,16 @@ actor CacheView {
         case .current: break
         case .behind(let changes):
             guard changes <= Self.mostBehind else {
-                throw Unshown(name, "is too far behind to show its rows; fetchindex refresh brings it up to date")
+                throw Unshown(name, "is too far behind to show its rows; fetchindex refresh catches it up")
             }
         case .unusable(let reason):
-            throw Unshown(name, "is unusable (\(reason.rawValue)); a fetch with its request builds it anew")
+            throw Unshown(name, "is unusable (\(reason.rawValue)); a fetch with its request rebuilds it")
         }
         guard case .readable(let request) = try state.request(ofCache: name),
             let isComparable = try? request.isComparable()
         else { throw Unshown(name, "has a key that only its program knows, so its rows cannot be shown") }
         guard isComparable else {
-            throw Unshown(name, "was built with other rules of text order; a fetch with its request builds it anew")
+            throw Unshown(name, "was built with other rules of text order; a fetch with its request rebuilds it")
         }
         return try request.definition()
     }
@@ -96,14 +96,7 @@ actor CacheView {
         if let opened, opened.definition == definition, opened.modelVersion == state.modelVersion { return opened }
         close()
         let context = container.newContext()
-        var fetch = FetchRequest<ManagedObject>(entityName: definition.entity)
-        fetch.predicate = definition.predicate
-        fetch.sortKeys = definition.sortKeys
-        fetch.includesSubentities = definition.includesSubentities
-        fetch.aggregates = definition.aggregates
-        let controller = try FetchedResultsController(
-            fetch, context, sectionKey: definition.sectionKey, sectionOrder: definition.sectionOrder, cacheName: name,
-            requiresSortKeys: false)
+        let controller = try FetchedResultsController(definition, context, cacheName: name)
         let changes = Changes()
         controller.delegate = changes
         try controller.performFetch()
@@ -155,25 +148,22 @@ actor CacheView {
         var event = RowsEvent(cache: name, state: opened.changes.state)
         event.count = order.fetchedObjects?.count ?? 0
         event.sectionCount = order.sections.count
-        var (inserted, updated, moved, deleted, other) = (0, 0, 0, 0, false)
+        var counts: [ChangeKind: Int] = [:]
+        var isComputed = false
         for batch in opened.changes.batches {
-            if batch.rebuilt != nil { other = true }
+            if batch.rebuilt != nil { isComputed = true }
             if !batch.sections.isEmpty { event.shifts = true }
             for row in batch.rows {
-                let kind: String
-                switch row {
-                case .insert: (kind, inserted) = ("inserted", inserted + 1)
-                case .update: (kind, updated) = ("updated", updated + 1)
-                case .move: (kind, moved) = ("moved", moved + 1)
-                case .delete: (kind, deleted) = ("deleted", deleted + 1)
+                counts[row.kind, default: 0] += 1
+                if event.rows.count < Self.mostEvents {
+                    event.rows.append([Self.text(row.id), row.kind.participle])
                 }
-                if event.rows.count < Self.mostEvents { event.rows.append([Self.text(row.id), kind]) }
             }
         }
-        event.shifts = event.shifts || inserted + moved + deleted > 0 || other
-        let parts = [(inserted, "inserted"), (updated, "updated"), (moved, "moved"), (deleted, "deleted")]
-        let words = parts.filter { $0.0 > 0 }.map { "\(Numbers.grouped($0.0)) \($0.1)" }
-        event.sentence = other ? "the order was computed anew" : words.joined(separator: ", ")
+        event.shifts = event.shifts || isComputed || counts.keys.contains { $0 != .update }
+        let kinds: [ChangeKind] = [.insert, .update, .move, .delete]
+        let words = kinds.compactMap { kind in counts[kind].map { "\(Numbers.grouped($0)) \(kind.participle)" } }
+        event.sentence = isComputed ? "the order was rebuilt" : words.joined(separator: ", ")
         return event
     }
 

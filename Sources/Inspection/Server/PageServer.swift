@@ -36,6 +36,7 @@ package enum PageServer {
         if case .failed(_, let number, _) = error as? SocketError { reason = SystemError(rawValue: number).description }
         return CannotListen(
             description:
-                "port \(port) of 127.0.0.1 cannot be used: \(reason); --port takes another, or 0 for a free one")
+                "port \(port) of 127.0.0.1 cannot be used: \(reason); choose another one with --port, or 0 for a free one"
+        )
     }
 }

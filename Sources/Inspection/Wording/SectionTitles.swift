@@ -23,7 +23,10 @@ package struct SectionTitles: Sendable {
     /// Titles for the stored request of a cache. If the request can't be read, names are titles.
     package init(ofCache name: String, in state: PinnedState) throws {
         guard case .readable(let request) = try state.request(ofCache: name), let definition = try? request.definition()
-        else { return self.init(nil, areBooleans: false) }
+        else {
+            self.init(nil, areBooleans: false)
+            return
+        }
         self.init(definition.sectionKey, of: definition.entity, in: state.model)
     }
 

@@ -1,5 +1,5 @@
-/// A page as LMDB 0.9 writes it, in the map or read from the file. Only this file and `PageView` know the layout. The
-/// accessors don't validate: check first what they rely on.
+/// A page as LMDB 0.9 writes it, in the map or read from the file. The accessors don't validate: check first what they
+/// rely on.
 ///
 ///     page number 8 | pad 2 | flags 2 | lower 2 | upper 2 | offset of each node 2 | free room | nodes
 ///

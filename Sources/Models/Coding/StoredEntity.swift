@@ -95,7 +95,7 @@ struct StoredEntity {
         case 2:
             let number = try Model.entityNumber(&reader, of: entities)
             storage = .join(entity: number, side: try reader.varint() == 0 ? 0 : 1)
-        default: throw ModelError.corrupted("the model has a relationship of no known kind")
+        default: throw ModelError.corrupted("the model has a relationship of an unknown kind")
         }
         var relationship = StoredRelationship(description, permanentName: permanentName, storage)
         relationship.formerNames = formerNames

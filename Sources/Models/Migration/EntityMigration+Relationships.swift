@@ -63,7 +63,7 @@ extension EntityMigration {
         let isMissing = storage == .reference && !relationship.isOptional
         steps.append(
             isMissing
-                ? step(addition, .decision, "it is required, and the objects there are have none")
+                ? step(addition, .decision, "it is required, but existing objects have none")
                 : step(addition, .free, "no objects are related yet"))
         var permanentName = relationship.name
         while relationships.contains(where: { $0.permanentName == permanentName }) {

@@ -27,7 +27,7 @@ package struct EntityMigration: Sendable {
     private var isEmptyOfObjects = false
     /// Whether derived values must be computed.
     private var computesValues = false
-    /// Whether the store has never followed the declaration.
+    /// Whether this declaration is new to the store.
     private var isUnknown = false
 
     /// Adds a new entity.
@@ -40,7 +40,7 @@ package struct EntityMigration: Sendable {
         try matchRelationships(storage)
         try matchUniqueLists()
         try matchIndexes()
-        steps = [step(.addEntity, .free, "there are no objects of it yet")]
+        steps = [step(.addEntity, .free, "it has no objects yet")]
     }
 
     /// Adds the join entity of a new many-to-many relationship.
@@ -110,7 +110,7 @@ package struct EntityMigration: Sendable {
     /// The migration of an entity without objects, in which every step is free.
     package var withoutObjects: EntityMigration {
         var migration = self
-        migration.steps = steps.map { step($0.change, .free, "there are no objects of it") }
+        migration.steps = steps.map { step($0.change, .free, "it has no objects") }
         migration.isEmptyOfObjects = true
         return migration
     }
@@ -186,9 +186,9 @@ package struct EntityMigration: Sendable {
             steps.append(
                 step(change, .pass, "an attribute of this name was removed; its old values do not come back"))
         } else if !attribute.isOptional && !hasDefault {
-            steps.append(step(change, .decision, "it is required, and has no default value for the objects there are"))
+            steps.append(step(change, .decision, "it is required, but has no default value for existing objects"))
         } else if attribute.isUnique && hasDefault {
-            steps.append(step(change, .pass, "it is unique, and the objects there are would share its default value"))
+            steps.append(step(change, .pass, "it is unique, but existing objects would share its default value"))
         } else {
             let value = hasDefault ? "\(attribute.defaultValue)" : "null"
             steps.append(step(change, .free, "older records are read with \(value)"))

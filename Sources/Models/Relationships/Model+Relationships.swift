@@ -45,7 +45,7 @@ extension Model {
         if let superentity = entity.superentity, let parent = self.entity(named: superentity) {
             for inherited in parent.relationships where !entity.relationships.contains(inherited) {
                 throw ModelError.invalid(
-                    "\(entity.name).\(inherited.name) is declared otherwise than that of \(superentity), or is missing")
+                    "\(entity.name).\(inherited.name) is missing or differs from that of \(superentity)")
             }
         }
         if entity.isJoin { return }
@@ -61,7 +61,7 @@ extension Model {
             relationship.maxCount == 0 || relationship.minCount <= relationship.maxCount
         else {
             throw ModelError.invalid(
-                "\(name) may have \(relationship.minCount) to \(relationship.maxCount) objects, which is no range")
+                "\(name) may have \(relationship.minCount) to \(relationship.maxCount) objects, which is not a range")
         }
         guard let inverseName = relationship.inverse else { return }
         if inverseName.isEmpty {

@@ -47,11 +47,11 @@ package struct RelatedPath: Sendable {
     /// The type of the attribute; nil for objects.
     package let type: ValueType?
     package let isToMany: Bool
-    /// Whether the path gives only the keys of the objects at its end.
+    /// Whether the path ends with the keys of its last objects.
     package let givesKeys: Bool
-    /// Whether the path gives the names of the entities of the objects at its end.
+    /// Whether the path ends with the names of its last objects' entities.
     package let givesEntities: Bool
-    /// The number of names that the path takes.
+    /// The number of key path elements that the path consists of; a caller may have more.
     package let nameCount: Int
     /// The names of the path, with permanent names for those of its parts.
     package let permanentNames: [String]

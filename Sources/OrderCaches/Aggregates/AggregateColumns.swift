@@ -1,10 +1,10 @@
 package import FetchIndexCountedTree
 package import FetchIndexValues
 
-/// The attributes whose values an order aggregates.
+/// The attributes whose values an order aggregates, and the layout of their summaries.
 package final class AggregateColumns: Sendable {
     package struct Column: Sendable {
-        /// The attribute's name and the former names that the request gives; empty if the columns were read from a
+        /// The attribute's name and the former names that the request gives. Empty if the columns were decoded from a
         /// cache's layout.
         package let names: [String]
         package let form: SummaryForm
@@ -18,7 +18,7 @@ package final class AggregateColumns: Sendable {
     package let columns: [Column]
 
     let forms: [SummaryForm]
-    /// The names of all columns, in one array: sections ask for each of their aggregates.
+    /// The names of all columns in a single array, because each section looks up its aggregates by name.
     private let names: [(name: String, form: SummaryForm, column: Int)]
 
     package init(_ columns: [Column] = []) {
@@ -32,24 +32,25 @@ package final class AggregateColumns: Sendable {
     package static let none = AggregateColumns()
     package var isEmpty: Bool { columns.isEmpty }
 
-    /// The maximum bytes of a summary, so that two cells fit into a node.
+    /// The maximum length of a summary in bytes. It lets two cells fit into a node.
     package static let greatestLength = 1500
-    /// The maximum bytes that a summary of these columns takes.
+    /// The maximum length of a summary with these columns, in bytes.
     package let maximumLength: Int
 
-    /// A result of the column at an index.
+    /// The kind of result to compute from a column.
     package enum Result {
         case count
-        /// The sum, in the column's type; a decimal for integers that exceed 64 bits. Zero without values.
+        /// The sum, in the column's type. A decimal if a sum of integers exceeds 64 bits; zero without values.
         case total
-        /// A decimal for decimals, otherwise a double. Null without values.
+        /// The average: a decimal for decimals, otherwise a double. Null without values.
         case average
-        /// Null without values.
+        /// The least value. Null without values.
         case minimum
         case maximum
     }
 
-    /// The index of a column of an attribute that keeps the sum and the extremes, if these are required.
+    /// The index of an attribute's column that keeps the sum and the extremes, if these are required; nil if there
+    /// isn't one.
     package func index(of attribute: String, keepsSum: Bool, keepsExtremes: Bool) -> Int? {
         for index in names.indices
         where names[index].name == attribute && (names[index].form.keepsSum || !keepsSum)
@@ -58,7 +59,7 @@ package final class AggregateColumns: Sendable {
         return nil
     }
 
-    /// A result of a column of the summary that begins at an offset. Throws if the parts that it reads are malformed;
+    /// A result of a column. The summary begins at the offset `start`. Throws if a part that is read is malformed;
     /// `prove` checks all parts.
     package func value(_ result: Result, at index: Int, of summary: [UInt8], from start: Int = 0) throws -> Value {
         let bytes = summary.span.bytes
@@ -72,7 +73,7 @@ package final class AggregateColumns: Sendable {
             ?? Self.value(result, ofAny: bytes, at: offset, form)
     }
 
-    /// A separate function, so that the fast path needs little stack.
+    /// The slow path is a separate function, so that the fast path needs little stack.
     @inline(never)
     private static func value(
         _ result: Result, ofAny bytes: RawSpan, at offset: Int, _ form: SummaryForm
@@ -97,12 +98,12 @@ package final class AggregateColumns: Sendable {
         if offset != summary.count { throw RowSummary.malformed }
     }
 
-    /// The summarizer of this order's trees; nil without columns.
+    /// The summarizer of the trees of an order with these columns; nil without columns.
     var summarizer: (any Summarizer)? { isEmpty ? nil : self }
 
     // MARK: Layout
 
-    /// The columns' types and what they keep, as a text without blanks: "integer+sum+extremes,string".
+    /// The types of the columns, and whether each keeps sums and extremes, as text: "integer+sum+extremes,string".
     package let layout: String
 
     private static func layout(of forms: [SummaryForm]) -> String {
@@ -116,7 +117,7 @@ package final class AggregateColumns: Sendable {
         return text
     }
 
-    /// Reads a layout; nil if the text isn't one. The columns have no names.
+    /// Decodes a layout. Returns nil if the text isn't one. The columns have no names.
     convenience init?(layout: some StringProtocol) {
         var columns: [Column] = []
         for text in layout.split(separator: ",", omittingEmptySubsequences: false) {
@@ -138,7 +139,7 @@ extension AggregateColumns: Summarizer {
     package func begin() -> any RunningSummary { RowSummary(of: self) }
 }
 
-/// A running summary: the columns of some rows, added up.
+/// A running summary: the columns of some rows, summed up.
 final class RowSummary: RunningSummary {
     private var sums: [ColumnSum]
 
@@ -154,7 +155,7 @@ final class RowSummary: RunningSummary {
 
     func remove(_ summary: RawSpan) -> Bool { forEachColumn { $0.remove(summary, at: $1) } == summary.byteCount }
 
-    /// Visits all columns with one access to the array: a build calls this for each row.
+    /// Visits all columns with a single access to the array, since a build calls this for each row.
     private func forEachColumn(_ body: (inout ColumnSum, _ offset: Int) -> Int?) -> Int? {
         sums.withUnsafeMutableBufferPointer { sums in
             var end: Int? = 0

@@ -1,13 +1,13 @@
 internal import FetchIndexPlatform
 internal import FetchIndexValues
 
-/// A running total of one column of summaries.
+/// The running total of one column.
 struct ColumnSum {
     private let form: SummaryForm
     private var count = 0
     private var sum: ExactSum
     private var bits: (least: UInt64, greatest: UInt64) = (.max, .min)
-    /// The least and greatest decimal as `OrderKey`; empty without values.
+    /// The least and the greatest decimal, as `OrderKey`; empty without values.
     private var keys: (least: [UInt8], greatest: [UInt8]) = ([], [])
 
     init(_ form: SummaryForm) {
@@ -22,7 +22,7 @@ struct ColumnSum {
         if form.type == .decimal { keys = ([], []) }
     }
 
-    /// Appends the column to the bytes and resets it.
+    /// Appends the column's bytes, and resets the total.
     mutating func take(to bytes: inout [UInt8]) {
         defer { removeAll() }
         switch count {
@@ -49,7 +49,7 @@ struct ColumnSum {
 
     // MARK: Adding
 
-    /// Adds the column at an offset of a summary. Returns its end; nil if it is malformed.
+    /// Adds the column at an offset of a summary. Returns the offset of its end; nil if it's malformed.
     mutating func add(_ summary: RawSpan, at offset: Int) -> Int? {
         if let number = SummaryColumn.number(in: summary, at: offset, form) {
             count += 1
@@ -74,8 +74,8 @@ struct ColumnSum {
         return other.end
     }
 
-    /// Subtracts the column at an offset of a summary. Returns its end; nil if it is malformed or the rest is unknown:
-    /// the least or greatest value may have been removed, or only one value is left.
+    /// Subtracts the column at an offset of a summary. Returns the offset of its end. Returns nil if it's malformed, or
+    /// if the rest is unknown: the least or greatest value may have been removed, or only one value is left.
     mutating func remove(_ summary: RawSpan, at offset: Int) -> Int? {
         guard let other = SummaryColumn(summary, at: offset, form) else { return nil }
         if other.count == 0 { return other.end }

@@ -1,14 +1,14 @@
 internal import FetchIndexCountedTree
 
-/// Computes the new summaries of sections from their old ones and their rows' changes.
+/// Computes the new summaries of sections from their old ones and the changes of their rows.
 struct SectionSums {
-    /// The maximum number of changes of a section that are applied to its summary; with more, its rows are summed up
-    /// again.
+    /// The maximum number of a section's changes that are applied to its old summary. With more changes, all of its
+    /// rows are summed up again.
     private static let fewChanges = 16
 
     private let keys: [ChangedKeys.Key]
     private let sum: (any RunningSummary)?
-    /// The index of the first key that belongs to no section handled so far.
+    /// The index of the first key after those of the sections handled so far.
     private var start = 0
 
     init(of keys: ChangedKeys, _ shape: OrderShape) {

@@ -1,8 +1,8 @@
 internal import FetchIndexCountedTree
 
 extension SectionedOrder {
-    /// The summary of a range of rows over all sections, in display order; empty in an order without aggregates. O(log
-    /// n). Throws if the range exceeds the rows: damage may change their number.
+    /// The summary of a range of rows over all sections, in display order; empty in an order without aggregates. Throws
+    /// if the range exceeds the rows, since damage may change their number. O(log n).
     package func summary(ofRows range: Range<Int>) throws -> [UInt8] {
         guard range.lowerBound >= 0, range.upperBound <= rowCount else {
             throw Self.corrupted("there are no rows \(range.lowerBound) to \(range.upperBound)")
@@ -19,7 +19,7 @@ extension SectionedOrder {
             let part = try summary(ofRanks: firstRank + rows.lowerBound..<firstRank + rows.upperBound)
             try sum.add(part.span.bytes)
         }
-        // Whole sections are summed by the sections tree, parts of sections by the rows tree.
+        // The sections tree sums up whole sections, and the rows tree sums up parts of sections.
         var whole = first.index..<last.index + 1
         if range.lowerBound > first.rowsBefore || range.upperBound < first.end {
             try add(range.clamped(to: first.rowsBefore..<first.end), of: first)
@@ -53,7 +53,7 @@ extension SectionedOrder {
         return found
     }
 
-    /// The summary of the rows between two ranks of the rows tree.
+    /// The summary of the rows in a range of ranks of the rows tree.
     func summary(ofRanks ranks: Range<Int>) throws -> [UInt8] {
         if shape.aggregates.isEmpty { return [] }
         guard ranks.lowerBound >= 0, ranks.upperBound <= rows.count else {

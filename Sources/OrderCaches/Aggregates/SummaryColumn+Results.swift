@@ -1,9 +1,9 @@
 internal import FetchIndexEssentials
 internal import FetchIndexValues
 
-/// The results that a column of a summary gives.
+/// Computes results from a column of a summary.
 extension SummaryColumn {
-    /// The sum, in the column's type; a decimal for integers that exceed 64 bits. Zero without values.
+    /// The sum, in the column's type. A decimal if a sum of integers exceeds 64 bits; zero without values.
     var total: Value {
         switch (form.type, count) {
         case (_, 1): return minimum
@@ -22,7 +22,7 @@ extension SummaryColumn {
         }
     }
 
-    /// A decimal for decimals, otherwise a double. Null without values.
+    /// The average: a decimal for decimals, otherwise a double. Null without values.
     var average: Value {
         switch (form.type, count) {
         case (_, 0): return .null
@@ -33,7 +33,7 @@ extension SummaryColumn {
         }
     }
 
-    /// Null without values.
+    /// The least value; null without values.
     var minimum: Value { form.type == .decimal ? decimal(leastKey) : number(least) }
     var maximum: Value { form.type == .decimal ? decimal(greatestKey) : number(greatest) }
 
@@ -49,8 +49,9 @@ extension SummaryColumn {
 
     private func decimal(_ key: RawSpan) -> Value { count == 0 ? .null : OrderKey.first(in: key)?.value ?? .null }
 
-    /// Fast path: a result of a column of more than one integer, the most frequent kind. Reads and checks only the
-    /// parts that the result needs. Returns nil for other columns, for malformed parts, and for sums out of its range.
+    /// Fast path for a result of a column with more than one integer, the most frequent kind. Reads and checks only the
+    /// parts that the result needs. Returns nil for other columns, for malformed parts, and for sums that are too large
+    /// for it.
     @inline(__always)
     static func value(
         _ result: AggregateColumns.Result, ofIntegers summary: RawSpan, at offset: Int, _ form: SummaryForm
@@ -68,7 +69,7 @@ extension SummaryColumn {
             guard form.keepsSum, let sum = ExactSum.smallInteger(ofFirst: rest) else { return nil }
             return .integer(sum)
         case .average:
-            // If both are exact doubles, their quotient is rounded once.
+            // If the sum and the count are exact as doubles, their quotient is rounded only once.
             guard form.keepsSum, let sum = ExactSum.smallInteger(ofFirst: rest), abs(sum) <= 1 << 53 else { return nil }
             return .double(Double(sum) / Double(count))
         case .minimum, .maximum:

@@ -1,7 +1,7 @@
 internal import FetchIndexPlatform
 package import FetchIndexValues
 
-/// The type of a column of summaries, and what it keeps.
+/// The type of a summary's column, and the values that it keeps.
 package struct SummaryForm: Equatable, Sendable {
     package let type: ValueType
     package let keepsSum: Bool
@@ -14,24 +14,24 @@ package struct SummaryForm: Equatable, Sendable {
         self.keepsExtremes = keepsExtremes
     }
 
-    /// Whether the column keeps values; otherwise it only counts those that are not null.
+    /// Whether the column keeps values. If not, it only counts those that aren't null.
     var keepsValues: Bool { keepsSum || keepsExtremes }
     var sumBase: ExactSum.Base { type == .decimal ? .decimal : .binary }
 
-    /// The maximum bytes that the column takes in a summary.
+    /// The maximum length of the column in a summary, in bytes.
     var maximumLength: Int {
         let value = type == .decimal ? Self.longestDecimal : 8
         return 9 + (keepsSum ? ExactSum.maximumLength(sumBase, ofIntegers: type == .integer) : 0)
             + (keepsExtremes ? 2 * value : 0)
     }
 
-    /// A decimal of 39 digits as an `OrderKey`.
+    /// The length of a decimal of 39 digits as an `OrderKey`.
     private static let longestDecimal = 44
 }
 
-/// One column of a summary, read in place.
+/// Reads one column of a summary in place.
 ///
-/// A column is one of these; numbers are little-endian.
+/// A column has one of these forms. Numbers are little-endian.
 ///
 ///     no value        00
 ///     a value         01                                          where no values are kept
@@ -51,21 +51,21 @@ struct SummaryColumn: ~Escapable {
 
     let form: SummaryForm
     let summary: RawSpan
-    /// The number of values that are not null.
+    /// The number of values in the column that aren't null.
     private(set) var count = 0
-    /// The order bits of the only number, if the column has exactly one.
+    /// If the column has exactly one number, its order bits.
     private var number: UInt64 = 0
-    /// The offset of the sum, if the column has more than one value.
+    /// If the column has more than one value, the offset of their sum.
     private var sumStart = 0
-    /// The offset of the least and greatest value, at the end of the sum.
+    /// The offset of the least value, which follows the sum.
     private var extremesStart = 0
-    /// The end of the least decimal; a single decimal is also the greatest.
+    /// The offset of the least decimal's end. If the column has a single decimal, it's also the greatest.
     private var leastEnd = 0
-    /// The end of the column, where the next one begins.
+    /// The offset of the column's end, where the next column begins.
     private(set) var end: Int
 
-    /// Reads the column that begins at an offset; nil if it is malformed.
-    // Inlined, so that values that the caller doesn't use aren't computed.
+    /// Reads the column at an offset. Returns nil if it's malformed. Inlined, so that values that the caller doesn't
+    /// use aren't computed.
     @inline(__always)
     @_lifetime(copy summary)
     init?(_ summary: RawSpan, at offset: Int, _ form: SummaryForm) {
@@ -92,12 +92,12 @@ struct SummaryColumn: ~Escapable {
         }
     }
 
-    /// The end of the column that begins at an offset; nil if it is malformed.
+    /// The offset of the end of the column at an offset; nil if the column is malformed.
     static func end(in summary: RawSpan, at offset: Int, _ form: SummaryForm) -> Int? {
         if form.type != .decimal, offset + 9 <= summary.byteCount,
             summary.unsafeLoad(fromByteOffset: offset, as: UInt8.self) == Tag.many
         {
-            // Most columns have this form: their parts needn't be read.
+            // Fast path for the form that most columns have: its parts needn't be read.
             var end = offset + 9
             if form.keepsSum {
                 let rest = summary.extracting(end..<summary.byteCount)
@@ -138,7 +138,8 @@ struct SummaryColumn: ~Escapable {
         return end <= summary.byteCount
     }
 
-    /// The number of a column with exactly one, the most frequent kind while an order is built; nil for other columns.
+    /// The number in a column with exactly one, which is the most frequent kind while an order is built; nil for other
+    /// columns.
     static func number(in summary: RawSpan, at offset: Int, _ form: SummaryForm) -> (bits: UInt64, end: Int)? {
         guard offset < summary.byteCount else { return nil }
         let tag = summary.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
@@ -164,8 +165,8 @@ struct SummaryColumn: ~Escapable {
         return start..<start + length
     }
 
-    /// The least and greatest number, as `OrderKey.orderBits`. A column of one value keeps the value even if only the
-    /// sum is kept.
+    /// The least and the greatest number, as `OrderKey.orderBits`. They are also known for a column of one value that
+    /// keeps only the sum.
     var bits: (least: UInt64, greatest: UInt64) { (least, greatest) }
 
     private var hasNumbers: Bool { count > 1 && form.keepsExtremes && form.type != .decimal }
@@ -180,7 +181,7 @@ struct SummaryColumn: ~Escapable {
         return hasNumbers ? Self.number(in: summary, at: extremesStart + 8) : .min
     }
 
-    /// The least decimal, as `OrderKey`; a single decimal is also the greatest.
+    /// The least decimal, as `OrderKey`. If the column has a single decimal, it's also the greatest.
     var leastKey: RawSpan {
         @_lifetime(copy self)
         get { summary.extracting(extremesStart..<leastEnd) }
@@ -191,7 +192,7 @@ struct SummaryColumn: ~Escapable {
         get { count > 1 ? summary.extracting(leastEnd..<end) : leastKey }
     }
 
-    /// The encoded sum of more than one value.
+    /// The encoded sum, in a column of more than one value.
     var sum: RawSpan {
         @_lifetime(copy self)
         get { summary.extracting(sumStart..<extremesStart) }
@@ -199,7 +200,7 @@ struct SummaryColumn: ~Escapable {
 
     // MARK: Writing
 
-    /// Appends the column of a row, whose value is an ascending `OrderKey`.
+    /// Appends the column of a row. `value` is the row's value as an ascending `OrderKey`.
     static func append(_ value: RawSpan, _ form: SummaryForm, to bytes: inout [UInt8]) {
         if OrderKey.isNull(value) {
             bytes.append(Tag.none)

@@ -3,15 +3,16 @@ internal import FetchIndexModels
 internal import FetchIndexRecords
 internal import FetchIndexSorting
 
-/// Places the records that one thread of a scan reads for an order: selects members and sorts their row keys.
+/// Finds the rows among the records that one thread of a scan reads: selects the order's members and sorts their row
+/// keys.
 final class BlockPlacer {
     private let placers: [Int: any RowPlacer]
     private var placer: (any RowPlacer)?
     private var placement: RowPlacement
     private let shape: OrderShape
-    /// The state in which paths are followed; nil without paths.
+    /// The state in which key paths are followed; nil if the order has no paths.
     private let related: (any RecordState)?
-    /// Edited records, which are placed separately.
+    /// The edited records, which are placed separately.
     private let edits: [RecordKey: [UInt8]?]
     private var passed: PassedPages?
     let sorter: KeySorter
@@ -33,7 +34,7 @@ final class BlockPlacer {
         self.bound = bound
     }
 
-    /// Begins the records of an entity. Returns false if the entity's objects are not in the order.
+    /// Prepares for the records of an entity. Returns false if the order doesn't contain objects of this entity.
     @discardableResult
     func begin(_ entity: Int) -> Bool {
         placer = placers[entity]
@@ -42,7 +43,7 @@ final class BlockPlacer {
 
     // MARK: Members
 
-    /// Keeps only members among the selected records of a block.
+    /// Deselects the records of a block that aren't members of the order.
     func keepMembers(of block: inout RecordBlock) throws {
         guard let placer else { return block.keep { _, _ in false } }
         dropEdited(from: &block)
@@ -58,24 +59,24 @@ final class BlockPlacer {
         if !edits.isEmpty { block.keep { object, _ in edits.index(forKey: object) == nil } }
     }
 
-    /// Lets a scan skip records that are not members.
+    /// A filter with which a scan skips records that aren't members; nil if it can't skip any.
     var filter: ScanFilter? { placer.flatMap { ScanFilter($0.columnTests) } }
 
     // MARK: Row keys
 
-    /// Places the selected records of a block and sorts the row keys of the members.
+    /// Computes and sorts the row keys of the members among a block's selected records.
     func sortRows(of block: inout RecordBlock) throws {
         guard let placer else { return }
         defer { releasePages(behind: block) }
         dropEdited(from: &block)
-        // Local copies: each access to a property of the class would be checked for exclusivity, several times per
-        // record.
+        // Local copies, because each access to a property of the class is checked for exclusivity, and this would
+        // happen several times per record.
         let (shape, related, sorter) = (shape, related, sorter)
         var placement = placement
         placement.bound = sorter.bound
         var droppedCount = 0
         if related == nil {
-            // Comparing a record with the bound costs less than most predicates.
+            // Comparing a record with the bound costs less than evaluating most predicates.
             if !countsMembers { try placer.keepRecords(of: &block, within: placement.bound) }
             try placer.keepMembers(of: &block)
             if countsMembers {
@@ -101,7 +102,7 @@ final class BlockPlacer {
         sorter.countDropped(droppedCount)
     }
 
-    /// Places an edited record, whose object may be new.
+    /// Computes the row key of an edited record if its object is a member. The object may be new.
     func sortRow(of object: RecordKey, _ record: [UInt8]) throws {
         guard let placer = placers[object.entity] else { return }
         placement.begin()
@@ -111,13 +112,14 @@ final class BlockPlacer {
     }
 
     private func releasePages(behind block: borrowing RecordBlock) {
-        // A local copy, as in `sortRows`.
+        // A local copy, because each access to a property of the class is checked for exclusivity.
         guard var passed else { return }
         block.forEachOfAll { _, record in passed.pass(record) }
         self.passed = passed
     }
 
-    /// Lets a scan also skip records behind the wanted rows, using the bounds found so far.
+    /// A filter with which a scan also skips records after the wanted rows, by the bounds that the threads have found
+    /// so far.
     var filterOfSorted: ScanFilter? {
         guard let placer else { return nil }
         if countsMembers || related != nil || !sorter.isBounded || !placer.hasBounds { return filter }
@@ -128,8 +130,8 @@ final class BlockPlacer {
 }
 
 extension OrderBuilder {
-    /// One placer per thread of a scan. The first uses the builder's own row placers, because it runs on the caller's
-    /// thread.
+    /// Creates one placer per thread of a scan. The first one uses this builder's row placers, because it runs on the
+    /// caller's thread.
     func blockPlacers(
         of scan: Scan, besides edits: [RecordKey: [UInt8]?], sortingIn budget: Int = 0, wanted: WantedRows = .all
     ) throws -> [BlockPlacer] {

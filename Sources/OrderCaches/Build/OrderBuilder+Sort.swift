@@ -3,9 +3,9 @@ internal import FetchIndexRecords
 internal import FetchIndexSorting
 
 extension OrderBuilder {
-    /// Passes the row keys of all members, or of the first, to the body, in order, as `SortedEntry`. `edits` substitute
-    /// records; nil excludes one. Records are read and their keys sorted on several threads. Returns the number of
-    /// members found: that of all, if `wanted` counts all. O(n log n).
+    /// Calls the body with the row keys of all members, or of the first ones, in ascending order, as `SortedEntry`.
+    /// `edits` replace records; nil excludes an object. Records are read and keys sorted on several threads. Returns
+    /// the number of members that were found, which is that of all members if `wanted` counts all. O(n log n).
     @discardableResult
     func forEachSortedKey(
         from reader: StoreReader, _ selection: RecordSelection = .all, replacing edits: [RecordKey: [UInt8]?] = [:],
@@ -16,9 +16,9 @@ extension OrderBuilder {
         return sorters.reduce(0) { $0 + $1.appendedCount }
     }
 
-    /// Sorts the row keys of several orders, all or the first of each, in one scan of the records of all their
-    /// entities. The orders share the memory budget. With one order, a selection may limit which records are read, and
-    /// edits may substitute some.
+    /// Sorts the row keys of several orders in one scan of all their entities' records. Sorts the keys of all rows of
+    /// an order, or of the first ones. The orders share the memory budget. If there is one order, a selection may limit
+    /// the records that are read, and edits may replace some of them.
     static func sort(
         _ builders: [OrderBuilder], _ reader: StoreReader, _ selection: RecordSelection = .all,
         replacing edits: [RecordKey: [UInt8]?] = [:], wanted: WantedRows = .all
@@ -30,19 +30,19 @@ extension OrderBuilder {
     }
 }
 
-/// One scan for several orders:
+/// Sorts the row keys of several orders in one scan.
 ///
 ///     Scan: blocks of records, by thread --> BlockPlacer, by order and thread --> its KeySorter
 ///     at a thread's last block           --> its keys are sorted
 ///     edited records                     --> the first thread's BlockPlacer of each order
 private final class OrderSort {
-    /// The entities of all orders.
+    /// The entities whose objects are in any of the orders.
     let entities: [Int]
     private let builders: [OrderBuilder]
     private let edits: [RecordKey: [UInt8]?]
     private let wanted: WantedRows
     private let scan: Scan
-    /// The placers by order, then by thread.
+    /// The placers, by order and then by thread.
     private let placers: [[BlockPlacer]]
     private var progress: Progress
 
@@ -53,7 +53,8 @@ private final class OrderSort {
         (self.builders, self.edits, self.wanted) = (builders, edits, wanted)
         let entities = Set(builders.flatMap(\.entities)).sorted()
         let stored = builders.count == 1 ? builders[0].stored(selection, besides: edits) : selection
-        // Placing a record and sorting its key costs much more than reading it.
+        // Placing a record and sorting its key cost much more than reading it, so fewer records than usual justify a
+        // thread.
         let scan = try Scan(of: reader, stored, entities: entities, fewestOfThread: 4_000)
         placers = try builders.map { builder in
             let budget = builder.memoryBudget / 4 * 3 / (scan.threadCount * builders.count)
@@ -67,11 +68,11 @@ private final class OrderSort {
 
     var sorters: [[KeySorter]] { placers.map { $0.map(\.sorter) } }
 
-    /// Places the records of an entity.
+    /// Places the records of an entity in the orders that contain it.
     func read(_ entity: Int) throws {
-        // The placers of the orders that have the entity, by thread.
+        // For each thread, the placers of the orders that contain the entity.
         let placing = (0..<scan.threadCount).map { thread in placers.map { $0[thread] }.filter { $0.begin(entity) } }
-        // With one order alone, a thread can skip records that are not members.
+        // If only one order contains the entity, a thread can skip records that aren't its members.
         let filters = placing.map { $0.count == 1 ? $0[0].filterOfSorted : nil }
         try builders[0].requiringRecords {
             try scan.forEachBlock(of: entity, where: filters) { thread, block in
@@ -79,10 +80,10 @@ private final class OrderSort {
                     if index > 0 { block.selectAll() }
                     try placer.sortRows(of: &block)
                 }
-                // The first thread is the caller's.
+                // The first thread is the caller's, so it may call the caller's closure.
                 if thread == 0 { progress.note(block.count) }
             } finish: { thread in
-                // If no record is edited, all keys have been appended.
+                // After the last entity all keys have been appended, unless edited records follow.
                 guard entity == entities.last, edits.isEmpty else { return }
                 for placer in placing[thread] { try placer.sorter.sort(first: wanted.most) }
             }
@@ -97,8 +98,8 @@ private final class OrderSort {
         progress.end()
     }
 
-    /// Reports from time to time the number of records read, extrapolated from the first thread's, which may read more
-    /// than its share.
+    /// Reports from time to time the number of records read. It's extrapolated from those that the first thread has
+    /// read, and so is approximate.
     private struct Progress {
         private static let step = 4096
 

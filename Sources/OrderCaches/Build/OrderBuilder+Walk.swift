@@ -1,17 +1,17 @@
 package import FetchIndexModels
 package import FetchIndexRecords
 
-/// The order in which members are passed.
+/// The order in which members are passed to a closure.
 package enum WalkOrder {
-    /// Ascending object numbers. O(n).
+    /// By entity, then by object number; new unsaved objects last. O(n).
     case byNumber
-    /// The order of the rows. O(n log n); O(n + k log k) if the caller takes at most `most` of them.
+    /// In the order of the rows. O(n log n); O(n + k log k) if the caller takes at most `most` members.
     case byRow(most: Int)
 }
 
 extension OrderBuilder {
-    /// Calls the body with each member of an order among a reader's records, until it returns false. `edits` substitute
-    /// records; nil excludes one.
+    /// Calls the body with each member of the order among a reader's records, until it returns false. `edits` replace
+    /// records; nil excludes an object.
     package func walkMembers(
         of reader: StoreReader, from selection: RecordSelection = .all, replacing edits: [RecordKey: [UInt8]?] = [:],
         _ order: WalkOrder = .byNumber, _ body: (RecordKey) throws -> Bool
@@ -26,8 +26,8 @@ extension OrderBuilder {
         }
     }
 
-    /// Reads on several threads if there are many records. Edited objects take their places by number; new ones come
-    /// last.
+    /// Walks over the members by entity and number. Reads on several threads if there are many records. Edited objects
+    /// are at the places of their numbers; new ones are last.
     private func walkByNumber(
         _ reader: StoreReader, _ selection: RecordSelection, _ edits: [RecordKey: [UInt8]?],
         _ body: (RecordKey) throws -> Bool
@@ -53,21 +53,21 @@ extension OrderBuilder {
         if shouldContinue { try edited.forEachNew(body) }
     }
 
-    /// The part of a selection that a scan reads: edited records are placed by themselves.
+    /// The part of a selection that a scan reads: records with edits are left out, because they are placed separately.
     func stored(_ selection: RecordSelection, besides edits: [RecordKey: [UInt8]?]) -> RecordSelection {
         if edits.isEmpty { return selection }
-        // An object without edits may match because of edited related ones: then the store's candidates aren't enough.
+        // If related objects have edits, an object without edits may match that isn't among the store's candidates.
         if hasPaths, case .objects = selection { return .all }
         return selection.excluding { edits.index(forKey: $0) != nil }
     }
 
-    /// The state in which paths are followed; nil without paths.
+    /// The state in which key paths are followed; nil if the order has no paths.
     func relatedState(of reader: StoreReader, replacing edits: [RecordKey: [UInt8]?]) -> (any RecordState)? {
         if !hasPaths { return nil }
         return edits.isEmpty ? reader : ChangedState(edits, over: reader)
     }
 
-    /// Calls the body. A candidate without a record means that the cache or unique key that names it is damaged.
+    /// Calls the body. If a candidate has no record, throws that the cache or unique key which named it is damaged.
     func requiringRecords(_ body: () throws -> Void) throws {
         do { try body() } catch let missing as MissingObject {
             throw SectionedOrder.corrupted(
@@ -76,16 +76,16 @@ extension OrderBuilder {
     }
 }
 
-/// The members among edited records, by number. Each is placed only when it is reached, so an error behind the last
-/// wanted member isn't thrown.
+/// Finds the members among edited records, by number. A record is placed only when the walk reaches it, so that an
+/// error after the last wanted member isn't thrown.
 private struct EditedMembers {
     private let builder: OrderBuilder
     private let reader: StoreReader
     private let related: (any RecordState)?
     private var placement: RowPlacement
-    /// Edited records of stored objects, by number.
+    /// Edited records of objects that the store has, by number.
     private var stored: ArraySlice<(object: RecordKey, record: [UInt8])> = []
-    /// Records of new objects, by number.
+    /// Records of new objects, by temporary number.
     private var new: [(object: RecordKey, record: [UInt8])] = []
 
     init(of builder: OrderBuilder, _ edits: [RecordKey: [UInt8]?], in reader: StoreReader) {
@@ -98,11 +98,11 @@ private struct EditedMembers {
         }
     }
 
-    /// Passes the members before an object to the body. Returns false if the body did.
+    /// Calls the body with the members before an object. Returns false if the body did.
     mutating func forEach(before end: RecordKey, _ body: (RecordKey) throws -> Bool) throws -> Bool {
         while let next = stored.first, next.object < end {
             stored.removeFirst()
-            // An edited object that was deleted from the store isn't a member.
+            // An edited object that another writer has deleted isn't a member.
             guard try reader.record(next.object, { _ in }), try isMember(next.object, next.record) else { continue }
             if try !body(next.object) { return false }
         }

@@ -10,37 +10,38 @@ internal import FetchIndexValues
 package struct OrderBuilder {
     package static let defaultMemoryBudget = 256 << 20
 
-    /// The entity of the order's request.
+    /// The entity that the order's request names.
     package let entity: Int
     package let shape: OrderShape
-    /// The subentities whose objects are also in the order, in ascending order.
+    /// The subentities whose objects are in the order too, in ascending order.
     package let subentities: [Int]
     private let placers: RowPlacers
-    /// The headings of sections; nil unless sections are objects.
+    /// Makes the headings of sections; nil unless sections are objects.
     package let headings: SectionHeadings?
-    /// The memory budget for sorting keys, in bytes; beyond it keys are sorted on disk, in the store's folder.
+    /// The memory for sorting row keys, in bytes. If it's exceeded, keys are sorted on disk in the store's folder.
     package var memoryBudget = OrderBuilder.defaultMemoryBudget
-    /// Whether mapped pages of the file are released while records are placed, because the build of a large cache
-    /// doesn't need them again. Reading them again costs a fifth of a scan.
+    /// Whether mapped pages of the file are released while records are read, since the build of a large cache doesn't
+    /// need them again. Reading such a page again costs a fifth of a scan.
     var releasesPages = false
-    /// Whether the order has no sort keys: its members are ordered by number.
+    /// Whether the order has no sort keys, so that its rows are ordered by object number.
     package var isByNumber = false
-    /// Whether the order has no predicate: all objects are members.
+    /// Whether the order has no predicate, so that all objects are members.
     package var hasAll = false
-    /// Called from time to time with the numbers of records read and of all records.
+    /// Called from time to time. `done` is the number of records read, `total` that of all records to be read.
     package var progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
 
-    /// The key paths through relationships that placements read.
+    /// The key paths through relationships that placing an object reads.
     package let paths: [RelatedPath]
-    /// The entities whose changes may change the order, in ascending order: its own and those that paths lead to.
+    /// The entities whose changes may change the order, in ascending order: those of its rows, and those that paths
+    /// lead to.
     package let dependencies: [Int]
-    /// Whether placements read records of other objects.
+    /// Whether placing an object reads records of other objects.
     package var hasPaths: Bool { !paths.isEmpty }
-    /// Whether placements or headings read records of other objects. Sections by a reference of the row itself have
-    /// headings, but no paths.
+    /// Whether placing an object or making a heading reads records of other objects. If the sections are objects that
+    /// the rows refer to directly, the order has headings but no paths.
     package var readsRelated: Bool { hasPaths || headings != nil }
 
-    /// `paths` are those of all placers. Placers are created on demand: reading a built order needs none of them.
+    /// `paths` are the key paths of all placers. Placers are created when needed: reading a built order needs none.
     package init(
         entity: Int, subentities: [Int] = [], shape: OrderShape, paths: [RelatedPath] = [], dependencies: [Int],
         headings: SectionHeadings? = nil, makePlacer: @escaping (_ entity: Int) throws -> any RowPlacer
@@ -62,25 +63,25 @@ package struct OrderBuilder {
     /// The placer of an entity; nil if its objects aren't in the order.
     package func placer(of number: Int) throws -> (any RowPlacer)? { has(number) ? try placers[number] : nil }
 
-    /// The entity of all rows; nil if each row names the entity of its object.
+    /// The entity of all rows; nil if rows may be of several entities, and so each row key names its entity.
     var rowEntity: Int? { subentities.isEmpty ? entity : nil }
     var placement: RowPlacement { RowPlacement(namesEntity: !subentities.isEmpty) }
 
-    /// Places every record, sorts the placements, and loads the trees from the sorted stream. O(n log n).
+    /// Builds the order: places every record, sorts the row keys, and fills the trees with them. O(n log n).
     package func build(
         from reader: StoreReader, _ selection: RecordSelection = .all, in nodes: any NodeStore
     ) throws -> SectionedOrder {
         try build(in: nodes, reader) { try forEachSortedKey(from: reader, selection, $0) }
     }
 
-    /// Builds only the first rows of an order without sections and aggregates, and counts all rows if wanted. O(n log
-    /// k) for k of n rows. An order by number is read only up to the last row wanted, unless it has a predicate and all
-    /// rows are to be counted.
+    /// Builds only the first rows of an order without sections and aggregates, and also counts all rows if wanted. O(n
+    /// log k) for k of n rows. In an order by number, records after the last wanted row aren't read, unless the order
+    /// has a predicate and all rows are counted.
     func buildFirst(
         _ wanted: WantedRows, from reader: StoreReader, _ selection: RecordSelection, in nodes: any NodeStore
     ) throws -> (order: SectionedOrder, memberCount: Int?) {
         let count = wanted.countsAll && hasAll ? try Int(clamping: reader.count(of: entities)) : nil
-        // A known number needn't be counted again.
+        // If the number of rows is known, they needn't be counted.
         let wanted = WantedRows(most: wanted.most, countsAll: wanted.countsAll && count == nil)
         var sortedCount = 0
         let order = try build(in: nodes, reader) { body in
@@ -92,12 +93,12 @@ package struct OrderBuilder {
         return (order, wanted.countsAll ? sortedCount : count)
     }
 
-    /// Passes the keys of the first members by number to the body.
+    /// Calls the body with the row keys of the first members, by object number.
     private func forEachFirst(
         _ most: Int, _ reader: StoreReader, _ selection: RecordSelection, _ body: (RawSpan) throws -> Void
     ) throws {
         var placement = placement
-        // A local copy: the closure would copy the builder for each row.
+        // A local copy, because the closure would copy the builder for each row.
         let shape = shape
         var rest = most
         if rest == 0 { return }
@@ -110,7 +111,7 @@ package struct OrderBuilder {
         }
     }
 
-    /// Builds an order from row keys that are already sorted. Headings are read in the reader's state.
+    /// Builds the order from row keys that are already sorted. Reads headings in the reader's state.
     func build(from sorted: [KeySorter], _ reader: StoreReader, in nodes: any NodeStore) throws -> SectionedOrder {
         try build(in: nodes, reader) { try KeySorter.forEachSorted(of: sorted, $0) }
     }
@@ -130,7 +131,7 @@ package struct OrderBuilder {
             }
             try sections.append(section.keyAndCount(shape, heading))
         }
-        // A local copy: the closure would copy this builder for each row.
+        // A local copy, because the closure would copy the builder for each row.
         let shape = shape
         try forEachSortedKey { row in
             try SortedEntry.withParts(of: row, in: shape) { key, summary in
@@ -146,7 +147,7 @@ package struct OrderBuilder {
         return SectionedOrder(entity: rowEntity, shape: shape, in: nodes, roots)
     }
 
-    /// A section whose rows are still being added.
+    /// A section to which rows are being added.
     struct OpenSection {
         var value: [UInt8] = []
         var firstRow: [UInt8] = []
@@ -155,7 +156,8 @@ package struct OrderBuilder {
 
         init(_ shape: OrderShape) { sum = shape.summarizer?.begin() }
 
-        /// Counts a row; passes the finished section to the body if the row begins another.
+        /// Adds a row to the section. If the row belongs to another section, first calls `ended` with this one, and
+        /// begins the other.
         mutating func add(_ key: RawSpan, _ summary: RawSpan, ended: (OpenSection) throws -> Void) throws {
             let isSame =
                 count > 0 && key.byteCount > value.count
@@ -173,8 +175,8 @@ package struct OrderBuilder {
             try sum?.add(summary)
         }
 
-        /// The section's key followed by its count and summary, which never affect the order of two sections. Call it
-        /// once per section: it resets the summary.
+        /// The section's key, followed by its count and summary, which don't affect the order of sections. Call it once
+        /// per section, because it resets the summary.
         func keyAndCount(_ shape: OrderShape, _ heading: [UInt8]? = nil) -> [UInt8] {
             var key = shape.sectionKey(value: value, heading, firstRow: firstRow, count: count)
             key.appendBigEndian(UInt64(count))
@@ -196,7 +198,7 @@ package struct OrderBuilder {
     }
 }
 
-/// The placers of an order's entities, each created on demand.
+/// The placers of an order's entities. Each is created when it's first needed.
 private final class RowPlacers {
     private let make: (Int) throws -> any RowPlacer
     private var made: [Int: any RowPlacer] = [:]
@@ -215,8 +217,8 @@ private final class RowPlacers {
     }
 }
 
-/// A row or section while it is sorted: its key and, in an order with aggregates, its summary and the summary's length
-/// in 2 bytes, big-endian. No key is a prefix of another, so the bytes behind it don't affect the order.
+/// A row or a section while it's being sorted: its key and, in an order with aggregates, its summary and the summary's
+/// length in 2 bytes, big-endian. No key is a prefix of another, so the bytes after the key don't affect the order.
 enum SortedEntry {
     static func append(summary: [UInt8], to key: inout [UInt8]) {
         key.append(contentsOf: summary)

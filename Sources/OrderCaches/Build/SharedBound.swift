@@ -1,11 +1,11 @@
 internal import Synchronization
 
-/// The least of the threads' bounds. A bound is a key beyond which no rows are needed, because a thread has found
-/// enough before it.
+/// The least bound of several threads that look for the first rows. A thread that has found enough rows sets a bound:
+/// no rows with greater keys are wanted.
 final class SharedBound: Sendable {
     private let bound = Mutex<[UInt8]>([])
 
-    /// The least bound, including the thread's own; empty if no thread has one yet.
+    /// Lowers the shared bound to `own` if that is less, and returns the bound; empty if no thread has set one.
     func least(with own: [UInt8]) -> [UInt8] {
         bound.withLock { bound in
             if !own.isEmpty, bound.isEmpty || own.lexicographicallyPrecedes(bound) { bound = own }

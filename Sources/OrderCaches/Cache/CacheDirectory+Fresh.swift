@@ -2,7 +2,7 @@ internal import FetchIndexModels
 internal import FetchIndexLMDB
 package import FetchIndexRecords
 
-/// A fresh cache that is opened without its request: its rows reflect the reader's state.
+/// A fresh cache: its rows match the reader's state. It's opened without its request.
 package struct FreshCache {
     package let name: String
     package let identity: CacheIdentity
@@ -17,7 +17,7 @@ package struct FreshCache {
         entities = ([entity] + identity.subentities).sorted()
     }
 
-    /// The cache's order. O(1). Throws if the header is damaged.
+    /// The cache's order. Throws if its header is damaged. O(1).
     package func order() throws -> SectionedOrder {
         let shape = try header.shapeForReading()
         let entity = entities.count == 1 ? entities[0] : nil
@@ -26,11 +26,12 @@ package struct FreshCache {
 }
 
 extension CacheDirectory {
-    /// The fresh caches of an entity. O(caches).
+    /// The fresh caches whose requests are for an entity. O(caches).
     package static func freshCaches(of entity: Int, in reader: StoreReader) throws -> [FreshCache] {
         let stored = reader.model.entities[entity]
         var kept: [FreshCache] = []
-        // Caches share few commits, so freshness is computed once per commit.
+        // Many caches have the same commit. So for caches that depend only on their own entity, freshness is computed
+        // once per commit.
         var fresh: [UInt64: Bool] = [:]
         try reader.view.forEachEntry(in: reader.tables.caches) { cursor in
             let name = cursor.key.withUnsafeBytes { String(validating: $0, as: UTF8.self) }
@@ -47,8 +48,8 @@ extension CacheDirectory {
         return kept
     }
 
-    /// Whether a cache is fresh. An idle cache counts as stale without reading the log: its next opening gives it the
-    /// newest commit.
+    /// Whether a cache is fresh. A cache that is many commits behind counts as stale, without reading the log, even if
+    /// nothing that it depends on has changed. Its next opening raises its commit.
     private static func isFresh(_ header: CacheHeader, in reader: StoreReader) throws -> Bool {
         guard header.commit <= reader.commit, reader.commit - header.commit <= CacheEngine.idleCommits else {
             return false

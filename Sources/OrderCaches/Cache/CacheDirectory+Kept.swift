@@ -2,15 +2,15 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 package import FetchIndexRecords
 
-/// The caches that every writer maintains, in addition to the model's indexes.
+/// The list of caches that every writer maintains, in addition to the model's indexes.
 extension CacheDirectory {
     /// The prefix of the names of the model's indexes.
     package static let indexPrefix = "index:"
 
-    /// Whether a name belongs to an index, which every writer maintains and no fetch opens.
+    /// Whether a name belongs to an index. Every writer maintains indexes, and no fetch opens one by its name.
     package static func isIndex(_ name: String) -> Bool { name.hasPrefix(indexPrefix) }
 
-    /// The names of the caches that every writer maintains, in order. O(1) if none is maintained.
+    /// The names of the caches in the list, in order. O(1) if the list is empty.
     package static func maintained(in reader: StoreReader) throws -> [String] {
         var names: [String] = []
         try reader.withCacheList(.maintained) { bytes in
@@ -20,13 +20,14 @@ extension CacheDirectory {
         return names
     }
 
-    /// Whether every writer maintains a cache; false if the list can't be read.
+    /// Whether a cache is in the list. Returns false if the list can't be read.
     package static func isMaintained(_ name: String, in reader: StoreReader) -> Bool {
         ((try? maintained(in: reader)) ?? []).contains(name)
     }
 
-    /// Adds a cache to the list or removes it. Changes that its exact reader hasn't received stay unread, but the log
-    /// is retained for them only while the cache is maintained. Throws `StoreError.unknownCache`.
+    /// Adds a cache to the list or removes it. If its exact reader hasn't received all changes, they stay recorded as
+    /// unread, but the log is retained for them only while the cache is in the list. Throws `StoreError.unknownCache`
+    /// if the cache is missing.
     package static func setMaintained(_ isMaintained: Bool, _ name: String, in writer: StoreWriter) throws {
         if isIndex(name) { throw StoreError.invalidCacheName(name) }
         guard try names(in: writer).contains(name) else { throw try unknown(name, in: writer) }
@@ -36,7 +37,7 @@ extension CacheDirectory {
     }
 
     static func change(_ name: String, isMaintained: Bool, in writer: StoreWriter) throws {
-        // A list that can't be read is replaced.
+        // If the list can't be read, it's replaced.
         let stored = try? maintained(in: writer)
         var names = Set(stored ?? [])
         let isChanged = isMaintained ? names.insert(name).inserted : names.remove(name) != nil

@@ -3,14 +3,14 @@ internal import FetchIndexLMDB
 package import FetchIndexRecords
 
 extension CacheDirectory {
-    /// Deletes a cache that can't be rebuilt. Returns the sentence to print.
+    /// Deletes a cache that can't be rebuilt. Returns a sentence about it for the report of the repair.
     package func remove(_ name: String, because reason: String, in writer: StoreWriter) throws -> String {
         _ = try delete(name, in: writer)
         return
             "cache \"\(name)\" was damaged and has been deleted, because \(reason): fetch with its request to build it again"
     }
 
-    /// Deletes caches with damaged names, and nodes that belong to no cache. Returns a report of the repair.
+    /// Deletes caches with damaged names, and nodes that don't belong to a cache. Returns a report of the repair.
     package static func removeStrays(in writer: StoreWriter) throws -> [String] {
         let unnamed = try removeUnnamed(in: writer)
         let strays = try strayCaches(in: writer)
@@ -31,8 +31,8 @@ extension CacheDirectory {
         }
     }
 
-    /// Replaces damaged lists of caches; call it before repairing caches, which reads the lists. Returns a report of
-    /// the repair.
+    /// Replaces damaged lists of caches. Must be called before caches are repaired, since that reads the lists. Returns
+    /// a report of the repair.
     package static func repairLists(in writer: StoreWriter) throws -> [String] {
         try repairMaintained(in: writer) + repairUnread(in: writer) + repairLocks(in: writer)
     }
@@ -48,14 +48,15 @@ extension CacheDirectory {
         return removed
     }
 
-    /// The numbers of caches that have nodes but no header.
+    /// The numbers under which the store has nodes, but no cache header.
     package static func strayCaches(in reader: StoreReader) throws -> [UInt32] {
         var known = Set(try storedNumbers(in: reader))
         if let building = try? reader.markedBuild() { known.insert(building) }
         return try LMDBNodeStore.caches(in: reader).filter { !known.contains($0) }
     }
 
-    /// Like `Store.repairState`: replaces an unreadable state by a new one, at a commit after those of all caches.
+    /// Replaces a state that can't be read, like `Store.repairState`. The new state's commit is greater than those of
+    /// all caches.
     package static func repairState(ofStoreAt path: String) throws -> String? {
         try Store.repairState(at: path) { view, tables in
             var newest: UInt64 = 0

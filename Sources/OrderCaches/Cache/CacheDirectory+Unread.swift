@@ -2,39 +2,40 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
-/// A note of what the exact reader of a cache hasn't received: a rebuild, or the changes after a commit. Without a
-/// note, the reader has received the state of the cache's own commit.
+/// A note of what the exact reader of a cache hasn't received: a rebuild, or the changes after a commit. An exact
+/// reader is one that must receive each change, such as the `changes` command. Without a note, the reader has received
+/// the state of the cache's own commit.
 ///
-/// A reader may fail or be killed before it has handled a rebuild, and a maintained cache advances without its reader.
-/// Without the note, the next opening would be a hit, as if nothing had changed for the reader.
+/// A reader may fail or be killed before it has handled a rebuild, and a maintained cache catches up without its
+/// reader. Without the note, the reader's next opening would be a hit, as if nothing had changed.
 struct UnreadNote: Equatable {
-    /// The cache's number when the note was made; 0 if the log isn't retained for the note.
+    /// The cache's number when the note was written; 0 if the log isn't retained for the note.
     let number: UInt32
-    /// The commit of the rebuild, or the last one that the reader has received.
+    /// The commit of the rebuild; for a note of changes, the last commit that the reader has received.
     let commit: UInt64
-    /// Why the cache was rebuilt; nil if the changes after the commit are unread.
+    /// The reason for the rebuild; nil if the note is about changes.
     let reason: RebuildReason?
 
     init(number: UInt32, commit: UInt64, reason: RebuildReason?) {
         (self.number, self.commit, self.reason) = (number, commit, reason)
     }
 
-    /// Whether the log is retained from the note's commit on, so that the reader gets the exact change.
+    /// Whether the log is retained from the note's commit on, so that the reader can receive the exact changes.
     var keepsLog: Bool { reason == nil && number != 0 }
 
-    /// Notes that a cache was rebuilt.
+    /// Creates a note of a cache's rebuild.
     init(_ header: CacheHeader, _ reason: RebuildReason) {
         self.init(number: header.number, commit: header.commit, reason: reason)
     }
 }
 
 extension CacheDirectory {
-    /// The note of a cache, if any. O(1) without notes.
+    /// The note of a cache; nil if it has none. O(1) if no cache has one.
     static func unread(of name: String, in reader: StoreReader) throws -> UnreadNote? {
         try unreadOrDamaged(in: reader).notes[name]
     }
 
-    /// The notes by the names of the caches. Throws if the list is damaged.
+    /// The notes, by the names of the caches. Throws if the list is damaged.
     static func unread(in reader: StoreReader) throws -> [String: UnreadNote] {
         var notes: [String: UnreadNote] = [:]
         try reader.withCacheList(.unread) { bytes in
@@ -46,22 +47,22 @@ extension CacheDirectory {
                 let reason = try reader.text()
                 notes[name] = UnreadNote(
                     number: number, commit: commit,
-                    // An unknown reason, written by a later version, is still a rebuild.
+                    // If a later version wrote a reason that this one doesn't know, the note is still about a rebuild.
                     reason: reason.isEmpty ? nil : RebuildReason(rawValue: reason) ?? .requested)
             }
         }
         return notes
     }
 
-    /// The notes. A damaged list may have contained any, so each cache then counts as rebuilt because of damage: no
-    /// reader misses a change.
+    /// The notes, by the names of the caches. If the list is damaged, each cache may have had a note; so each counts as
+    /// rebuilt because of damage, and its reader doesn't miss a change.
     private static func unreadOrDamaged(
         in reader: StoreReader
     ) throws -> (notes: [String: UnreadNote], isDamaged: Bool) {
         do { return (try unread(in: reader), false) } catch  where error.isDamage {
             var notes: [String: UnreadNote] = [:]
             for name in try names(in: reader) where !isIndex(name) {
-                // A cache without a readable header is rebuilt anyway.
+                // A cache whose header can't be read is rebuilt anyway.
                 guard let header = try? header(name, in: reader) else { continue }
                 notes[name] = UnreadNote(header, .damaged)
             }
@@ -69,7 +70,7 @@ extension CacheDirectory {
         }
     }
 
-    /// Replaces the note of a cache; nil removes it. A damaged list is replaced.
+    /// Replaces or removes (nil) the note of a cache. If the list is damaged, replaces the list.
     static func setUnread(_ note: UnreadNote?, _ name: String, in writer: StoreWriter) throws {
         var (notes, isDamaged) = try unreadOrDamaged(in: writer)
         if !isDamaged, notes[name] == note { return }
@@ -77,16 +78,16 @@ extension CacheDirectory {
         try write(notes, in: writer)
     }
 
-    /// Notes, unless a note exists, that the reader of a cache has received the state of the cache's commit. Called
-    /// before a writer advances the cache.
+    /// Records, unless a note exists, that the exact reader of a cache has received the state of the cache's commit.
+    /// Called before a writer catches the cache up.
     static func noteRead(of name: String, in writer: StoreWriter) throws {
         guard try unread(of: name, in: writer) == nil, let header = try? header(name, in: writer) else { return }
         let note = UnreadNote(number: header.number, commit: header.commit, reason: nil)
         try setUnread(note, name, in: writer)
     }
 
-    /// Begins or stops retaining the log for the reader of a cache, if the cache has a note of unread changes. If it
-    /// isn't retained, the reader's next batch is exact only while the log reaches back far enough.
+    /// Sets whether the log is retained for the exact reader of a cache, if the cache has a note of unread changes. If
+    /// it isn't retained, the reader receives exact changes only if the log happens to reach back far enough.
     static func keepLog(_ isKept: Bool, forReaderOf name: String, in writer: StoreWriter) throws {
         guard let note = try unread(of: name, in: writer), note.reason == nil, note.keepsLog != isKept,
             let header = try? header(name, in: writer)
@@ -95,8 +96,8 @@ extension CacheDirectory {
         try setUnread(UnreadNote(number: number, commit: note.commit, reason: nil), name, in: writer)
     }
 
-    /// The last commit that the exact reader of a cache has received, or the commit of its rebuild; nil without a note,
-    /// or if nothing of the order's entities has changed since.
+    /// The last commit that the exact reader of a cache has received, or the commit of a rebuild that it hasn't
+    /// received. Nil without a note, or if nothing that the order depends on has changed since.
     static func unreadSince(_ name: String, _ header: CacheHeader, in reader: StoreReader) throws -> UInt64? {
         guard let note = try unread(of: name, in: reader) else { return nil }
         if note.reason != nil { return note.commit }
@@ -107,8 +108,9 @@ extension CacheDirectory {
         return count == 0 ? nil : note.commit
     }
 
-    /// Notes that the reader of a cache has received the state of a commit. The note is kept if the cache is
-    /// maintained, because it advances without its reader, or if it is already newer.
+    /// Records that the exact reader of a cache has received the state of a commit. If the cache is maintained, or its
+    /// own commit is later, a note then says that the changes after this commit are unread; otherwise the cache has no
+    /// note any more.
     static func setRead(upTo commit: UInt64, _ name: String, in writer: StoreWriter) throws {
         guard let header = try? header(name, in: writer) else { return }
         let isUnread = header.commit > commit || isMaintained(name, in: writer)
@@ -116,7 +118,7 @@ extension CacheDirectory {
         try setUnread(note, name, in: writer)
     }
 
-    /// Replaces a damaged list. Returns a report of the repair.
+    /// Replaces the list of notes if it's damaged. Returns a report of the repair.
     static func repairUnread(in writer: StoreWriter) throws -> [String] {
         let (notes, isDamaged) = try unreadOrDamaged(in: writer)
         guard isDamaged else { return [] }

@@ -14,7 +14,7 @@ package struct CacheDirectory {
         guard (1...Table.maximumKeyLength).contains(name.utf8.count) else { throw StoreError.invalidCacheName(name) }
     }
 
-    /// The header of a cache; nil if no cache has the name. Throws `UnusableHeader` if it can't be used.
+    /// The header of a cache; nil if the name has no cache. Throws `UnusableHeader` if it can't be used.
     package static func header(_ name: String, in reader: StoreReader) throws -> CacheHeader? {
         try validate(name)
         var header: CacheHeader?
@@ -24,7 +24,8 @@ package struct CacheDirectory {
         return header
     }
 
-    /// The header of an existing cache. Throws `unknownCache` if it is missing, and `UnusableHeader`.
+    /// The header of a cache. Throws `unknownCache` if the cache is missing, and `UnusableHeader` if the header can't
+    /// be used.
     package static func existingHeader(_ name: String, in reader: StoreReader) throws -> CacheHeader {
         guard let header = try header(name, in: reader) else { throw try unknown(name, in: reader) }
         return header
@@ -34,12 +35,12 @@ package struct CacheDirectory {
         try writer.view.put(header.encoded, for: Array(header.name.utf8), in: writer.tables.caches)
     }
 
-    /// The number of caches, including those with damaged names.
+    /// The number of caches in the store, including those with damaged names.
     package static func count(in reader: StoreReader) throws -> Int {
         try reader.view.statistics(of: reader.tables.caches).entries
     }
 
-    /// The names of the caches, in order. Damaged names, which are not UTF-8, are left out.
+    /// The names of the caches, in order. Damaged names, which aren't UTF-8, are left out.
     package static func names(in reader: StoreReader) throws -> [String] {
         var names: [String] = []
         try reader.view.forEachEntry(in: reader.tables.caches) { cursor in
@@ -48,12 +49,12 @@ package struct CacheDirectory {
         return names
     }
 
-    /// The error for a name that no cache has, with a similar name as a suggestion. O(caches).
+    /// The error to throw for a name that no cache has. It suggests a similar name. O(caches).
     package static func unknown(_ name: String, in reader: StoreReader) throws -> StoreError {
         .unknownCache(name, near: NearName(try names(in: reader).nearest(to: name)))
     }
 
-    /// The first sections of a cache as stored, without catching it up. O(sections).
+    /// The first sections of a cache as it's stored: changes since its commit are missing. O(sections).
     package func storedSections(_ name: String, in reader: StoreReader, limit: Int) throws -> [OrderSection] {
         var sections: [OrderSection] = []
         try storedOrder(name, in: reader)?.walkSections { section in
@@ -63,8 +64,8 @@ package struct CacheDirectory {
         return sections
     }
 
-    /// The order of a cache as stored; nil if it can't be used. Only its sections, positions and object numbers are
-    /// meaningful. O(1).
+    /// The order of a cache as it's stored; nil if the cache can't be used. Its request isn't needed, so only sections,
+    /// positions and object numbers can be read. O(1).
     package func storedOrder(_ name: String, in reader: StoreReader) throws -> SectionedOrder? {
         guard let header = try? Self.header(name, in: reader) else { return nil }
         return try header.order(entity: 0, shape: header.shapeForReading(), in: LMDBNodeStore(header, in: reader))
@@ -78,23 +79,23 @@ package struct CacheDirectory {
             ?? OpeningHistory([], of: name)
     }
 
-    /// Removes damaged entries from the recorded openings.
+    /// Removes damaged entries from the recorded openings of a cache.
     package func repairHistory(of name: String, in reader: StoreReader) throws {
         if let number = try Self.storedNumber(of: name, in: reader) { statistics.repair(number, name) }
     }
 
-    /// The maximum bytes of a node.
+    /// The maximum length of a node in bytes.
     package static var nodeCapacity: Int { LMDBNodeStore.nodeCapacity }
 
-    /// The shapes of a stored cache's trees, rows first, sampled by reading about `leaves` leaves; nil if the cache
-    /// can't be used.
+    /// The shapes of a stored cache's trees, the rows tree first; nil if the cache can't be used. About `leaves` leaves
+    /// are read for them.
     package func shapes(of name: String, leaves: Int, in reader: StoreReader) throws -> [TreeShape]? {
         guard let order = try storedOrder(name, in: reader) else { return nil }
         return try [order.rows, order.sections].map { try $0.shape(leaves: leaves) }
     }
 
-    /// Deletes a cache, or all except those of indexes if the name is nil. Returns the number of deleted caches. Throws
-    /// `cacheLocked` without deleting any if one is locked.
+    /// Deletes a cache; if the name is nil, all caches except those of indexes. Returns the number of deleted caches.
+    /// If one of them is locked, throws `cacheLocked` and deletes none.
     @discardableResult
     package func delete(_ name: String?) throws -> Int {
         let writer = try store.beginWrite(changesRecords: false)
@@ -110,7 +111,8 @@ package struct CacheDirectory {
         return count
     }
 
-    /// Deletes the caches of an entity, and those of other format versions, which the next fetch rebuilds anyway.
+    /// Deletes the caches of an entity. Also deletes the caches of other format versions, which the next fetch would
+    /// rebuild anyway.
     package func deleteAll(ofEntity entity: String, in writer: StoreWriter) throws {
         try Self.unlockAll(ofEntity: entity, in: writer)
         for name in try Self.names(in: writer) {
@@ -135,14 +137,14 @@ package struct CacheDirectory {
         return try writer.view.delete(Array(name.utf8), in: writer.tables.caches)
     }
 
-    /// The number of a cache, read even from a header that is otherwise unusable; nil if it is missing, or if another
-    /// cache has the same, so that it may be wrong.
+    /// The number of a cache, also if the rest of its header is unusable. Nil if the cache is missing, or if another
+    /// cache has the same number, so that it may be wrong.
     static func number(of name: String, in reader: StoreReader) throws -> UInt32? {
         guard let number = try storedNumber(of: name, in: reader) else { return nil }
         return try storedNumbers(in: reader).filter { $0 == number }.count > 1 ? nil : number
     }
 
-    /// The numbers that several caches have: all but one of those caches must have a wrong number. O(caches).
+    /// The numbers that several caches have. At most one cache can have such a number rightly. O(caches).
     package static func sharedNumbers(in reader: StoreReader) throws -> Set<UInt32> {
         var seen: Set<UInt32> = []
         var shared: Set<UInt32> = []
@@ -164,15 +166,15 @@ package struct CacheDirectory {
         return number.flatMap { (1...LMDBNodeStore.maximumCache).contains($0) ? $0 : nil }
     }
 
-    /// The least number that neither a cache nor a remaining node uses. O(caches x log n).
+    /// The least number that isn't used by a cache or by remaining nodes. O(caches x log n).
     static func newNumber(in reader: StoreReader) throws -> UInt32 {
         let used = Set(try LMDBNodeStore.caches(in: reader) + storedNumbers(in: reader))
         if let number = (1...LMDBNodeStore.maximumCache).first(where: { !used.contains($0) }) { return number }
         throw SectionedOrder.corrupted("no number for a cache is free")
     }
 
-    /// Trims the part of the log that no cache needs, down to `keptLogBytes`, once the log exceeds that by a quarter.
-    /// Without caches the log grows up to its limit.
+    /// Removes the oldest commits from the log that no cache needs. Keeps `keptLogBytes`, and does nothing until the
+    /// log exceeds that by a quarter. Without caches, the log grows up to its limit.
     static func trimLog(in writer: StoreWriter) throws {
         let kept = writer.store.keptLogBytes
         guard writer.state.logBytes > kept + kept / 4 else { return }
@@ -185,7 +187,8 @@ package struct CacheDirectory {
         where note.keepsLog && writer.logReaches(back: note.commit) {
             needed = needed.map { min($0, note.commit) }
         }
-        // If an unused cache retains the whole log, nothing can be trimmed: each save would check the lock needlessly.
+        // If a cache needs the whole log, nothing can be removed, and checking for a running build would slow down each
+        // save.
         guard let needed, needed > writer.state.logStart else { return }
         let built = writer.store.commitBeingBuilt() ?? needed
         try writer.trimLog(through: min(needed, built), keeping: kept)

@@ -3,9 +3,9 @@ internal import FetchIndexPlatform
 internal import FetchIndexCountedTree
 internal import FetchIndexRecords
 
-/// The value of a cache in the caches table; its key is the cache's name. Version 2: the checksums of nodes cover their
-/// keys, and the header's covers the name. Version 3: the identity names the attributes that the order reads, not their
-/// entity's version. Version 4: leaves store the common prefix of their keys once. Version 5: the identity names
+/// The value of a cache in the caches table, whose key is the cache's name. Version 2: the checksums of nodes cover
+/// their keys, and the header's covers the name. Version 3: the identity names the attributes that the order reads, not
+/// their entity's version. Version 4: leaves store the common prefix of their keys once. Version 5: the identity names
 /// aggregates. Version 6: like 5, with a third tree for orders with headings. Version 7: the keys of nodes are relative
 /// to one another. Version 8: like 7, with headings.
 ///
@@ -21,7 +21,7 @@ package struct CacheHeader: Sendable {
     package let name: String
     package let number: UInt32
     package internal(set) var identity: CacheIdentity
-    /// The commit that the order reflects.
+    /// The commit whose records the order matches.
     package internal(set) var commit: UInt64
     var nextNode: NodeNumber
     var roots: OrderRoots
@@ -46,8 +46,8 @@ package struct CacheHeader: Sendable {
         catchUps = 0
     }
 
-    /// The header of a cache that is being built; it has no nodes yet. If a cache of the name exists, its creation time
-    /// and counts are taken over.
+    /// Creates the header of a cache that is about to be built, and so has no nodes. If a cache of the same name
+    /// exists, copies its creation time and counts.
     init(replacing cache: CacheRequest, number: UInt32, in reader: StoreReader) {
         let old = try? CacheDirectory.header(cache.name, in: reader)
         self.init(
@@ -87,7 +87,7 @@ package struct CacheHeader: Sendable {
         }
     }
 
-    /// Whether the header has another version. The checksum of version 1 doesn't cover the name.
+    /// Whether the header is intact, but of another version. The checksum of version 1 doesn't cover the name.
     private static func isOfOtherVersion(_ bytes: RawSpan, _ name: String) throws -> Bool {
         var reader = ByteReader(bytes, "a cache's header")
         let version = try reader.uint16()
@@ -95,7 +95,8 @@ package struct CacheHeader: Sendable {
             && (bytes.endsWithChecksum() || bytes.endsWithChecksum(mixedWith: checksum(of: name)))
     }
 
-    /// A checksum that is mixed into the header's, so that a header isn't accepted under another name.
+    /// The checksum of the cache's name. The header's checksum is XORed with it, so that a header isn't accepted under
+    /// another name.
     private static func checksum(of name: String) -> UInt32 { Array(name.utf8).span.bytes.checksum }
 
     private static func readRoot(_ reader: inout ByteReader, isWeighted: Bool) throws -> TreeRoot {
@@ -137,12 +138,13 @@ package struct CacheHeader: Sendable {
         return bytes
     }
 
-    /// The order's shape for reading without its request. Throws if the layout of its summaries is malformed.
+    /// The order's shape, for reading the order without its request. Throws if the layout of its summaries is
+    /// malformed.
     func shapeForReading() throws -> OrderShape {
         try identity.shapeForReading(hasHeadings: roots.headings.measure.count > 0)
     }
 
-    /// The order of the header's roots. Throws if their counts contradict one another.
+    /// The order whose trees have the header's roots. Throws if the counts of the trees contradict one another.
     func order(entity: Int?, shape: OrderShape, in nodes: any NodeStore) throws -> SectionedOrder {
         guard !shape.hasSections || roots.sections.measure.weight == roots.rows.measure.count else {
             throw SectionedOrder.corrupted("the sections do not count the rows")
@@ -157,7 +159,7 @@ package struct CacheHeader: Sendable {
         try order(entity: request.builder.rowEntity, shape: request.builder.shape, in: nodes)
     }
 
-    /// Sets the cache to an order as of a commit.
+    /// Stores an order's roots in the header, as of a commit.
     mutating func take(_ order: SectionedOrder, commit: UInt64, time: Double) {
         roots = order.roots
         nextNode = order.nodes.nextNode
@@ -165,13 +167,15 @@ package struct CacheHeader: Sendable {
         updated = time
     }
 
-    /// Whether the cache has the same nodes as with another of its headers: only its commit may have been raised since.
+    /// Whether this header and another one of the cache have the same nodes. They may differ in the commit, which is
+    /// raised without changing nodes.
     func hasSameNodes(as other: CacheHeader) -> Bool {
         number == other.number && nextNode == other.nextNode && roots == other.roots && builds == other.builds
             && catchUps == other.catchUps && updated.bitPattern == other.updated.bitPattern
     }
 
-    /// The number of changes of entities since the cache's commit; nil if the log doesn't reach back to it. O(commits).
+    /// The number of changes of these entities since the cache's commit; nil if the log doesn't reach back to it.
+    /// O(commits).
     func changesBehind(of entities: [Int], in reader: StoreReader) throws -> Int? {
         if commit == reader.commit { return 0 }
         guard reader.logReaches(back: commit) else { return nil }
@@ -179,11 +183,11 @@ package struct CacheHeader: Sendable {
     }
 }
 
-/// The error for a header that can't be used, so that the cache is rebuilt.
+/// The header can't be used, so the cache must be rebuilt.
 package struct UnusableHeader: Error {
     package let reason: RebuildReason
 
-    /// The defects that `verify` reports. A cache of another format isn't damaged; its next opening rebuilds it.
+    /// The defects that `verify` reports. Another format isn't a defect: the next opening rebuilds the cache.
     package var defects: [String] {
         reason == .formatChanged ? [] : ["its header is unusable: \(reason.rawValue)"]
     }

@@ -1,8 +1,8 @@
 internal import FetchIndexValues
 package import FetchIndexModels
-/// Everything that determines an order, as canonical texts: a cache is valid for exactly one identity. The texts are
-/// readable, and the request can be parsed from them. They contain the permanent names of attributes, so that a rename
-/// changes nothing.
+/// The identity (fingerprint) of an order: everything that determines it, as canonical texts. A cache is valid for
+/// exactly one identity. The texts are readable, and the request can be parsed from them. They contain the permanent
+/// names of attributes, so that renaming an attribute doesn't change the identity.
 package struct CacheIdentity: Sendable {
     package var entity: String
     /// The slots of the attributes that the order reads, with the raw values of their types: "0:6,3:2".
@@ -10,13 +10,13 @@ package struct CacheIdentity: Sendable {
     package var predicate: String
     package var sort: String
     package var section: String
-    /// The layout of the summaries and, after a blank, the permanent names of their attributes; empty without
+    /// The layout of the summaries and, after a blank, the permanent names of their attributes. Empty without
     /// aggregates.
     package var aggregates: String
-    /// The aggregates as written in the request that built the cache. Other requests may use different aggregates of
+    /// The aggregates as the request that built the cache wrote them. Other requests may compute other aggregates from
     /// the same summaries.
     package var aggregateList: String
-    /// The versions of data and rules that the order depends on: of collators, calendars, time zones and FetchIndex
+    /// The versions of the data and rules that the order depends on: collators, calendars, time zones and FetchIndex
     /// itself.
     package var collation: String
 
@@ -34,7 +34,8 @@ package struct CacheIdentity: Sendable {
         self.collation = collation
     }
 
-    /// The first part in which a wanted order differs from this one; nil if they are equal.
+    /// The reason for a rebuild, which is the first part in which `wanted` differs from this identity; nil if they are
+    /// equal.
     func difference(from wanted: CacheIdentity) -> RebuildReason? {
         if !Self.areSame(entity, wanted.entity) { return .modelChanged }
         if !Self.areSame(predicate, wanted.predicate) { return .predicateChanged }
@@ -46,7 +47,8 @@ package struct CacheIdentity: Sendable {
         return nil
     }
 
-    /// The order's shape for reading without its request. Throws if the layout of its summaries is malformed.
+    /// The order's shape, for reading the order without its request. Throws if the layout of its summaries is
+    /// malformed.
     func shapeForReading(hasHeadings: Bool) throws -> OrderShape {
         var columns = AggregateColumns.none
         if !aggregates.isEmpty {
@@ -58,11 +60,11 @@ package struct CacheIdentity: Sendable {
         return try OrderShape(hasSections: !section.isEmpty, hasHeadings: hasHeadings, aggregates: columns)
     }
 
-    /// Compares bytes: canonically equivalent texts are different values.
+    /// Compares the texts' bytes, because canonically equivalent texts are different values.
     private static func areSame(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }
 
-    /// The text of `reads`: the slots that the order reads of its entity, then those of each included subentity behind
-    /// its number: "0:6,3:2;4=0:6,5:2"; or "0:6,3:2;-" if subentities are excluded.
+    /// The text of `reads`: the slots that the order reads of its entity, followed by those of each included subentity
+    /// with its number, as in "0:6,3:2;4=0:6,5:2". If subentities are excluded, it ends with a hyphen: "0:6,3:2;-".
     package static func reads(
         _ slots: Set<Int>, of entity: Entity, _ subentities: [(Int, Entity, Set<Int>)], includesSubentities: Bool,
         related: [Int: Set<Int>] = [:], in model: Model? = nil
@@ -80,27 +82,27 @@ package struct CacheIdentity: Sendable {
         return own + "|" + paths.joined(separator: ",")
     }
 
-    /// The placeholder for the slots of records that are only tested for existence.
+    /// The text instead of slots, if a record is only tested for existence.
     private static let noSlot = "-"
 
-    /// The parts of `reads` for the order's own objects and for related ones.
+    /// The part of `reads` for the order's own objects, and the part for related objects.
     private var readsOfOwn: Substring { reads.prefix { $0 != "|" } }
     private var readsOfRelated: Substring { reads.drop { $0 != "|" }.dropFirst() }
 
-    /// The entities that key paths of the order lead to.
+    /// The entities to which the order's key paths lead.
     package var relatedEntities: [Int] {
         Set(readsOfRelated.split(separator: ",").compactMap { $0.split(separator: ".").first.flatMap { Int($0) } })
             .sorted()
     }
 
-    /// The entities whose changes may change the order; `number` is the order's own entity.
+    /// The entities whose changes may change the order. `number` is the number of the order's own entity.
     func dependencies(_ number: Int) -> [Int] { Set([number] + subentities + relatedEntities).sorted() }
 
     private static func part(_ slot: Int, _ entity: Entity) -> String {
         "\(slot):\(entity.attribute(at: slot).type.rawValue)"
     }
 
-    /// Whether the order includes objects of subentities, if any.
+    /// Whether the order includes objects of subentities, should the entity have any.
     package var includesSubentities: Bool { !readsOfOwn.hasSuffix(";-") }
 
     /// The numbers of the subentities that the order includes.
@@ -110,7 +112,7 @@ package struct CacheIdentity: Sendable {
         }
     }
 
-    /// Whether a model still has every attribute that the order reads, and the same subentities.
+    /// Whether a model has each attribute that the order reads, and the same subentities.
     package func canBeRead(from model: Model) -> Bool {
         guard let number = try? model.number(of: entity) else { return false }
         let entity = model.entities[number]

@@ -2,16 +2,16 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 package import FetchIndexRecords
 
-/// A lock of a cache: no other request can replace the cache, and nobody can delete it.
+/// A lock of a cache. Another request can't replace the cache, and it can't be deleted.
 ///
-/// The lock contains the texts of the request itself, so that it holds even if the cache's header can't be read, or if
-/// the cache was deleted because of damaged records.
+/// The lock contains the texts of the cache's request. So it's effective even if the cache's header can't be read, or
+/// if the cache was deleted because of damaged records.
 ///
 ///     name | entity | all or own | predicate | sort | section | summaries | aggregates: eight texts
 struct CacheLock {
     let name: String
     fileprivate let entity: String
-    /// "all" if objects of subentities are rows, too; otherwise "own".
+    /// "all" if objects of subentities are rows too, otherwise "own".
     private let members: String
     private let predicate: String
     private let sort: String
@@ -45,10 +45,10 @@ struct CacheLock {
 
     fileprivate func append(to bytes: inout [UInt8]) { for text in texts { bytes.appendText(text) } }
 
-    /// Whether a request is the one that the cache is locked for, regardless of the versions of the model and of ICU.
+    /// Whether an identity is that of the locked request. The versions of the model and of ICU may differ.
     func allows(_ identity: CacheIdentity) -> Bool {
         let other = CacheLock(name, identity)
-        // Compares bytes: canonically equivalent texts are different values.
+        // Bytes are compared, because canonically equivalent texts are different values.
         let same = zip(texts, other.texts).map { $0.utf8.elementsEqual($1.utf8) }
         return same.dropLast(2).allSatisfy { $0 } && same.suffix(2).contains(true)
     }
@@ -67,13 +67,13 @@ extension CacheDirectory {
         return locks
     }
 
-    /// Whether a cache is locked; false if the list can't be read.
+    /// Whether a cache is locked. Returns false if the list can't be read.
     package static func isLocked(_ name: String, in reader: StoreReader) -> Bool {
         (try? locks(in: reader))?[name] != nil
     }
 
-    /// Locks a cache for its current request, or unlocks it. Throws `unknownCache`, and `corrupted` if the request of
-    /// the cache to be locked can't be read.
+    /// Locks a cache for its current request, or unlocks it. Throws `unknownCache` if the cache is missing, and
+    /// `corrupted` if its request can't be read.
     package static func setLocked(_ isLocked: Bool, _ name: String, in writer: StoreWriter) throws {
         if isIndex(name) { throw StoreError.invalidCacheName(name) }
         var locks = try locks(in: writer)
@@ -95,7 +95,8 @@ extension CacheDirectory {
     static func requireReplaceable(_ cache: CacheRequest, in reader: StoreReader) throws {
         if isIndex(cache.name) { return }
         if let header = try? header(cache.name, in: reader) {
-            // A cache's own request replaces nothing, so it is allowed even if the list is damaged.
+            // The request that built the cache doesn't replace another one, so it's allowed even if the list is
+            // damaged.
             if CacheLock(cache.name, header.identity).allows(cache.order.identity) { return }
             if !cache.replacesOthers { throw StoreError.cacheLocked(cache.name) }
         }
@@ -109,7 +110,7 @@ extension CacheDirectory {
         if try locks(in: reader)[name] != nil { throw StoreError.cacheLocked(name) }
     }
 
-    /// Unlocks the caches of an entity that is being dropped.
+    /// Unlocks the caches of an entity that is being removed.
     static func unlockAll(ofEntity entity: String, in writer: StoreWriter) throws {
         guard let stored = try? locks(in: writer) else { return }
         let kept = stored.filter { $0.value.entity != entity }

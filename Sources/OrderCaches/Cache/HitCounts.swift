@@ -1,15 +1,15 @@
 package import FetchIndexRecords
 internal import Synchronization
 
-/// Counts the hits of caches. A cache's first hit is written at once; the hits of the following second are written with
-/// the first hit after it, when they are queried, or when this object is released: writing each would cost more than a
-/// sixth of a hit. A process that ends before loses the hits of its last second.
+/// Counts the hits of caches. The first hit of a cache is written at once. The hits of the second after it are written
+/// later: with the first hit after that second, when the hits are queried, or when this object is released. Writing
+/// each hit would cost more than a sixth of a hit. If the process dies, the hits of its last second are lost.
 package final class HitCounts: Sendable {
     private struct Pending {
         let name: String
         /// The time of the last write.
         let written: Double
-        /// Hits that aren't written yet, all in one hour, and the time of the last of them.
+        /// The number of hits that aren't written yet, and the time of the last of them. All are in the same hour.
         var count: UInt64 = 0
         var time: Double
     }
@@ -20,7 +20,7 @@ package final class HitCounts: Sendable {
     private let pending = Mutex<[UInt32: Pending]>([:])
     #if DEBUG
         private let assessments = Atomic(0)
-        /// The number of caches that its engines have assessed, for tests: one per opening.
+        /// The number of assessments that engines with this object have made, for tests: one per opening.
         package var assessmentCount: Int { assessments.load(ordering: .relaxed) }
         func noteAssessment() { assessments.add(1, ordering: .relaxed) }
     #endif
@@ -46,7 +46,7 @@ package final class HitCounts: Sendable {
         pending.withLock { $0[cache.number] = Pending(name: cache.name, written: time, time: time) }
     }
 
-    /// Writes the pending hits of one cache, or of all.
+    /// Writes the pending hits of one cache, or of all caches.
     package func write(_ cache: UInt32? = nil) {
         let due = pending.withLock { pending in
             let due = pending.filter { $0.value.count > 0 && ($0.key == cache || cache == nil) }

@@ -3,51 +3,52 @@ internal import FetchIndexCountedTree
 internal import FetchIndexLMDB
 internal import FetchIndexRecords
 
-/// The nodes of one cache in a store's nodes table.
+/// Stores the nodes of one cache in a store's nodes table.
 ///
 /// A node has at most 4,076 bytes, so that with its checksum and LMDB's header it fills one overflow page of 4,096. A
-/// node of at least a quarter of that is padded to get an overflow page even if LMDB would store it inline: such leaf
-/// pages would hold only one or two nodes each, and be written along with every other node whose key is on them. With
+/// node of at least a quarter of that is padded, so that it gets an overflow page even if LMDB would store it inline:
+/// pages with inline nodes would hold only one or two nodes each, and would be written with each change of either. With
 /// overflow pages, LMDB has few pages of its own (a hundredth of the nodes), and a change of a node writes one page and
 /// a share of another.
 final class LMDBNodeStore: NodeStore {
     static let nodeCapacity = 4076
     private static let checksumLength = 4
-    /// The overhead of a value on an LMDB page: the page's header; the entry's header, key and offset.
+    /// The bytes of an LMDB page that its header takes, and those that an entry takes in addition to its value (header,
+    /// key, offset).
     private static let pageHeaderLength = 16
     private static let entryOverhead = 8 + 8 + 2
     static let maximumCache: UInt32 = (1 << 24) - 1
     private static let nodeMask: UInt64 = (1 << 40) - 1
 
-    /// Retained, so that its transaction lives as long as the nodes are read.
+    /// The reader is retained, because its transaction must exist as long as nodes are read.
     private let reader: StoreReader
     private let cache: UInt32
     private(set) var nextNode: NodeNumber
-    /// The first number of nodes that were created after this store was opened.
+    /// The least number of the nodes that are allocated by this object.
     private let firstNew: NodeNumber
     private var canAppend = true
-    /// The mapped addresses of recently read nodes, by the low bits of their numbers: every descent reads the upper
-    /// levels of a tree. LMDB leaves a page in place until its transaction writes or ends, so after the first write
-    /// they are not used. Empty before the first node is read. Not lazy: a lazy property is copied when an element of
-    /// it changes.
+    /// The addresses of recently read nodes in the map, by the low bits of their numbers, because every descent reads
+    /// the upper levels of a tree. LMDB keeps a page in place until its transaction writes or ends, so the addresses
+    /// aren't used after the first write. Empty until the first node is read. It isn't a lazy property, which would be
+    /// copied when an element changes.
     private var recentNodes: [Place] = []
     private var hasWritten = false
-    /// Accumulates the bytes that `prefetch` loads, so that the compiler doesn't remove the loads.
+    /// The sum of bytes that `prefetch` reads. Computing it keeps the compiler from removing the reads.
     private var touched: UInt8 = 0
     private static let placeCount = 256
-    /// The length of a cache line of the processor, in bytes.
+    /// The length of the processor's cache lines in bytes.
     private static let cacheLine = 64
 
     private struct Place {
         var node: NodeNumber = 0
-        /// The node's bytes and its checksum.
+        /// The bytes of the node and its checksum.
         var value = UnsafeRawBufferPointer(start: nil, count: 0)
         var isChecked = false
     }
 
     let capacity: Int
-    /// The least length of a value that LMDB stores on overflow pages, because two such values wouldn't fit into a
-    /// page; nil if LMDB's pages are so large that it never does.
+    /// The minimum length of a value that LMDB stores on overflow pages, because two values of this length wouldn't fit
+    /// into a page. Nil if LMDB's pages are so large that nodes always fit.
     private let ownPageLength: Int?
 
     private init(_ reader: StoreReader, _ cache: UInt32, _ nextNode: NodeNumber, capacity: Int, ownPageLength: Int?) {
@@ -59,7 +60,7 @@ final class LMDBNodeStore: NodeStore {
         firstNew = nextNode
     }
 
-    /// Opens nodes for reading only.
+    /// Opens a cache's nodes for reading only.
     convenience init(
         in reader: StoreReader, cache: UInt32, nextNode: NodeNumber, capacity: Int = LMDBNodeStore.nodeCapacity
     ) {
@@ -70,7 +71,7 @@ final class LMDBNodeStore: NodeStore {
         self.init(in: reader, cache: header.number, nextNode: header.nextNode)
     }
 
-    /// Opens nodes for writing. Only tests use a capacity of less than a page.
+    /// Opens a cache's nodes for writing. Only tests use nodes that are shorter than a page.
     convenience init(
         writingIn writer: StoreWriter, cache: UInt32, nextNode: NodeNumber, capacity: Int = LMDBNodeStore.nodeCapacity
     ) {
@@ -113,7 +114,8 @@ final class LMDBNodeStore: NodeStore {
         }
     }
 
-    /// XORed with a node's checksum, so that no node is mistaken for another.
+    /// The checksum of a node's key. The node's checksum is XORed with it, so that a node isn't accepted under another
+    /// key.
     private static func checksum(ofKey key: UInt64) -> UInt32 {
         withUnsafeBytes(of: key.littleEndian) { $0.bytes.checksum }
     }
@@ -136,15 +138,16 @@ final class LMDBNodeStore: NodeStore {
         guard node > 0, node < nextNode else { throw TreeError.corrupted(node: node, "no node has this number") }
     }
 
-    /// Another store for the same nodes; nil for a writer, whose nodes other transactions can't see.
+    /// Another store with the same nodes for another thread; nil for a writer, whose changes other transactions can't
+    /// see.
     func another() -> (any NodeStore)? { reader is StoreWriter ? nil : reader.another().map(reopened) }
 
     private func reopened(in reader: StoreReader) -> LMDBNodeStore {
         LMDBNodeStore(reader, cache, nextNode, capacity: capacity, ownPageLength: nil)
     }
 
-    /// Looks up nodes in the order of their numbers, so that neighbours are found on the same LMDB page, and then
-    /// touches them all, so that their cache misses overlap. Ignores missing nodes; `read` reports them.
+    /// Looks up nodes in the order of their numbers, so that neighbours are found on the same LMDB page. Then reads a
+    /// little of each, so that their cache misses overlap. Ignores missing nodes, which `read` reports.
     func prefetch(_ nodes: [NodeNumber]) {
         if hasWritten || nodes.count > Self.placeCount { return }
         if recentNodes.isEmpty { rememberNodes() }
@@ -160,7 +163,7 @@ final class LMDBNodeStore: NodeStore {
                 places.append(Place(node: node, value: cursor.value.withUnsafeBytes { $0 }))
             }
         }
-        // One byte of each page first, so that the processor translates several page addresses in parallel.
+        // One byte of each page is read first, so that the processor translates several page addresses in parallel.
         for place in places { touched &+= place.value[0] }
         for place in places {
             recentNodes[Self.index(of: place.node)] = place
@@ -170,7 +173,7 @@ final class LMDBNodeStore: NodeStore {
 
     // MARK: Writing
 
-    /// Nodes that are written in ascending order fill LMDB's pages.
+    /// Writes a node. Nodes that are written in ascending order fill LMDB's pages.
     func write(_ node: NodeNumber, _ bytes: consuming [UInt8]) throws {
         let bytes = bytes
         try reader.view.withCursor(on: reader.tables.nodes) { cursor in try write(node, bytes, at: &cursor) }
@@ -212,7 +215,8 @@ final class LMDBNodeStore: NodeStore {
         }
     }
 
-    /// The length of a node, including the padding that gives it an overflow page, if it qualifies.
+    /// The length of a node with the padding that makes LMDB store it on an overflow page, if the node is long enough
+    /// for that.
     private func paddedLength(of bytes: [UInt8]) -> Int {
         guard let ownPageLength, bytes.count >= capacity / 4, NodePadding.isAllowed(behind: bytes) else {
             return bytes.count
@@ -232,7 +236,7 @@ final class LMDBNodeStore: NodeStore {
 }
 
 extension LMDBNodeStore {
-    /// The numbers of the caches that have nodes. O(caches x log n).
+    /// The numbers of the caches that have nodes in the store. O(caches x log n).
     static func caches(in reader: StoreReader) throws -> [UInt32] {
         try reader.view.withCursor(on: reader.tables.nodes) { cursor in
             var caches: [UInt32] = []
@@ -256,8 +260,8 @@ extension LMDBNodeStore {
         }
     }
 
-    /// The number of a cache's nodes, their bytes and defects: wrong checksums, and nodes that are not `reachable`.
-    /// Without `reachable`, nothing is checked. O(nodes).
+    /// The number of a cache's nodes, their total length in bytes, and their defects: wrong checksums, and nodes that
+    /// aren't in `reachable`. If `reachable` is nil, defects aren't looked for. O(nodes).
     static func inspectNodes(
         of cache: UInt32, in reader: StoreReader, reachable: Set<NodeNumber>? = nil
     ) throws -> (count: Int, bytes: Int, defects: [String]) {

@@ -1,43 +1,43 @@
 internal import FetchIndexPlatform
 internal import FetchIndexModels
 
-/// A recorded opening of a cache that wasn't a hit.
+/// A recorded opening of a cache, other than a hit.
 package struct RecordedOpening: Equatable, Sendable {
     package enum Kind: UInt8, Sendable { case caughtUp = 1, rebuilt = 2 }
 
-    /// The time when it began, in seconds since 1970.
+    /// The time when the opening began, in seconds since 1970.
     package let time: Double
     package let milliseconds: Float
     package let kind: Kind
-    /// The reason for a rebuild; nil for a catch-up.
+    /// The reason for a rebuild; nil if the cache was caught up.
     package let reason: RebuildReason?
-    /// Whether the result was stored in the cache; otherwise it was only in the memory of the process that opened it.
+    /// Whether the order was stored in the cache. If not, it was only in the memory of the process that opened it.
     package let isStored: Bool
-    /// The number of changed rows; for a rebuild, of all rows.
+    /// The number of changed rows; after a rebuild, the number of all rows.
     package let rowCount: Int
-    /// The cache's previous commit; 0 if there wasn't any.
+    /// The commit that the cache had before; 0 if it had none.
     package let start: UInt64
     package let process: String
     package let author: String
 }
 
-/// The openings in a cache's statistics.
+/// The statistics of one cache: its hits and its recorded openings.
 package struct OpeningHistory {
     let head: OpeningLayout.Head
-    /// The most recent openings, oldest first.
+    /// The most recent openings other than hits, oldest first.
     package private(set) var openings: [RecordedOpening] = []
-    /// The hits of the last hours that had any, in order; hours are counted since 1970.
+    /// The number of hits by hour, in ascending order. Hours are counted since 1970; those without hits are left out.
     package private(set) var hitsByHour: [(hour: Int, hits: Int)] = []
-    /// The number of damaged entries.
+    /// The number of damaged entries in the statistics.
     package private(set) var defects = 0
 
-    /// Decodes all bytes of a cache's statistics; no bytes give an empty history.
+    /// Decodes all bytes of a cache's statistics. Empty bytes give an empty history.
     init(_ bytes: [UInt8], of name: String) {
         head = OpeningLayout.Head(bytes.span.bytes, of: name)
         guard bytes.count == OpeningLayout.length, !head.isOfAnother else { return }
         let layout = OpeningLayout(of: 0)
         if head.isDamaged {
-            // The openings have checksums of their own.
+            // Openings have their own checksums, so they are decoded even if the head is damaged.
             defects += 1
             let all = (0..<UInt64(OpeningLayout.keptOpenings)).map { bytes[layout.place(ofOpening: $0)] }
             openings = all.compactMap { RecordedOpening($0) }.sorted { $0.time < $1.time }
@@ -63,7 +63,7 @@ package struct OpeningHistory {
     }
 }
 
-/// Offsets in the file of statistics.
+/// The offsets of data in the statistics file.
 ///
 ///     0               "FIstat01"
 ///     40,960 x n      cache number n
@@ -74,7 +74,7 @@ package struct OpeningHistory {
 ///     an opening      time 8 | milliseconds 4 | kind 1 | whether it is stored 1 | lengths of three texts 3 | rows 8
 ///                     | commit before 8 | reason, process, author | zeros to 124 | checksum 4
 ///
-/// Times are seconds since 1970 as doubles; hours are counted since 1970; numbers are little-endian. An opening doesn't
+/// Times are seconds since 1970 as doubles. Hours are counted since 1970. Numbers are little-endian. An opening doesn't
 /// cross a disk sector's boundary.
 struct OpeningLayout {
     static let magic = Array("FIstat01".utf8)
@@ -106,7 +106,7 @@ struct OpeningLayout {
 
     static func hour(of time: Double) -> UInt32 { UInt32(min(max(0, time / 3600), Double(UInt32.max))) }
 
-    /// Hits in an hour.
+    /// The number of hits in an hour.
     struct Hour {
         let hour: UInt32
         let hits: UInt32
@@ -137,7 +137,7 @@ struct OpeningLayout {
         var hourHits: UInt32 = 0
         var openings: UInt64 = 0
         private(set) var isDamaged = false
-        /// Whether the statistics belong to a cache of another name that had the number.
+        /// Whether the statistics belong to a cache of another name, which had the same number before.
         private(set) var isOfAnother = false
         private let name: UInt32
 
@@ -146,7 +146,8 @@ struct OpeningLayout {
             self.name = name.withUTF8 { $0.span.bytes.checksum }
         }
 
-        /// Decodes the head at the beginning of some bytes; it is empty if all of its bytes are zero.
+        /// Decodes the head of a cache's statistics from the beginning of these bytes. The head is empty if all of its
+        /// bytes are zero.
         init(_ bytes: RawSpan, of name: String) {
             self.init(of: name)
             let head = bytes.extracting(first: Self.length)
@@ -163,10 +164,10 @@ struct OpeningLayout {
             if isOfAnother { (hits, lastHit, hour, hourHits, openings) = (0, 0, 0, 0, 0) }
         }
 
-        /// The current hour; nil if it has no hits.
+        /// The current hour with its hits; nil if it has none.
         var currentHour: Hour? { hourHits > 0 ? Hour(hour, hits: hourHits) : nil }
 
-        /// Begins an hour with the hits already counted in it.
+        /// Begins an hour. `counted` are the hits that it already had.
         mutating func begin(_ new: UInt32, after counted: Hour) {
             hour = new
             hourHits = counted.hour == new ? counted.hits : 0
@@ -192,9 +193,9 @@ private struct Unreadable: Error {
 }
 
 extension RecordedOpening {
-    /// The greatest accepted time in seconds, about 30,000 years.
+    /// The greatest time in seconds that counts as valid: about 30,000 years.
     private static let greatestTime = 1e12
-    /// The maximum bytes of its three texts.
+    /// The maximum lengths in bytes of the opening's reason, process and author.
     private static let textLengths = [24, 32, 35]
 
     var bytes: [UInt8] {
@@ -216,16 +217,17 @@ extension RecordedOpening {
         return bytes
     }
 
-    /// Appends a text, cut at a character's end if it is too long. Returns the number of appended bytes.
+    /// Appends a text. If it has more than `most` bytes, cuts it after a whole character. Returns the number of
+    /// appended bytes.
     private static func append(_ text: String, _ most: Int, to bytes: inout [UInt8]) -> UInt8 {
-        // A character has at least one byte.
+        // A character has at least one byte, so this many characters are enough.
         var text = text.utf8.count > most ? String(text.prefix(most)) : text
         while text.utf8.count > most { text.removeLast() }
         text.withUTF8 { bytes.append(contentsOf: $0) }
         return UInt8(text.utf8.count)
     }
 
-    /// Decodes an opening; nil if the bytes are damaged.
+    /// Decodes an opening. Returns nil if the bytes are damaged.
     init?(_ bytes: ArraySlice<UInt8>) {
         do {
             let bytes = Array(bytes)

@@ -2,22 +2,23 @@ internal import FetchIndexRecords
 internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 
-/// Statistics of openings of caches: hits by hour, and the last openings that weren't hits. They are stored in a file
-/// beside the store, so that an opening writes nothing to the store; `OpeningLayout` shows the format.
+/// Statistics of cache openings: the number of hits by hour, and the last openings other than hits. They are in a
+/// separate file in the store's folder, so that an opening writes nothing to the store. `OpeningLayout` shows the
+/// format.
 ///
-/// Losing the file loses only statistics. If it can't be written, or another process has locked it, nothing is
-/// recorded: no opening waits for it.
+/// If the file is lost, only statistics are lost. If it can't be written, or another process has locked it, the opening
+/// isn't recorded, so that openings don't wait for the file.
 struct OpeningStatistics {
     private let file: SideFile
 
     init(of store: Store) { file = store.statistics }
 
-    /// Counts a hit: one read and one write of less than a page.
+    /// Counts a hit of a cache, by one read and one write of less than a page.
     func countHit(of cache: CacheHeader, time: Double) {
         change(cache.number, cache.name) { Self.add(1, time, $0, $1, &$2) }
     }
 
-    /// Adds pending hits. They are dropped if another cache has the number by now.
+    /// Adds pending hits of a cache. They are dropped if another cache has its number by now.
     func addHits(_ count: UInt64, of cache: UInt32, _ name: String, time: Double) {
         change(cache, name, beginsAnew: false) { file, layout, head in
             let last = head.lastHit
@@ -33,7 +34,7 @@ struct OpeningStatistics {
         let hour = OpeningLayout.hour(of: time)
         if hour != head.hour {
             if let ended = head.currentHour { file.write(ended.bytes, layout.place(ofHour: ended.hour)) }
-            // The hour may have hits already: the clock was set back, or this process was slow.
+            // The hour may already have hits, if the clock was set back or this process was slow.
             head.begin(hour, after: OpeningLayout.Hour(file.read(layout.place(ofHour: hour))[...]))
         }
         head.hits &+= count
@@ -48,8 +49,8 @@ struct OpeningStatistics {
         }
     }
 
-    /// Changes the statistics of a cache; resets them if they belong to another cache that had its number. Damaged ones
-    /// are left to a repair.
+    /// Changes the statistics of a cache. If they belong to another cache that had its number, resets them first.
+    /// Doesn't change damaged statistics, which a repair resets.
     private func change(
         _ cache: UInt32, _ name: String, beginsAnew: Bool = true,
         _ body: (StatisticsFile, OpeningLayout, inout OpeningLayout.Head) -> Void
@@ -68,11 +69,11 @@ struct OpeningStatistics {
         }
     }
 
-    /// Moves the statistics of a cache to its new number, after a rebuild.
+    /// Moves the statistics of a cache to its new number after a rebuild.
     func transfer(from old: UInt32, to new: UInt32) {
         let (old, new) = (OpeningLayout(of: old).all, OpeningLayout(of: new).all)
         withFile(.write) { file in
-            // A damaged number may be far beyond the end of the file.
+            // A damaged number may lead far beyond the end of the file.
             guard file.length > old.lowerBound else { return }
             file.write(file.read(old), new)
             file.clear(old)
@@ -85,7 +86,7 @@ struct OpeningStatistics {
         withFile(.write) { file in if file.length > place.lowerBound { file.clear(place) } }
     }
 
-    /// Removes damaged entries.
+    /// Removes damaged entries from the statistics of a cache.
     func repair(_ cache: UInt32, _ name: String) {
         withFile(.write) { file in
             let layout = OpeningLayout(of: cache)
@@ -101,7 +102,7 @@ struct OpeningStatistics {
         }
     }
 
-    /// The number of a cache's hits, and the time of the last one; nil without hits.
+    /// The number of a cache's hits, and the time of the last one; nil if it has no hits.
     func hits(of cache: UInt32, _ name: String) -> (count: Int, last: Double?) {
         var head = OpeningLayout.Head(of: name)
         withFile(.read) { head = $0.head(OpeningLayout(of: cache), of: name) }
@@ -114,12 +115,13 @@ struct OpeningStatistics {
         return history
     }
 
-    /// Does nothing if the file can't be opened or locked, or has another format.
+    /// Calls the body with the statistics file. Does nothing if the file can't be opened or locked, or has another
+    /// format.
     private func withFile(_ use: SideFile.Use, _ body: (StatisticsFile) -> Void) {
         file.use(use, accepts: Self.accepts) { body(StatisticsFile(descriptor: $0)) }
     }
 
-    /// Checks the file's magic bytes, and writes them to a new file.
+    /// Returns whether the file has the right magic bytes. Writes them if the file is empty and writable.
     private static func accepts(_ descriptor: CInt, _ isWritable: Bool) -> Bool {
         let file = StatisticsFile(descriptor: descriptor)
         let magic = file.read(OpeningLayout.magicPlace)
@@ -130,7 +132,7 @@ struct OpeningStatistics {
     }
 }
 
-/// The open file. Bytes that can't be read are returned as zeros.
+/// The open statistics file. Bytes that can't be read count as zeros.
 private struct StatisticsFile {
     let descriptor: CInt
 

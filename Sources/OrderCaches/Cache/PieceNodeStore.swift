@@ -1,18 +1,18 @@
 internal import FetchIndexCountedTree
 internal import FetchIndexRecords
 
-/// Writes the nodes of a build, which aren't read again, in pieces of one transaction each, under a number that no
-/// cache has. If all nodes fit into one piece, only the last transaction writes.
+/// Writes the nodes of a build in pieces, each in its own transaction, under a number that isn't used by a cache. The
+/// build doesn't read nodes again. If all nodes fit into one piece, only the build's last transaction writes them.
 final class PieceNodeStore: NodeStore {
     let capacity = LMDBNodeStore.nodeCapacity
     private(set) var nextNode: NodeNumber = 1
     private let store: Store
     private let pieceLength: Int
-    /// The maximum time that a transaction waits for another writer; nil means no limit.
+    /// The maximum time that each transaction waits for another writer; nil for no limit.
     private let limit: Duration?
     private var piece: [(node: NodeNumber, bytes: [UInt8])] = []
     private var length = 0
-    /// The number of the nodes; nil until a piece is written.
+    /// The number under which the nodes are written; nil before the first piece.
     private var number: UInt32?
 
     init(_ store: Store, pieceLength: Int, limit: Duration? = nil) {
@@ -41,7 +41,8 @@ final class PieceNodeStore: NodeStore {
 
     func free(_ node: NodeNumber) throws { preconditionFailure("A build writes each node once.") }
 
-    /// The number of the nodes, which is marked in the store.
+    /// The number under which the nodes are written. The first call chooses it, and marks it in the store as that of a
+    /// build.
     func number(in writer: StoreWriter) throws -> UInt32 {
         if let number {
             guard try writer.markedBuild() == number else {
@@ -58,7 +59,8 @@ final class PieceNodeStore: NodeStore {
     private func writePiece(in writer: StoreWriter) throws {
         let number = try number(in: writer)
         let first = piece.first?.node ?? nextNode
-        // Overflow nodes of long keys may have been written before the nodes that reference them.
+        // Nodes may not come in the order of their numbers, since the overflow nodes of long keys are written before
+        // the nodes that refer to them.
         piece.sort { $0.node < $1.node }
         let nodes = LMDBNodeStore(writingIn: writer, cache: number, nextNode: min(first, piece.first?.node ?? first))
         try nodes.write(piece.map { (node: $0.node, bytes: Optional($0.bytes)) })
@@ -66,7 +68,7 @@ final class PieceNodeStore: NodeStore {
         length = 0
     }
 
-    /// Writes the last piece and removes the mark. Returns the number of the nodes.
+    /// Writes the last piece and removes the mark from the store. Returns the number under which the nodes are written.
     func finish(in writer: StoreWriter) throws -> UInt32 {
         try writePiece(in: writer)
         try writer.markBuild(nil)

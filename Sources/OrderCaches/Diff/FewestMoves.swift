@@ -1,32 +1,33 @@
 internal import FetchIndexValues
-/// Finds the fewest items that must move to turn one sequence into another, when only some items' places changed.
+/// Finds the fewest items that must move to turn one sequence into another, if only some items changed their places.
 ///
-/// The items that stay put are a longest increasing subsequence of old positions read in new order. Items whose keys
-/// did not change keep their relative order, so runs of them between changed ones count as one item with the run's
-/// length: the heaviest increasing subsequence over changed items and runs, found with a Fenwick tree of prefix maxima,
-/// is the longest over all. O(k log k) for k changed items, whatever the length of the sequences.
+/// The items that stay are a longest increasing subsequence of old positions, read in the new order. Items whose keys
+/// didn't change keep their relative order. So each run of them between changed items counts as one item, whose weight
+/// is the run's length. The heaviest increasing subsequence of changed items and runs is then the longest one of all
+/// items. It's found with a Fenwick tree of prefix maxima. O(k log k) for k changed items, independently of the
+/// sequences' lengths.
 struct FewestMoves {
-    /// An item whose key changed: where it was and where it is, in the whole old and new sequence.
+    /// An item whose key changed, with its positions in the whole old and new sequence.
     struct Changed {
         let old: Int
         let new: Int
     }
 
-    /// The items that move.
+    /// The items that must move.
     struct Result {
-        /// The indices of the changed items that move; the others stay.
+        /// The indexes of the changed items that move. The other changed items stay.
         var movedChanged: Set<Int> = []
-        /// The ranges of unchanged items that move, by position among the unchanged.
+        /// The unchanged items that move, as ranges of positions among the unchanged items.
         var movedUnchanged: [Range<Int>] = []
     }
 
     private struct Item {
-        /// The position in old order: unchanged items before it; 0 for a changed item, 1 for a run, which follows it;
-        /// old position.
+        /// The position in the old order, as three numbers to be compared: the number of unchanged items before it; 0
+        /// for a changed item and 1 for the run that follows it; the old position.
         let oldOrder: (Int, Int, Int)
-        /// The number of items and, as a tie-break, of unchanged ones, which should rather stay in place.
+        /// The number of items and, to decide between equal numbers, that of unchanged items, which should rather stay.
         let weight: Int
-        /// A run of unchanged items, or the index of a changed one.
+        /// The content: a run of unchanged items, or the index of a changed item.
         let content: Content
     }
 
@@ -35,13 +36,13 @@ struct FewestMoves {
         case run(Range<Int>)
     }
 
-    /// `oldLeft` and `newCame` are the old positions of removed items and the new positions of inserted ones,
-    /// ascending.
+    /// Finds the items that move. `oldLeft` are the old positions of removed items, `newCame` the new positions of
+    /// inserted ones, both in ascending order.
     static func find(_ changed: [Changed], oldCount: Int, oldLeft: [Int], newCame: [Int]) -> Result {
         let oldOthers = merged(oldLeft, changed.map(\.old).sorted())
         let newOthers = merged(newCame, changed.map(\.new).sorted())
         let unchangedCount = oldCount - oldOthers.count
-        // The number of unchanged items before each changed one.
+        // For each changed item, the number of unchanged items before it.
         let before = changed.map { item in
             (
                 old: item.old - count(of: oldOthers, below: item.old),
@@ -62,7 +63,7 @@ struct FewestMoves {
         return result(items.map(\.1))
     }
 
-    /// Finds the items outside the heaviest subsequence whose old order increases.
+    /// Finds the items outside of the heaviest subsequence whose old positions increase.
     private static func result(_ items: [Item]) -> Result {
         var oldRank = [Int](repeating: 0, count: items.count)
         let byOld = items.indices.sorted { items[$0].oldOrder < items[$1].oldOrder }
@@ -96,18 +97,18 @@ struct FewestMoves {
 
     private static func merged(_ left: [Int], _ right: [Int]) -> [Int] { (left + right).sorted() }
 
-    /// The number of ascending numbers that are less than a number.
+    /// The number of elements that are less than `number`. The numbers ascend.
     static func count(of ascending: [Int], below number: Int) -> Int {
         (0..<ascending.count).firstNumber { ascending[$0] >= number }
     }
 
-    /// The position of the n-th (from 0) item that is not among ascending positions.
+    /// The position of the n-th item, counted from 0, that isn't at one of these ascending positions.
     static func position(ofOther ordinal: Int, without ascending: [Int]) -> Int {
         ordinal + (0..<ascending.count).firstNumber { ascending[$0] - $0 > ordinal }
     }
 }
 
-/// A Fenwick tree (Fenwick, 1994) of the heaviest item at or before each rank.
+/// A Fenwick tree (Fenwick, 1994) that finds the heaviest item up to a rank.
 private struct PrefixMaximum {
     private var best: [(weight: Int, item: Int)?]
 

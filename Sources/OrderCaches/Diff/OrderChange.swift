@@ -1,87 +1,85 @@
-package import FetchIndexModels
-
-/// Exactly what changed between two states of an order: from old rows to new rows.
+/// The exact change between two states of an order.
 ///
-/// Old positions (`from`) are in the state before, new ones (`to`) in the state after. Sections that moved are not
-/// reported row by row; rows that merely shifted are not reported at all; the moves are the fewest that explain the new
-/// order. Within each kind, events are ordered by position.
-package struct OrderChange: Equatable, Sendable {
-    /// The name is nil for the section of the rows whose section value is null.
-    package enum SectionEvent: Equatable, Sendable {
-        case delete(from: Int, name: String?)
-        case insert(to: Int, name: String?)
-        case move(from: Int, to: Int, name: String?)
-        /// The section has another name, but did not move.
-        case update(from: Int, to: Int, name: String?)
+/// Old positions (`from`) are in the state before, new positions (`to`) in the state after. The rows of a moved section
+/// are not reported one by one, and shifted rows are not reported. The moves are the fewest that explain the new order.
+/// Within each kind, events are ordered by position.
+///
+/// `RowID` is what names a row: the key of its record in the difference of two orders, the object's id for users.
+public struct OrderChange<RowID: Hashable & Sendable>: Equatable, Sendable {
+    public typealias SectionEvent = FetchIndexOrderCaches.SectionEvent
 
-        package var name: String? {
-            switch self {
-            case .delete(_, let name), .insert(_, let name), .move(_, _, let name), .update(_, _, let name): name
-            }
-        }
+    public enum RowEvent: Equatable, Sendable {
+        case delete(RowID, from: RowPath)
+        case insert(RowID, to: RowPath)
+        case move(RowID, from: RowPath, to: RowPath)
+        case update(RowID, from: RowPath, to: RowPath)
     }
 
-    package enum RowEvent: Equatable, Sendable {
-        case delete(RecordKey, from: RowPath)
-        case insert(RecordKey, to: RowPath)
-        case move(RecordKey, from: RowPath, to: RowPath)
-        case update(RecordKey, from: RowPath, to: RowPath)
-    }
+    /// The events of sections: deletes, then inserts, then moves, then updates.
+    public var sections: [SectionEvent] = []
+    /// The events of rows: deletes, then inserts, then moves, then updates.
+    public var rows: [RowEvent] = []
 
-    /// Deletes, then inserts, then moves, then updates.
-    package var sections: [SectionEvent] = []
-    /// Deletes, then inserts, then moves, then updates.
-    package var rows: [RowEvent] = []
+    /// The permanent ids of saved rows, by their temporary ids. No event reports them, so a list of ids must replace
+    /// them. Events contain the new ids.
+    public var renumbered: [RowID: RowID] = [:]
 
-    /// The new keys of objects that were saved since, by their temporary keys. Events contain the new keys.
-    package var renumbered: [RecordKey: RecordKey] = [:]
+    /// The reason for a rebuild if the old order couldn't be read afterwards; otherwise nil. Then the change is
+    /// unknown: it has no events, and a copy of the rows must be read again.
+    public var rebuilt: RebuildReason?
 
-    /// The reason for a rebuild after which the old order couldn't be read; otherwise nil. The change is then unknown:
-    /// it has no events, and a copy of the rows must be read again.
-    package var rebuilt: RebuildReason?
+    /// The positions in `sections` of events of the null section, whose name is "" like that of the empty text.
+    package var eventsOfNull: Set<Int> = []
 
-    package init() {}
+    /// No changes.
+    public init() {}
 
-    /// An unknown change.
+    /// Creates an unknown change, after a rebuild.
     package init(rebuilt reason: RebuildReason) { rebuilt = reason }
 
     /// Whether nothing changed.
-    package var isEmpty: Bool { sections.isEmpty && rows.isEmpty && rebuilt == nil }
+    public var isEmpty: Bool { sections.isEmpty && rows.isEmpty && rebuilt == nil }
+
+    /// Adds an event of a section by its name, which is nil for the null section.
+    mutating func add(_ name: String?, _ event: (_ name: String) -> SectionEvent) {
+        if name == nil { eventsOfNull.insert(sections.count) }
+        sections.append(event(name ?? ""))
+    }
 }
 
 extension OrderChange {
-    /// Applies the events to old rows by table view rules: rows and sections are removed by old positions, then
-    /// inserted by new ones. Returns the new rows; nil if an event doesn't fit.
-    package func replay(on old: [[RecordKey]]) -> [[RecordKey]]? {
-        var left: [[RecordKey?]] = old
+    /// Applies the events to old rows by the rules of table views: rows and sections are removed by their old
+    /// positions, and then inserted at their new ones. Returns the new rows; nil if an event doesn't fit the old rows.
+    package func replay(on old: [[RowID]]) -> [[RowID]]? {
+        var left: [[RowID?]] = old
         for event in rows {
             switch event {
-            case .delete(let object, let from), .move(let object, let from, _):
+            case .delete(let id, let from), .move(let id, let from, _):
                 guard left.indices.contains(from.section), left[from.section].indices.contains(from.row),
-                    left[from.section][from.row] == object
+                    left[from.section][from.row] == id
                 else { return nil }
                 left[from.section][from.row] = nil
             case .insert, .update: break
             }
         }
         guard var new = replaySections(on: left.map { $0.compactMap { $0 } }) else { return nil }
-        var arrivals: [(RowPath, RecordKey)] = []
+        var arrivals: [(RowPath, RowID)] = []
         for event in rows {
             switch event {
-            case .insert(let object, let to), .move(let object, _, let to): arrivals.append((to, object))
+            case .insert(let id, let to), .move(let id, _, let to): arrivals.append((to, id))
             case .delete, .update: break
             }
         }
-        for (path, object) in arrivals.sorted(by: { $0.0 < $1.0 }) {
+        for (path, id) in arrivals.sorted(by: { $0.0 < $1.0 }) {
             guard new.indices.contains(path.section), path.row <= new[path.section].count else { return nil }
-            new[path.section].insert(object, at: path.row)
+            new[path.section].insert(id, at: path.row)
         }
         return new
     }
 
-    private func replaySections(on old: [[RecordKey]]) -> [[RecordKey]]? {
-        var staying: [[RecordKey]?] = old
-        var arriving: [Int: [RecordKey]] = [:]
+    private func replaySections(on old: [[RowID]]) -> [[RowID]]? {
+        var staying: [[RowID]?] = old
+        var arriving: [Int: [RowID]] = [:]
         for event in sections {
             switch event {
             case .delete(let from, _):
@@ -104,10 +102,11 @@ extension OrderChange {
     }
 }
 
-extension OrderChange.RowEvent {
-    package var object: RecordKey {
-        switch self {
-        case .delete(let object, _), .insert(let object, _), .move(let object, _, _), .update(let object, _, _): object
-        }
-    }
+/// A change of a section. The name is the section's new one where that changed.
+public enum SectionEvent: Equatable, Sendable {
+    case delete(from: Int, name: String)
+    case insert(to: Int, name: String)
+    case move(from: Int, to: Int, name: String)
+    /// The section's object has another name, but the section did not move.
+    case update(from: Int, to: Int, name: String)
 }

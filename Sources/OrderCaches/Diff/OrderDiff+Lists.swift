@@ -1,13 +1,14 @@
 internal import FetchIndexModels
 
 extension OrderDiff {
-    /// The change from one window to another, of one order or of two. Reads every row: O((rows of both) x log).
+    /// Computes the change from one window to another, of the same order or of two orders. Reads every row of both.
+    /// O((rows of both) x log).
     ///
-    /// `updated` contains the objects, with their keys in the new window, whose records changed. `renumbered` maps
-    /// objects' keys in the old window to their keys in the new one, if they differ.
+    /// `updated` are the objects whose records changed, by their keys in the new window. `renumbered` are the objects
+    /// with other keys in the old window: new keys by old ones.
     static func change(
         from old: OrderWindow, to new: OrderWindow, updated: Set<RecordKey>, renumbered: [RecordKey: RecordKey]
-    ) throws -> OrderChange {
+    ) throws -> OrderChange<RecordKey> {
         var numbers = SectionNumbers()
         let oldList = try WindowList(old, &numbers, renumbered: renumbered)
         let newList = try WindowList(new, &numbers)
@@ -39,7 +40,7 @@ extension OrderDiff {
     }
 }
 
-/// Numbers assigned to section values.
+/// Assigns numbers to section values.
 private struct SectionNumbers {
     private(set) var values: [[UInt8]] = []
     private var numbers: [[UInt8]: Int] = [:]
@@ -52,7 +53,7 @@ private struct SectionNumbers {
     }
 }
 
-/// A window read as a list.
+/// The sections and rows of a window, read as a list.
 private struct WindowList {
     var rows: [(object: RecordKey, section: Int)] = []
     var sections: [(number: Int, count: Int, heading: [UInt8]?)] = []
@@ -74,7 +75,8 @@ private struct WindowList {
         }
     }
 
-    /// Enters the list's sections. Their keys differ between the lists, so that each section may move.
+    /// Enters the list's sections into `places`. The lists' sections get different keys, so that each section counts as
+    /// changed and may move.
     func enterSections(into places: inout [SectionPlace?], key: [UInt8]) {
         var rank = 0
         for (index, section) in sections.enumerated() {
@@ -86,8 +88,8 @@ private struct WindowList {
 }
 
 extension RowKey {
-    /// Placeholder keys for rows of lists, whose keys are unknown. They differ between the lists, so that each row may
-    /// move.
+    /// Placeholders for the row keys of the two lists, which are unknown. They differ, so that each row counts as
+    /// changed and may move.
     fileprivate static let placeholderOld = RowKey(bytes: [0], sectionLength: 0)
     fileprivate static let placeholderNew = RowKey(bytes: [1], sectionLength: 0)
 }

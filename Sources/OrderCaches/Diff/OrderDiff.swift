@@ -1,22 +1,22 @@
 internal import FetchIndexPlatform
 internal import FetchIndexModels
 
-/// Computes what changed between two states of an order from the objects that were touched. O(k log n) for k objects.
+/// Computes the change between two states of an order from the changed objects. O(k log n) for k objects.
 struct OrderDiff {
     private let hasSections: Bool
     private let oldSectionCount: Int
     private let places: ChangedPlaces
-    /// The name of a section by its index in the new state, and the object of a row by its rank in the old rows tree.
-    /// Used for sections and rows that move although no change names them.
+    /// Returns the name of a section by its index in the new state, and the object of a row by its rank in the old rows
+    /// tree. Called for sections and rows that move although they didn't change themselves.
     private let sectionName: (Int) throws -> String?
     private let oldObject: (Int) throws -> RecordKey
 
-    /// The row changes of one section that exists in both states.
+    /// The changed rows of a section that exists in both states.
     private struct SectionEdits {
-        /// Old indexes of removed rows, new indexes of inserted ones.
+        /// The old indexes of removed rows, and the new indexes of inserted rows.
         var left: [Int] = []
         var came: [Int] = []
-        /// Rows whose sort key changed, and changed rows that kept it.
+        /// The rows whose sort keys changed, and the rows whose records changed, but not their sort keys.
         var changed: [StayingRow] = []
         var updated: [StayingRow] = []
     }
@@ -28,11 +28,12 @@ struct OrderDiff {
         let isUpdated: Bool
     }
 
-    /// The change from one state to another. The row changes name every object whose record changed between the states;
-    /// `places` contains the old and new positions of their rows and sections, as `update` returned it.
+    /// Computes the change from one state to another. The row changes must contain each object whose record changed
+    /// between the states. `places` are the old and new positions of their rows and sections, as `update` returned
+    /// them.
     static func change(
         from old: SectionedOrder, to new: SectionedOrder, _ rowChanges: [RowChange], _ places: ChangedPlaces
-    ) throws -> OrderChange {
+    ) throws -> OrderChange<RecordKey> {
         let diff = OrderDiff(
             hasSections: new.shape.hasSections, oldSectionCount: old.sectionCount, places: places,
             sectionName: {
@@ -43,10 +44,10 @@ struct OrderDiff {
         return try diff.change(rowChanges)
     }
 
-    /// The change between two lists of sections and rows. Every row that is in both is a row change, and `places` has
-    /// every section.
+    /// Computes the change between two lists of sections and rows. Each row that is in both lists must be a row change,
+    /// and `places` must have each section.
     static func change(hasSections: Bool, oldSectionCount: Int, _ rowChanges: [RowChange], _ places: ChangedPlaces)
-        throws -> OrderChange
+        throws -> OrderChange<RecordKey>
     {
         let diff = OrderDiff(
             hasSections: hasSections, oldSectionCount: oldSectionCount, places: places,
@@ -55,8 +56,10 @@ struct OrderDiff {
         return try diff.change(rowChanges)
     }
 
-    /// The change between two states whose places aren't known from an update; looks them up in both.
-    static func change(from old: SectionedOrder, to new: SectionedOrder, _ edits: OrderEdits) throws -> OrderChange {
+    /// Computes the change between two states. Looks up the positions of the changed rows and sections in both.
+    static func change(from old: SectionedOrder, to new: SectionedOrder, _ edits: OrderEdits) throws -> OrderChange<
+        RecordKey
+    > {
         let keys = ChangedKeys(edits)
         var places = ChangedPlaces(keys, count: edits.rows.count)
         for (number, section) in keys.sections.enumerated() {
@@ -72,16 +75,16 @@ struct OrderDiff {
         return try change(from: old, to: new, edits.rows, places)
     }
 
-    private func change(_ rowChanges: [RowChange]) throws -> OrderChange {
-        var change = OrderChange()
-        if hasSections { change.sections = try sectionEvents() }
+    private func change(_ rowChanges: [RowChange]) throws -> OrderChange<RecordKey> {
+        var change = OrderChange<RecordKey>()
+        if hasSections { try addSectionEvents(to: &change) }
         change.rows = try rowEvents(rowChanges)
         return change
     }
 
     // MARK: Sections
 
-    private func sectionEvents() throws -> [OrderChange.SectionEvent] {
+    private func addSectionEvents(to change: inout OrderChange<RecordKey>) throws {
         var deleted: [(Int, String?)] = []
         var inserted: [(Int, String?)] = []
         var changed: [FewestMoves.Changed] = []
@@ -99,23 +102,23 @@ struct OrderDiff {
             default: break
             }
         }
-        // A deterministic order, so that equal states give equal events.
+        // Sorted, so that equal states give events in the same order.
         changed.sort { $0.new < $1.new }
         deleted.sort { $0.0 < $1.0 }
         inserted.sort { $0.0 < $1.0 }
-        var events = deleted.map { OrderChange.SectionEvent.delete(from: $0.0, name: $0.1) }
-        events += inserted.map { OrderChange.SectionEvent.insert(to: $0.0, name: $0.1) }
+        for (from, name) in deleted { change.add(name) { .delete(from: from, name: $0) } }
+        for (to, name) in inserted { change.add(name) { .insert(to: to, name: $0) } }
         let moves = try Self.moves(changed, oldCount: oldSectionCount, left: deleted.map(\.0), came: inserted.map(\.0))
         for move in moves.sorted(by: { $0.new < $1.new }) {
             let name = if let known = names[move.new] { known } else { try sectionName(move.new) }
-            events.append(.move(from: move.old, to: move.new, name: name))
+            change.add(name) { .move(from: move.old, to: move.new, name: $0) }
         }
         if !renamed.isEmpty {
             let moved = Set(moves.map(\.new))
-            events += renamed.sorted { $0.new < $1.new }.filter { !moved.contains($0.new) }
-                .map { .update(from: $0.old, to: $0.new, name: $0.name) }
+            for section in renamed.sorted(by: { $0.new < $1.new }) where !moved.contains(section.new) {
+                change.add(section.name) { .update(from: section.old, to: section.new, name: $0) }
+            }
         }
-        return events
     }
 
     /// The name of a section; nil for the section of null.
@@ -125,7 +128,7 @@ struct OrderDiff {
         return OrderShape.name(of: name.span.bytes)
     }
 
-    /// All items that move, changed or not, by their old and new positions.
+    /// All items that move, changed or not, with their old and new positions.
     private static func moves(
         _ changed: [FewestMoves.Changed], oldCount: Int, left: [Int], came: [Int]
     ) throws -> [FewestMoves.Changed] {
@@ -136,7 +139,7 @@ struct OrderDiff {
             throw SectionedOrder.corrupted("a section's count does not agree with its rows")
         }
         if changed.count == 1, let only = changed.first {
-            // A single changed item moves only if the number of staying items before it has changed.
+            // If only one item changed, it moves only if another number of unchanged items is before it.
             let before = only.old - left.count { $0 < only.old }
             return only.new - came.count { $0 < only.new } == before ? [] : changed
         }
@@ -155,7 +158,7 @@ struct OrderDiff {
 
     // MARK: Rows
 
-    private func rowEvents(_ rowChanges: [RowChange]) throws -> [OrderChange.RowEvent] {
+    private func rowEvents(_ rowChanges: [RowChange]) throws -> [OrderChange<RecordKey>.RowEvent] {
         var events = RowEvents()
         var sections = Array(places.sections.count, copiesOf: SectionEdits())
         for (index, rowChange) in rowChanges.enumerated() {
@@ -196,18 +199,18 @@ struct OrderDiff {
         guard let rank = row.rank, let place = sections[row.section] else {
             throw SectionedOrder.corrupted("a row that should be there is missing")
         }
-        // If nodes are damaged, a section's count may differ from its rows.
+        // If nodes are damaged, a section's count may differ from the number of its rows.
         guard (0..<place.count).contains(rank - place.firstRank) else {
             throw SectionedOrder.corrupted("a section's count does not agree with its rows")
         }
         return RowPath(section: place.index, row: rank - place.firstRank)
     }
 
-    /// Adds moves and updates of the rows that stayed in a section.
+    /// Adds move and update events of the rows that stayed in a section.
     private func addEvents(
         of edits: SectionEdits, from oldPlace: SectionPlace, to newPlace: SectionPlace, _ events: inout RowEvents
     ) throws {
-        // A deterministic order, so that equal states give equal events.
+        // Sorted, so that equal states give events in the same order.
         var changed = edits.changed.map { FewestMoves.Changed(old: $0.old, new: $0.new) }
         changed.sort { $0.new < $1.new }
         let moves = try Self.moves(
@@ -225,7 +228,7 @@ struct OrderDiff {
         }
         for row in edits.changed { addEvent(of: row) }
         for row in edits.updated { addEvent(of: row) }
-        // The remaining moves are of unchanged rows: moving these takes fewer moves than moving the changed ones.
+        // The other moves are of unchanged rows: moving these takes fewer moves than moving the changed ones.
         for (oldRow, newRow) in moved {
             let object = try oldObject(oldPlace.firstRank + oldRow)
             events.moves.append((object, path(oldPlace, oldRow), path(newPlace, newRow)))
@@ -233,19 +236,19 @@ struct OrderDiff {
     }
 }
 
-/// Row events by kind, before they are sorted.
+/// The events of rows by kind, before each kind is sorted.
 private struct RowEvents {
     var deletes: [(object: RecordKey, from: RowPath)] = []
     var inserts: [(object: RecordKey, to: RowPath)] = []
     var moves: [(object: RecordKey, from: RowPath, to: RowPath)] = []
     var updates: [(object: RecordKey, from: RowPath, to: RowPath)] = []
 
-    consuming func inOrder() -> [OrderChange.RowEvent] {
+    consuming func inOrder() -> [OrderChange<RecordKey>.RowEvent] {
         deletes.sort { $0.from < $1.from }
         inserts.sort { $0.to < $1.to }
         moves.sort { $0.to < $1.to }
         updates.sort { $0.to < $1.to }
-        var events: [OrderChange.RowEvent] = []
+        var events: [OrderChange<RecordKey>.RowEvent] = []
         events.reserveCapacity(deletes.count + inserts.count + moves.count + updates.count)
         for row in deletes { events.append(.delete(row.object, from: row.from)) }
         for row in inserts { events.append(.insert(row.object, to: row.to)) }

@@ -9,7 +9,7 @@ package import FetchIndexRecords
 package enum CacheAssessment {
     case current(CacheHeader)
     case behind(CacheHeader, changes: Int)
-    /// The header is nil if it is missing or can't be read.
+    /// The next opening must rebuild the cache. The header is nil if it's missing or can't be read.
     case unusable(RebuildReason, CacheHeader?)
 
     package var header: CacheHeader? {
@@ -21,19 +21,19 @@ package enum CacheAssessment {
 
     package var isCurrent: Bool { if case .current = self { true } else { false } }
 
-    /// The reason why the cache must be rebuilt; nil if it can be used.
+    /// The reason why the cache must be rebuilt; nil if it's usable.
     package var unusable: RebuildReason? { if case .unusable(let reason, _) = self { reason } else { nil } }
 }
 
 extension CacheEngine {
-    /// Catching up with a changed row costs about this many times as much as building a row.
+    /// The cost of catching up with a changed row, as a multiple of the cost of building a row.
     private static let catchUpCost = 4
-    /// The number of changes that are always caught up, regardless of the order's size: the exact change is worth the
+    /// The number of changes up to which a cache is caught up, whatever its size: knowing the exact change is worth the
     /// time.
     private static let alwaysCaughtUp = 10_000
 
-    /// Assesses a cache for a request in the state of a reader; each opening does it once. O(log n), and O(commits) if
-    /// the cache is behind.
+    /// Assesses a cache for a request in a reader's state. Each opening does this once. O(log n), and O(commits) if the
+    /// cache is behind.
     package func assess(_ cache: CacheRequest, in reader: StoreReader) throws -> CacheAssessment {
         #if DEBUG
             hits?.noteAssessment()
@@ -46,8 +46,8 @@ extension CacheEngine {
         }
     }
 
-    /// Assesses a header. Without a request, the cache is assessed for the request that it was built for, and for a
-    /// reader that needs the exact change.
+    /// Assesses a cache by its header. Without a request, assesses it for the request that built it, and for a reader
+    /// that needs the exact change.
     static func assess(
         _ header: CacheHeader, for cache: CacheRequest? = nil, in reader: StoreReader
     ) throws -> CacheAssessment {
@@ -61,7 +61,7 @@ extension CacheEngine {
             guard header.identity.canBeRead(from: reader.model) else { return .unusable(.modelChanged, header) }
             dependencies = header.identity.dependencies(try reader.model.number(of: header.identity.entity))
         }
-        // A log that can't be read is treated like one that is too short.
+        // A log that can't be read is treated as one that is too short.
         guard let changes = try? header.changesBehind(of: dependencies, in: reader) else {
             return .unusable(.logTooShort, header)
         }
@@ -74,7 +74,8 @@ extension CacheEngine {
         return .behind(header, changes: changes)
     }
 
-    /// The maximum number of changes, of records or of rows that depend on them, that are caught up.
+    /// The maximum number of changes up to which a cache is caught up. These are changes of records, and of rows that
+    /// depend on them.
     static func mostCaughtUp(of entities: [Int], in reader: StoreReader) throws -> Int {
         Int(clamping: try reader.count(of: entities)) / catchUpCost + alwaysCaughtUp
     }
@@ -84,7 +85,8 @@ extension RebuildReason {
     /// Whether the cache belongs to the same request, and only its state is unusable.
     package var isOfState: Bool { [.tooManyChanges, .logTooShort, .damaged].contains(self) }
 
-    /// Whether the cache is missing or belongs to another request; a reader of this request has no previous state then.
+    /// Whether the cache is missing, or belongs to another request. Then a reader with this request has no previous
+    /// state.
     package var isOfOtherRequest: Bool {
         [.first, .predicateChanged, .sortChanged, .sectionKeyChanged, .aggregatesChanged].contains(self)
     }

@@ -1,30 +1,32 @@
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
-/// Building a cache without blocking other writers.
+/// Builds a cache without blocking other writers.
 ///
 ///     build lock     one build at a time
 ///     snapshot       place, sort          memory: the request's budget
 ///     pieces         nodes, one transaction per piece, under their own number, which the store marks
 ///     last           header with the snapshot's commit, caught up from the log; old nodes and the mark are deleted
 extension CacheEngine {
-    /// The maximum bytes of nodes that one transaction writes: LMDB holds them in memory until it ends.
+    /// The maximum number of bytes of nodes that one transaction writes, because LMDB holds them in memory until it
+    /// ends.
     private static let maximumPiece = 16 << 20
-    /// The maximum time that a build waits for another one, before the order is computed in memory.
+    /// The maximum time that a build waits for another build. After it, the order is computed in memory.
     private static let patience = Duration.seconds(60)
-    /// After this number of attempts that ended with too many changes, the build blocks other writers.
+    /// The number of attempts in which too much may change during a build. After them, the build blocks other writers.
     private static let maximumAttempts = 3
 
     /// The result of a build.
     enum Built {
         case built(OpenedOrder, Snapshot)
-        /// Another build has built the cache while this one waited. The cache may be behind by now.
+        /// Another build has built the cache while this one waited for it. The cache may be behind again.
         case byAnother(CacheAssessment, Snapshot)
     }
 
-    /// Builds a cache, unless another build has built it after `transaction`, in which it was unusable; if nil, always
-    /// builds it. Builds in memory if the store is read-only or this process has an open writer: it may be the caller's
-    /// own, and waiting for it a deadlock.
+    /// Builds a cache. `transaction` is the one in which the cache was found unusable: if another build has built the
+    /// cache since, its result is used. If `transaction` is nil, always builds. If the store is read-only, or this
+    /// store object has an open writer, builds in memory: the writer may be the caller's own, and waiting for it would
+    /// be a deadlock.
     func build(
         _ cache: CacheRequest, _ reason: RebuildReason, since transaction: Int?, from scan: SharedScan? = nil
     ) throws -> Built {
@@ -43,7 +45,7 @@ extension CacheEngine {
             do {
                 if let built = try buildOnce(cache, reason, build, pieces, scan) { return built }
             } catch {
-                // The pieces are useless now. If they can't be deleted here, the next build deletes them.
+                // The pieces aren't needed any more. If they can't be deleted now, the next build deletes them.
                 try? pieces.discard()
                 throw error
             }
@@ -57,10 +59,10 @@ extension CacheEngine {
 
     private static func pieceLength(_ memoryBudget: Int) -> Int { min(maximumPiece, max(memoryBudget / 4, 1 << 16)) }
 
-    /// The cache as another build left it while this one waited; nil if it is still unusable.
+    /// The cache as another build left it, while this build waited for it; nil if it's still unusable.
     private func builtByAnother(_ cache: CacheRequest, since transaction: Int) throws -> Built? {
         let snapshot = try store.snapshot()
-        // Nobody has written since the cache was assessed.
+        // If no transaction was committed since, the cache is still unusable.
         if snapshot.transactionNumber == transaction { return nil }
         let assessment = try assess(cache, in: snapshot)
         return assessment.unusable == nil ? .byAnother(assessment, snapshot) : nil
@@ -77,7 +79,7 @@ extension CacheEngine {
         return .built(try Self.compute(request, in: snapshot, outcome), snapshot)
     }
 
-    /// Deletes the nodes that a killed build has left.
+    /// Deletes the nodes that a killed build left in the store.
     private func removeLeftovers(limit: Duration?) throws {
         guard try store.snapshot().markedBuild() != nil else { return }
         let writer = try store.beginWrite(limit: limit, changesRecords: false)
@@ -87,7 +89,7 @@ extension CacheEngine {
         try writer.commit()
     }
 
-    /// Throws if the entity of a request was dropped since the request was compiled.
+    /// Throws if the entity of a request was removed after the request was compiled.
     private static func requireEntity(of request: OrderRequest, in reader: StoreReader) throws {
         let entities = reader.model.entities
         guard request.builder.entities.allSatisfy({ entities.indices.contains($0) && !entities[$0].isDropped }) else {
@@ -95,8 +97,8 @@ extension CacheEngine {
         }
     }
 
-    /// Builds a cache once; nil if too much has changed during the build. The snapshot ends with this function, so that
-    /// the pages of a failed build can be reused.
+    /// Tries once to build a cache. Returns nil if too much has changed during the build. The snapshot is released at
+    /// the end, so that writers can reuse the pages of a failed build.
     private func buildOnce(
         _ cache: CacheRequest, _ reason: RebuildReason, _ build: StoreBuild, _ pieces: PieceNodeStore,
         _ scan: SharedScan.Keys?
@@ -127,7 +129,7 @@ extension CacheEngine {
         var header = CacheHeader(replacing: cache, number: number, in: writer)
         header.take(order, commit: start, time: currentTime())
         try CacheDirectory.put(header, in: writer)
-        // Without `needsExactChange`, because a long catch-up would block other writers.
+        // The cache is caught up without `needsExactChange`, since a long catch-up would block other writers.
         let plain = CacheRequest(name: cache.name, order: cache.order)
         let assessment = start == writer.commit ? .current(header) : try assess(plain, in: writer)
         if assessment.unusable != nil { return nil }

@@ -2,13 +2,13 @@ internal import FetchIndexModels
 internal import FetchIndexRecords
 internal import FetchIndexSorting
 
-/// The sorted row keys of several caches, from one scan of the records.
+/// The sorted row keys of several caches, which one scan of the records has computed.
 package final class SharedScan {
     struct Keys {
-        /// The commit of the scanned state.
+        /// The commit of the state that was scanned.
         let commit: UInt64
         let sorters: [KeySorter]
-        /// The scanned state, if headings must still be read from it; nil if any state will do.
+        /// The reader of the scanned state, if headings must still be read from it; otherwise nil.
         let reader: StoreReader?
     }
 
@@ -20,20 +20,20 @@ package final class SharedScan {
         var builders = caches.map(\.order.builder)
         for index in builders.indices { builders[index].releasesPages = index == 0 }
         commit = reader.commit
-        // While the reader is retained, freed pages can't be reused.
+        // The reader is retained only if needed, because writers can't reuse freed pages meanwhile.
         self.reader = builders.contains { $0.headings != nil } ? reader : nil
         sorters = Dictionary(uniqueKeysWithValues: zip(caches.map(\.name), try OrderBuilder.sort(builders, reader)))
     }
 
-    /// Hands over the keys of a cache, so that their memory is freed before the next one is built.
+    /// Returns and removes the row keys of a cache, so that their memory is freed before the next cache is built.
     func takeKeys(of name: String) -> Keys? {
         sorters.removeValue(forKey: name).map { Keys(commit: commit, sorters: $0, reader: reader) }
     }
 }
 
 extension CacheEngine {
-    /// Opens several caches, one after the other, like `open`; those that must be built share one scan of the records.
-    /// With `isForced`, all are built. `done` receives each cache's index and its order or error.
+    /// Opens several caches, one after the other, like `open`. Caches that must be built share one scan of the records.
+    /// With `isForced`, all are built. Calls `done` with each cache's index, and its order or error.
     package func open(
         _ caches: [CacheRequest], isForced: Bool = false,
         done: (Int, Result<OpenedOrder, any Error>) throws -> Void
@@ -51,7 +51,8 @@ extension CacheEngine {
         }
     }
 
-    /// The reasons why caches must be built, nil for usable ones; and the transaction in which they were assessed.
+    /// For each cache, the reason why it must be built, or nil if it's usable; and the transaction in which they were
+    /// assessed.
     private func reasonsToBuild(
         _ caches: [CacheRequest], isForced: Bool
     ) throws -> (reasons: [RebuildReason?], transaction: Int) {
@@ -60,8 +61,8 @@ extension CacheEngine {
         return (reasons, snapshot.transactionNumber)
     }
 
-    /// A scan for the caches to be built; nil if it would save nothing. Damaged records and a full disk are reported by
-    /// the build of each cache.
+    /// A shared scan for the caches that must be built; nil if it would save nothing, or if it failed because of
+    /// damaged records or a full disk, which the build of each cache then reports.
     private func sharedScan(of built: [CacheRequest]) throws -> SharedScan? {
         guard built.count > 1, !store.isReadOnly, !store.hasOpenWriter,
             Set(built.map(\.name)).count == built.count

@@ -2,20 +2,20 @@ internal import FetchIndexModels
 internal import FetchIndexPlatform
 package import FetchIndexRecords
 
-/// The orders of caches in one of the newest states of the store.
+/// The orders of several caches in the same state of the store.
 package struct NewestOrders {
-    /// The state of the orders.
+    /// The snapshot of that state.
     package fileprivate(set) var snapshot: Snapshot
-    /// The orders of the caches, by name; unusable and missing caches are left out.
+    /// The orders of the caches, by name. Unusable and missing caches have none.
     package fileprivate(set) var orders: [String: OpenedOrder] = [:]
-    /// The assessments of the caches in that state, by name.
+    /// The assessments of the caches in the snapshot's state, by name.
     package fileprivate(set) var assessments: [String: CacheAssessment] = [:]
 }
 
 extension CacheEngine {
-    /// Opens the caches of live orders in the newest state, or that of a snapshot. Unless a writer is busy, one
-    /// transaction stores the caught-up orders and rebuilds the caches whose state alone is unusable. O(k log n) for k
-    /// changes; O(n log n) for a cache that can't be caught up.
+    /// Opens the caches of live orders in the newest state, or in a snapshot's. Unless another writer is busy, one
+    /// transaction stores the orders that were caught up, and rebuilds caches whose state alone is unusable. O(k log n)
+    /// for k changes; O(n log n) for a cache that can't be caught up.
     package func openNewest(_ followed: [CacheRequest], in snapshot: Snapshot? = nil) throws -> NewestOrders {
         let snapshot = try snapshot ?? store.snapshot()
         var newest = NewestOrders(snapshot: snapshot)
@@ -55,8 +55,8 @@ extension CacheEngine {
         return newest
     }
 
-    /// Catches a cache up to a snapshot that its reader has already received, unless a writer is busy or the cache has
-    /// reached it. The statistics count it as a catch-up. Costs as much as `openNewest`.
+    /// Catches a cache up to a snapshot that its reader has already received. Does nothing if another writer is busy,
+    /// or if the cache has reached this state. The statistics count it as a catch-up. Costs as much as `openNewest`.
     package func advance(_ cache: CacheRequest, to snapshot: Snapshot) throws {
         guard !store.isReadOnly, !store.hasOpenWriter else { return }
         let start = ContinuousClock.now
@@ -65,9 +65,9 @@ extension CacheEngine {
         record(opened, of: cache, since: start)
     }
 
-    /// Stores an attempt's order in its cache. An unusable cache is rebuilt if `commit` is still the newest; a cache
-    /// that turns out to be damaged is deleted. Returns nil if nothing is stored, as for a cache that was replaced
-    /// meanwhile.
+    /// Stores the order of an attempt in its cache. An unusable cache is rebuilt if `commit` is still the newest
+    /// commit. A cache that turns out to be damaged is deleted. Returns nil if no order is stored, for example because
+    /// the cache was replaced meanwhile.
     private func store(
         _ attempt: Attempt, of cache: CacheRequest, at commit: UInt64, in writer: StoreWriter
     ) throws -> OpenedOrder? {

@@ -4,11 +4,11 @@ internal import FetchIndexPlatform
 package import FetchIndexRecords
 
 extension CacheEngine {
-    /// Changes that are already known, from the commit `start` on. Without them, changes are read from the log.
+    /// Changes after the commit `start` that the caller already knows, so that they needn't be read from the log.
     package struct KnownChanges {
         let start: UInt64
         let changes: [RecordChange]
-        /// Orders with exactly these changes.
+        /// Orders to which these changes were already applied.
         let prepared: PreparedOrders
 
         package init(since start: UInt64, _ changes: [RecordChange], prepared: PreparedOrders = PreparedOrders()) {
@@ -18,16 +18,16 @@ extension CacheEngine {
         }
     }
 
-    /// The outcome of opening a cache without a rebuild.
+    /// The result of opening a cache that isn't rebuilt.
     enum Found {
-        /// The order, and the prepared one that is to be stored; nil if the cache is current.
+        /// The order, and the prepared order to be stored in the cache; the latter is nil if the cache is current.
         case opened(OpenedOrder, PreparedOrder?)
         case unusable(RebuildReason)
     }
 
-    /// The order of an assessed cache, as stored or caught up in a fork. The cache isn't changed; damage makes it
-    /// unusable. If `wantsChange` is false, the change stays `pending`, and changes that move no row are left out.
-    /// O(log n) for a current cache, O(k log n) for one that is k changes behind.
+    /// The order of an assessed cache: as it's stored, or caught up in a fork. The cache isn't changed. Returns
+    /// `unusable` for a damaged cache. If `wantsChange` is false, the change stays `pending`, and changes that move no
+    /// row are left out. O(log n) for a current cache, O(k log n) for one that is k changes behind.
     func find(
         _ cache: CacheRequest, _ assessment: CacheAssessment, in reader: StoreReader, known: KnownChanges? = nil,
         wantsChange: Bool = true
@@ -42,8 +42,8 @@ extension CacheEngine {
             do {
                 let prepared = known?.prepared.order(of: cache, from: header)
                 let next = try prepared ?? caughtUp(header, cache, in: reader, known, wantsChange: wantsChange)
-                // The change of a prepared order is computed while the writer commits. Damage that is found only then
-                // is left to the caller.
+                // The change of a prepared order is computed later, while the writer commits. If damage is found only
+                // then, the caller handles it.
                 let isPending = prepared != nil || !wantsChange
                 let outcome = isPending ? .pending : OrderOutcome(of: try next.change())
                 return .opened(OpenedOrder(next.fork.order, outcome, in: .fork(header), from: header.commit), next)
@@ -56,7 +56,7 @@ extension CacheEngine {
         }
     }
 
-    /// Applies the changes from a cache's commit up to a reader's state, in a fork.
+    /// Catches the order of a cache up to a reader's state, in a fork over the cache's nodes.
     func caughtUp(
         _ header: CacheHeader, _ cache: CacheRequest, in reader: StoreReader, _ known: KnownChanges? = nil,
         wantsChange: Bool = true
@@ -68,12 +68,13 @@ extension CacheEngine {
         return try PreparedOrder(of: cache, header, wantsChange ? edits : edits.moved, in: reader)
     }
 
-    /// The states before and after changes that lead to a reader's state; nil if the order doesn't read other objects.
+    /// The states of records before and after changes that lead to a reader's state; nil if the order doesn't read
+    /// other objects.
     func states(before changes: [RecordChange], _ builder: OrderBuilder, in reader: StoreReader) -> StateChange? {
         builder.readsRelated ? StateChange(from: ChangedState(before: changes, reader), to: reader) : nil
     }
 
-    /// The changes of entities since the commit of a cache.
+    /// The changes of these entities since the commit of a cache, as `known` has them or as the log does.
     private func recordChanges(
         since header: CacheHeader, of entities: [Int], in reader: StoreReader, _ known: KnownChanges?
     ) throws -> [RecordChange] {
@@ -83,7 +84,8 @@ extension CacheEngine {
         return changes
     }
 
-    /// The order of a cache in the state of a snapshot, for which an assessment may be given. The cache isn't changed.
+    /// The order of a cache in a snapshot's state. An assessment of the cache in this state can be given. The cache
+    /// isn't changed; if it's unusable, the order is computed in memory.
     package func open(
         _ cache: CacheRequest, _ assessment: CacheAssessment? = nil, in snapshot: Snapshot
     ) throws -> OpenedOrder {
@@ -93,27 +95,27 @@ extension CacheEngine {
         }
     }
 
-    /// Opens the order of a cache in the newest state, or that of a snapshot, for which an assessment may be given: as
-    /// stored, caught up from the change log, or rebuilt.
+    /// Opens the order of a cache in the newest state, or in a snapshot's: as it's stored, caught up from the change
+    /// log, or rebuilt. An assessment of the cache in this state can be given.
     ///
-    /// A hit costs O(log n), catching up O(k log n) for k changes, a rebuild O(n log n). In a read-only store, and
-    /// while another writer is busy, the order is caught up in memory and the cache isn't changed. A rebuild waits for
-    /// other writers.
+    /// A hit costs O(log n), catching up O(k log n) for k changes, and a rebuild O(n log n). If the store is read-only,
+    /// or while another writer is busy, the order is caught up in memory and the cache isn't changed. A rebuild waits
+    /// for other writers.
     package func open(
         _ cache: CacheRequest, _ assessment: CacheAssessment? = nil, at snapshot: Snapshot? = nil
     ) throws -> (opened: OpenedOrder, snapshot: Snapshot) {
         let start = ContinuousClock.now
         var reading = try begin(cache, assessment, in: snapshot)
         try storeUnlessBusy(&reading)
-        // A rebuild has already been recorded.
+        // If the cache was rebuilt, that is already in the statistics.
         if case .caughtUp = reading.opened.outcome {
             record(reading.opened, of: cache, since: start)
         }
         return (reading.opened, reading.snapshot)
     }
 
-    /// Builds an order in memory. O(n log n). For an order without sections and aggregates, only the first rows may be
-    /// wanted: O(n log k) for k of n rows.
+    /// Computes an order in memory. O(n log n). If only the first rows of an order without sections and aggregates are
+    /// wanted, O(n log k) for k of n rows.
     package static func compute(
         _ request: OrderRequest, in reader: StoreReader, from selection: RecordSelection = .all,
         wanted: WantedRows = .all,

@@ -5,16 +5,16 @@ internal import FetchIndexEssentials
 extension CacheEngine {
     private static let processName = ProcessInfo.processInfo.processName
 
-    /// Counts a hit. An idle cache gets the newest commit.
+    /// Counts a hit of a cache. If the cache is many commits behind, although nothing in it changed, raises its commit.
     func noteHit(_ reading: CacheReading) {
         guard case .hit = reading.opened.outcome, case .stored(let header) = reading.opened.place else { return }
         let time = currentTime()
         if let hits { hits.count(header, time: time) } else { statistics.countHit(of: header, time: time) }
-        // Trimming the log can wait, so an error here doesn't affect the hit.
+        // The log can be trimmed later, so an error of raising the commit doesn't affect the hit.
         if reading.isIdle { try? raiseCommit(of: reading) }
     }
 
-    /// Raises the commit of a current cache, unless a writer is busy.
+    /// Sets a current cache's commit to the newest one, unless another writer is busy.
     private func raiseCommit(of reading: CacheReading) throws {
         guard !store.isReadOnly, let writer = try store.tryBeginWrite(), try store(reading, in: writer) != nil else {
             return
@@ -23,8 +23,8 @@ extension CacheEngine {
         try writer.commit()
     }
 
-    /// Records an opening unless it was a hit. An order that isn't in its cache is recorded for the cache that has the
-    /// name, if any.
+    /// Records an opening in the statistics, unless it was a hit. If the order isn't in its cache, records it for the
+    /// cache that has the name now, if any.
     func record(
         _ opened: OpenedOrder, in snapshot: Snapshot, of cache: CacheRequest, since start: ContinuousClock.Instant
     ) {
@@ -32,13 +32,13 @@ extension CacheEngine {
         record(opened, of: cache, header, ContinuousClock.now - start, isStored: opened.isStored)
     }
 
-    /// Records the opening of a cache unless it was a hit.
+    /// Records the opening of a cache in the statistics, unless it was a hit.
     package func record(_ opened: OpenedOrder, of cache: CacheRequest, since start: ContinuousClock.Instant) {
         record(opened, of: cache, opened.place.header, ContinuousClock.now - start, isStored: opened.isStored)
     }
 
-    /// Records a catch-up once it is known whether the cache stores the order. Other outcomes aren't recorded here: a
-    /// rebuild is recorded when it ends.
+    /// Records a catch-up in the statistics, once it's known whether the cache stores the order. Does nothing for other
+    /// outcomes: a rebuild is recorded when it ends.
     func record(_ reading: CacheReading, isStored: Bool) {
         guard case .caughtUp = reading.opened.outcome else { return }
         record(

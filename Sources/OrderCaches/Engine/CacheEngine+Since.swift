@@ -1,14 +1,14 @@
 internal import FetchIndexPlatform
-internal import FetchIndexModels
+package import FetchIndexModels
 package import FetchIndexRecords
 
 extension CacheEngine {
-    /// The change of a current cache's order since a commit. Nil if the cache isn't current, if the log doesn't reach
-    /// back to the commit, if more than `limit` records changed, or if the order reads records of other objects. O(k
-    /// log n) for k changes.
+    /// The change of a current cache's order since a commit. Returns nil if the cache isn't current, if the log doesn't
+    /// reach back to the commit, if more than `limit` records changed, or if the order reads records of other objects.
+    /// O(k log n) for k changes.
     package func change(
         of cache: CacheRequest, since commit: UInt64, limit: Int, in reader: StoreReader
-    ) throws -> OrderChange? {
+    ) throws -> OrderChange<RecordKey>? {
         let builder = cache.order.builder
         guard case .current(let header) = try assess(cache, in: reader), !builder.readsRelated, commit <= reader.commit,
             reader.logReaches(back: commit), try reader.changeCount(of: builder.entities, after: commit) <= limit
@@ -17,11 +17,11 @@ extension CacheEngine {
         return try change(of: cache.order, to: order, since: commit, in: reader)
     }
 
-    /// The change from the order at a commit to that in a reader's state. Reconstructs the old order by undoing the log
-    /// from the new one. O(k log n) for k changes. Throws `logTooShort`.
+    /// The change from the order at a commit to the order in a reader's state. Reconstructs the old order by undoing
+    /// the logged changes in a fork of the new one. Throws `logTooShort`. O(k log n) for k changes.
     func change(
         of request: OrderRequest, to new: SectionedOrder, since commit: UInt64, in reader: StoreReader
-    ) throws -> OrderChange {
+    ) throws -> OrderChange<RecordKey> {
         let builder = request.builder
         var changes: [RecordChange] = []
         for entity in builder.dependencies { try reader.netChanges(of: entity, from: commit) { changes.append($0) } }
@@ -33,8 +33,8 @@ extension CacheEngine {
         return try OrderDiff.change(from: old.order, to: new, try builder.edits(changes, states))
     }
 
-    /// The outcome that an exact reader hasn't received, according to the note of its cache. Throws if the cache is
-    /// damaged.
+    /// The outcome that an exact reader hasn't received, according to the note of its cache: a rebuild, or a change.
+    /// Throws if the cache is damaged.
     func outcome(
         since note: UnreadNote, of request: OrderRequest, to order: SectionedOrder, in reader: StoreReader
     ) throws -> OrderOutcome {
@@ -44,7 +44,7 @@ extension CacheEngine {
         } catch StoreError.logTooShort {
             return .rebuilt(.logTooShort)
         } catch  where error.isDamage && !error.isCacheDamage {
-            // A log that can't be read is treated like one that is too short.
+            // A log that can't be read is treated as one that is too short.
             return .rebuilt(.logTooShort)
         }
     }

@@ -4,13 +4,14 @@ internal import FetchIndexCountedTree
 package import FetchIndexRecords
 
 extension CacheEngine {
-    /// The defects of a cache that has a header, one sentence each: its nodes' checksums, its trees, its sections, and
-    /// its rows compared with the records. A cache that is behind is caught up in memory first. O(n log n).
+    /// The defects of the cache with this header, in the reader's snapshot, one sentence each: of its nodes' checksums,
+    /// its trees and sections, and of its rows compared with the records. A cache that is behind is caught up in memory
+    /// first. O(n log n).
     ///
-    /// Without a request, the rows are not compared with the records. Throws `StoreError.corrupted` if the records
-    /// can't be read for the comparison.
+    /// Without a request, the rows aren't compared with the records. Throws `StoreError.corrupted` if the records can't
+    /// be read for the comparison.
     ///
-    /// `shared` contains the numbers that several caches have; if nil, they are determined here.
+    /// `shared` are the cache numbers that several caches have; if it's nil, they are determined here.
     package func verify(
         _ header: CacheHeader, _ request: OrderRequest?, in reader: StoreReader,
         sharedNumbers shared: Set<UInt32>? = nil
@@ -24,7 +25,8 @@ extension CacheEngine {
             return ["its commit \(header.commit) is newer than the newest, \(reader.commit)"]
         }
         let nodes = LMDBNodeStore(header, in: reader)
-        // If the request has other aggregates, the trees are read with the header's layout, and only they are checked.
+        // If the request has other aggregates, its rows can't be compared. The trees are then read with the header's
+        // layout and checked alone.
         let same = request.flatMap { $0.identity.aggregates == header.identity.aggregates ? $0 : nil }
         let stored: SectionedOrder
         do {
@@ -51,17 +53,17 @@ extension CacheEngine {
             } catch  where error.isCacheDamage {
                 return ["it cannot be caught up with the newest records: \(error)"]
             }
-        // The next opening rebuilds the cache; its contents are consistent in themselves.
+        // The cache is consistent in itself, and its next opening rebuilds it.
         case .unusable: return []
         }
     }
 
-    /// Rebuilds a damaged cache in a writer's transaction; deletes it if that fails because of damaged records. Returns
-    /// a report of the repair.
+    /// Rebuilds a damaged cache in a writer's transaction. If that fails because of damaged records, deletes it.
+    /// Returns a report of the repair.
     package func repair(_ name: String, _ request: OrderRequest, in writer: StoreWriter) throws -> String {
         do {
             var cache = CacheRequest(name: name, order: request)
-            // The state that its reader has received is no longer known.
+            // The state that the cache's exact reader has received is no longer known.
             cache.notesRebuilds = true
             let rebuilt = try rebuild(cache, .damaged, in: writer)
             return "cache \"\(name)\" was damaged: rebuilt, \(counted(rebuilt.order.rowCount, "row"))"

@@ -2,21 +2,21 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 package import FetchIndexRecords
 
-/// Opening caches in a writer's own transaction, so that they are current in the state that it commits.
+/// Opens caches in a writer's transaction, so that they are current in the state that it commits.
 extension CacheEngine {
-    /// The reason why a writer opens caches.
+    /// The purpose for which a writer opens caches.
     package enum Purpose {
-        /// For readers of live orders, who want the change. A cache is rebuilt only if its own state is unusable; a
-        /// missing cache, or one that was built for another request, model or format, is left as it is.
+        /// The caches have readers (live orders), who want the changes. A cache is rebuilt only if its state alone is
+        /// unusable. A missing cache isn't created, and one that was built for another request, model or format isn't
+        /// changed.
         case following
-        /// For no reader: a maintained cache is to be current in every state. A missing cache, or one that was built
-        /// for another request or model, is left as it is, unless it belongs to an index.
+        /// The caches are maintained, and are to be current in every state. An index is built if it's missing, or was
+        /// built for another request or model; other maintained caches aren't.
         case keeping
-        /// For no reader: the cache must exist afterwards, whatever its state was. Errors about damaged records are
-        /// thrown.
+        /// The caches must exist afterwards, whatever their state was. Errors of damaged records are thrown.
         case establishing
 
-        /// Whether a cache that is unusable for a reason is left as it is.
+        /// Whether a cache that is unusable for this reason isn't rebuilt.
         func leaves(_ cache: CacheRequest, _ reason: RebuildReason) -> Bool {
             switch self {
             case .following: !reason.isOfState
@@ -27,10 +27,10 @@ extension CacheEngine {
         }
     }
 
-    /// The outcome for a cache in a writer's transaction.
+    /// The outcome for a cache that was opened in a writer's transaction.
     package enum Written {
         case opened(OpenedOrder)
-        /// The cache was left as it is, or deleted.
+        /// The cache wasn't rebuilt, or was deleted.
         case left(RebuildReason)
 
         package var opened: OpenedOrder? { if case .opened(let opened) = self { opened } else { nil } }
@@ -45,8 +45,8 @@ extension CacheEngine {
 
     /// Catches caches up to the commit of a sealed writer, in its transaction. A cache that is damaged or too far
     /// behind is rebuilt from all records. If that fails because records are damaged, the cache is deleted, so that
-    /// damaged records don't prevent other saves; it isn't retried here, because each save would try again. Prepared
-    /// orders have pending changes, which `PreparedOrders.changes` computes. O(k log n) for k changes.
+    /// damaged records don't prevent other saves. It isn't created again by later saves, since each of them would fail.
+    /// The changes of prepared orders stay pending; `PreparedOrders.changes` computes them. O(k log n) for k changes.
     @discardableResult
     package func open(
         _ caches: [CacheRequest], in writer: StoreWriter, for purpose: Purpose, known: KnownChanges? = nil
@@ -57,7 +57,7 @@ extension CacheEngine {
         return written
     }
 
-    /// Opens one cache like several ones.
+    /// Opens one cache in a writer's transaction, like several caches.
     package func open(_ cache: CacheRequest, in writer: StoreWriter, for purpose: Purpose) throws -> Written {
         let written = try openUntrimmed(cache, in: writer, for: purpose, nil)
         try CacheDirectory.trimLog(in: writer)
@@ -71,9 +71,10 @@ extension CacheEngine {
         if let reason = assessment.unusable, purpose.leaves(cache, reason) { return .left(reason) }
         var cache = cache
         if case .keeping = purpose {
-            // The cache advances without its reader.
+            // A maintained cache catches up without its exact reader.
             if !CacheDirectory.isIndex(cache.name) { try CacheDirectory.noteRead(of: cache.name, in: writer) }
-            // If the header can't be read, the state that its reader has received is unknown.
+            // If the header couldn't be read, the state that the exact reader has received is unknown, so a rebuild is
+            // noted as unread.
             cache.notesRebuilds = true
         }
         let isFollowed = if case .following = purpose { true } else { false }
@@ -86,7 +87,7 @@ extension CacheEngine {
         }
     }
 
-    /// Opens an assessed cache and stores its order. An error leaves the cache's nodes half changed: the caller must
+    /// Opens an assessed cache and stores its order. An error may leave the cache's nodes half changed: the caller must
     /// delete the cache or abort the writer.
     func open(
         _ cache: CacheRequest, _ assessment: CacheAssessment, in writer: StoreWriter, known: KnownChanges? = nil,
@@ -100,8 +101,8 @@ extension CacheEngine {
         }
     }
 
-    /// Stores an opened order, as of a commit, in its cache. Without edits it only raises the cache's commit, because
-    /// otherwise the log could be trimmed past it.
+    /// Stores an opened order in its cache, as of a commit. If the order has no edits, only raises the cache's commit,
+    /// because otherwise the log could be trimmed past it.
     func store(
         _ opened: OpenedOrder, _ next: PreparedOrder?, over old: CacheHeader, in writer: StoreWriter, at commit: UInt64
     ) throws -> OpenedOrder {
@@ -130,8 +131,8 @@ extension CacheEngine {
         return OpenedOrder(order, .rebuilt(reason), in: .stored(header))
     }
 
-    /// Notes that the exact reader of a cache hasn't received its rebuild, if that reader requested it or has unread
-    /// changes. Indexes have no exact readers.
+    /// Records that the exact reader of a cache hasn't received its rebuild, if the request asks for that, or if the
+    /// reader hasn't received earlier changes. Does nothing for indexes, which have no exact readers.
     func noteRebuild(
         _ header: CacheHeader, of cache: CacheRequest, _ reason: RebuildReason, in writer: StoreWriter
     ) throws {
@@ -141,9 +142,9 @@ extension CacheEngine {
         try CacheDirectory.setUnread(UnreadNote(header, reason), cache.name, in: writer)
     }
 
-    /// Rebuilds a cache in a writer's transaction. Its exact reader has received the state of a commit, which may be
-    /// older. The cache is deleted if records are damaged, so that these don't prevent others from being saved. O(n log
-    /// n).
+    /// Rebuilds a cache in a writer's transaction. If records are damaged, deletes the cache, so that other records can
+    /// be saved. `commit` is the commit whose state the cache's exact reader has received; it may be older than the
+    /// writer's. O(n log n).
     @discardableResult
     package func rebuildOrDelete(
         _ cache: CacheRequest, _ reason: RebuildReason, readUpTo commit: UInt64, in writer: StoreWriter
@@ -160,7 +161,7 @@ extension CacheEngine {
     }
 
     /// Rebuilds a cache in one transaction, because the change of an opened order can't be computed. Does nothing if
-    /// the cache was replaced meanwhile. Throws `writerBusy` after waiting for the limit. O(n log n).
+    /// the cache was replaced meanwhile. Throws `writerBusy` if another writer takes longer than the limit. O(n log n).
     package func rebuild(_ cache: CacheRequest, of opened: OpenedOrder, limit: Duration?) throws {
         let writer = try store.beginWrite(limit: limit, changesRecords: false)
         guard let header = opened.place.header,

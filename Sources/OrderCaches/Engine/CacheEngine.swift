@@ -1,6 +1,6 @@
 package import FetchIndexRecords
 
-/// Decides whether a cache can be used, and opens its order in a state of the store, in the same way for all callers.
+/// Decides whether a cache is usable, and opens its order in a state of the store. All callers use this engine.
 ///
 ///     assess   header, fingerprint, commit, log  ->  current | behind | unusable (reason)
 ///     find     current    the order as it is stored
@@ -19,7 +19,7 @@ package import FetchIndexRecords
 package struct CacheEngine {
     package let store: Store
 
-    /// The counts of hits that are written with a delay; if nil, each hit is written at once.
+    /// Counts hits and writes them later; if nil, each hit is written at once.
     let hits: HitCounts?
 
     package init(_ store: Store, _ hits: HitCounts? = nil) { (self.store, self.hits) = (store, hits) }
@@ -28,7 +28,7 @@ package struct CacheEngine {
 
     var statistics: OpeningStatistics { OpeningStatistics(of: store) }
 
-    /// A current cache that is more commits behind than this gets the newest commit when it is opened, so that it
-    /// doesn't retain the log. The planner treats such a cache as stale without reading the log.
+    /// The number of commits that a current cache may be behind. If it's further behind, opening it raises its commit,
+    /// so that it doesn't retain the log. The planner treats such a cache as stale, without reading the log.
     static let idleCommits: UInt64 = 64
 }

@@ -1,46 +1,36 @@
 internal import FetchIndexModels
 package import FetchIndexRecords
 
-/// The facts about a cache that need no request: lists, the report and the live page print them.
+/// The facts about a cache that are known without a request, for lists, the report and the live page.
 package struct CacheFacts {
     package let name: String
-    /// The assessment for the request that the cache was built for.
+    /// The assessment of the cache for the request that built it.
     package let assessment: CacheAssessment
-    /// Whether every writer maintains the cache: it belongs to an index, or was set to be maintained.
+    /// Whether every writer maintains the cache, because it belongs to an index or is in the list of maintained caches.
     package let isMaintained: Bool
-    /// Whether the cache is locked, so that no other request can replace it.
+    /// Whether the cache is locked, so that other requests can't replace it.
     package let isLocked: Bool
-    /// The commit since which its exact reader hasn't received changes, even if the cache is fresh; nil if nothing is
-    /// unread.
+    /// The commit since which the cache's exact reader hasn't received the changes, even if the cache is fresh; nil if
+    /// the reader has received all.
     package let unreadSince: UInt64?
     package let hits: Int
     package let lastHit: Double?
-    /// The number of its nodes and their bytes, without LMDB's own overhead; nil if they weren't counted.
+    /// The number of the cache's nodes, and their length in bytes without LMDB's overhead; nil if they weren't counted.
     package let nodes: (count: Int, bytes: Int)?
 
     /// The cache's header; nil if it can't be read.
     package var header: CacheHeader? { assessment.header }
     package var unusable: RebuildReason? { assessment.unusable }
-    /// Whether the order reflects the newest records: nothing that it depends on has changed since its commit.
-    package var isFresh: Bool { assessment.isCurrent }
-
-    /// The number of changes that the cache is behind; nil if it is unusable.
-    package var changesBehind: Int? {
-        switch assessment {
-        case .current: 0
-        case .behind(_, let changes): changes
-        case .unusable: nil
-        }
-    }
 }
 
 extension CacheEngine {
-    /// The facts of all caches, by name, with their nodes. O(nodes).
+    /// The facts about all caches, by name, including the numbers of their nodes. O(nodes).
     package func facts(in reader: StoreReader) throws -> [CacheFacts] {
         try CacheDirectory.names(in: reader).map { try facts(of: $0, countingNodes: true, in: reader) }
     }
 
-    /// The facts about a cache. O(log n), or O(nodes) if they are counted. Throws `StoreError.unknownCache`.
+    /// The facts about a cache. O(log n), or O(nodes) if nodes are counted. Throws `StoreError.unknownCache` if it's
+    /// missing.
     package func facts(of name: String, countingNodes: Bool = false, in reader: StoreReader) throws -> CacheFacts {
         let assessment: CacheAssessment
         do {
@@ -48,7 +38,7 @@ extension CacheEngine {
         } catch let error as UnusableHeader {
             assessment = .unusable(error.reason, nil)
         }
-        // Writes the hits that this process has counted but not written yet.
+        // Hits that this process has counted but not written yet are written before.
         self.hits?.write()
         let header = assessment.header
         let hits = header.map { statistics.hits(of: $0.number, name) }

@@ -2,44 +2,46 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 package import FetchIndexRecords
 
-/// An order opened for a reader whose output may fail. The cache takes the order when the reader is done.
+/// An order that was opened for a reader whose output may fail. The order is stored in the cache when the reader is
+/// done.
 ///
 ///     begin    the order, caught up in a fork; the cache isn't changed
 ///     ...      the reader prints the changes, and flushes
 ///     end      the fork is stored as the cache's order
 ///
 /// If the reader fails or is killed before the end, the next opening reports the same change again. A rebuild is stored
-/// at once, and a maintained cache advances with each writer; then a note records until the end what an exact reader
-/// hasn't received.
+/// at once, and every writer catches a maintained cache up. In these cases, a note in the store says until the end what
+/// an exact reader (one that must receive each change) hasn't received.
 package struct CacheReading {
     package let cache: CacheRequest
     package internal(set) var opened: OpenedOrder
     package internal(set) var snapshot: Snapshot
-    /// The order that the cache is to take; nil if the cache has it already or cannot take it.
+    /// The order to be stored in the cache; nil if the cache has it already, or can't be written.
     let next: CacheEngine.PreparedOrder?
-    /// The note of what the reader hadn't received before, if any.
+    /// The note of what the exact reader hadn't received before this reading; nil if there wasn't one.
     let note: UnreadNote?
     let duration: Duration
 
-    /// Whether `end` has anything to store.
+    /// Whether `end` has an order or a note to store.
     var hasToBeStored: Bool {
         guard let note else { return next != nil }
         guard next == nil, note.reason == nil, case .hit = opened.outcome else { return true }
-        // A hit alone is not stored each time.
+        // For a mere hit, the note is updated only from time to time.
         return snapshot.commit &- note.commit > CacheEngine.idleCommits
     }
 
-    /// Whether its cache is current, but retains the log.
+    /// Whether the cache is current, but further behind than `idleCommits`, so that it retains the log.
     var isIdle: Bool {
         guard case .stored(let header) = opened.place, header.commit < snapshot.commit else { return false }
         return snapshot.commit - header.commit > CacheEngine.idleCommits
     }
 
-    /// Whether the reader has received everything that another note declares unread.
+    /// Whether the reader has received everything that another note says is unread.
     func hasRead(_ other: UnreadNote?) -> Bool {
         guard let other else { return false }
         if other == note { return true }
-        // Meanwhile another reader has received some of the same changes, or a writer has advanced the cache.
+        // The note has changed since this reading began: another reader has received some of the same changes, or a
+        // writer has caught the cache up.
         guard other.reason == nil, note?.reason == nil, let start = note?.commit ?? opened.start else { return false }
         return (start...max(start, snapshot.commit)).contains(other.commit)
     }
@@ -48,15 +50,15 @@ package struct CacheReading {
 // MARK: Begin
 
 extension CacheEngine {
-    /// The outcome of opening a cache without a rebuild.
+    /// The outcome of opening a cache that isn't rebuilt.
     package enum Attempt {
         case opened(CacheReading)
         case unusable(RebuildReason)
     }
 
-    /// Opens a cache in the newest state, or that of a snapshot, for which an assessment may be given. The cache isn't
-    /// changed until `end`, but an unusable one is rebuilt at once. `check` receives the outcome before anything is
-    /// stored, and may throw. Costs as much as `open`.
+    /// Opens a cache for a reader, in the newest state or in a snapshot's. An assessment of the cache in this state can
+    /// be given. The cache isn't changed until `end`, except that an unusable one is rebuilt at once. `check` gets the
+    /// outcome before anything is stored, and may throw. Costs as much as `open`.
     package func begin(
         _ cache: CacheRequest, _ assessment: CacheAssessment? = nil, in snapshot: Snapshot? = nil,
         check: (OrderOutcome) throws -> Void = { _ in }
@@ -75,13 +77,13 @@ extension CacheEngine {
                 return reading
             case .unusable(let found): reason = found
             }
-        }  // The snapshot ends before a build, which may take long.
+        }  // the snapshot is released before a build, which may take long
         try check(.rebuilt(reason))
         return try rebuild(cache, reason, since: transaction)
     }
 
-    /// Opens a cache in the state of a snapshot, unless it must be rebuilt. `missing` is the reason for a rebuild that
-    /// another build has made while an exact reader waited for it.
+    /// Opens a cache in a snapshot's state; returns `unusable` if it must be rebuilt. `missing` is the reason for a
+    /// rebuild that another build has made while an exact reader waited for it.
     package func attempt(
         _ cache: CacheRequest, _ assessment: CacheAssessment? = nil, in snapshot: Snapshot,
         missing: RebuildReason? = nil
@@ -89,7 +91,7 @@ extension CacheEngine {
         let start = ContinuousClock.now
         let assessment = try assessment ?? assess(cache, in: snapshot)
         if !assessment.isCurrent {
-            // A rebuild changes the cache's number, so pending hits are written before.
+            // Pending hits are written before, because a rebuild changes the cache's number.
             hits?.write()
         }
         switch try find(cache, assessment, in: snapshot) {
@@ -106,8 +108,8 @@ extension CacheEngine {
         }
     }
 
-    /// An opened order with the outcome to report to an exact reader, including what it hasn't received according to a
-    /// note.
+    /// An opened order with the outcome that an exact reader is to receive. It includes what the reader hasn't received
+    /// according to the note.
     private func told(
         _ opened: OpenedOrder, _ request: OrderRequest, _ missing: RebuildReason?, _ note: UnreadNote?,
         in snapshot: Snapshot
@@ -118,10 +120,10 @@ extension CacheEngine {
             try outcome(since: note, of: request, to: opened.order, in: snapshot), from: note.commit)
     }
 
-    /// Rebuilds a cache for a reader, unless another build has rebuilt it after `transaction`, in which it was
-    /// unusable: then opens that cache and reports the rebuild to an exact reader, too, because each reader may fail.
-    /// If `transaction` is nil, always rebuilds it. Builds in memory if the store is read-only or this process has an
-    /// open writer. `scan` may contain the cache's keys. O(n log n).
+    /// Rebuilds a cache for a reader. `transaction` is the one in which the cache was found unusable: if another build
+    /// has rebuilt the cache since, opens that cache and reports the rebuild to an exact reader too, because each
+    /// reader may fail. If `transaction` is nil, always rebuilds. If the store is read-only, or this store object has
+    /// an open writer, builds in memory. `scan` may contain the cache's row keys. O(n log n).
     package func rebuild(
         _ cache: CacheRequest, _ reason: RebuildReason, since transaction: Int? = nil, from scan: SharedScan? = nil
     ) throws -> CacheReading {
@@ -129,7 +131,7 @@ extension CacheEngine {
         hits?.write()
         let start = ContinuousClock.now
         var cache = cache
-        // An exact reader must learn of each change.
+        // Each rebuild must be reported to an exact reader, even if the process dies before.
         cache.notesRebuilds = cache.needsExactChange
         var (reason, transaction) = (reason, transaction)
         while true {
@@ -149,7 +151,7 @@ extension CacheEngine {
                 case .opened(let reading):
                     noteHit(reading)
                     return reading
-                // Only the cache's header is usable.
+                // The other build's cache can't be read beyond its header, so this one builds it in any case.
                 case .unusable(let found): (reason, transaction) = (found, nil)
                 }
             }
@@ -169,12 +171,12 @@ extension CacheEngine {
 
     // MARK: End
 
-    /// The maximum time that the end of an exact reading waits for another writer.
+    /// The maximum time that ending an exact reading waits for another writer.
     private static let readingPatience = Duration.seconds(5)
 
-    /// Stores the order that a reader has received. Does nothing if the cache was replaced meanwhile or the store can't
-    /// be written. An exact reading waits for another writer for up to `limit`, by default five seconds, and then
-    /// throws `writerBusy`. Other readings don't wait. O(k log k) for k nodes.
+    /// Stores the order that a reader has received. Does nothing if the cache was replaced meanwhile, or if the store
+    /// can't be written. Ending an exact reading waits for another writer for up to `limit`, by default five seconds,
+    /// and then throws `writerBusy`. Other readings aren't stored if another writer is busy. O(k log k) for k nodes.
     package func end(_ reading: CacheReading, limit: Duration? = nil) throws {
         guard reading.hasToBeStored, !store.isReadOnly else { return }
         guard let writer = try writer(for: reading, limit ?? Self.readingPatience) else { return abandon(reading) }
@@ -184,14 +186,14 @@ extension CacheEngine {
         record(reading, isStored: stored != nil || reading.next == nil)
     }
 
-    /// Records the opening of an order that isn't stored in its cache.
+    /// Records in the statistics the opening of an order that isn't stored in its cache.
     package func abandon(_ reading: CacheReading) { record(reading, isStored: false) }
 
     private func writer(for reading: CacheReading, _ limit: Duration) throws -> StoreWriter? {
         guard reading.cache.needsExactChange else { return try store.tryBeginWrite() }
         do { return try store.beginWrite(limit: limit, changesRecords: false) } catch {
             switch error {
-            // The caller itself is writing, or the store can't be written.
+            // The caller itself is writing, or the store was moved or can't be written.
             case StoreError.wouldWaitForItself, StoreError.moved, StoreError.inaccessible: return nil
             case StoreError.writerBusy:
                 abandon(reading)
@@ -201,8 +203,8 @@ extension CacheEngine {
         }
     }
 
-    /// Stores a reading's order at once, unless a writer is busy. The reading then uses the stored order, unless
-    /// another commit was made in between.
+    /// Stores a reading's order at once, unless another writer is busy. The reading then uses the stored order, unless
+    /// another commit was made since.
     func storeUnlessBusy(_ reading: inout CacheReading) throws {
         guard reading.next != nil, let writer = try store.tryBeginWrite() else { return }
         let isSameState = writer.commit == reading.snapshot.commit
@@ -216,11 +218,12 @@ extension CacheEngine {
         reading.opened = stored.reopened(in: reading.snapshot)
     }
 
-    /// Stores what a reader has received, in a writer's transaction: the order of the reading's state, which may be
-    /// older than the writer's. Returns nil if the cache was replaced or has advanced meanwhile.
+    /// Stores what a reader has received, in a writer's transaction: the order in the reading's state, which may be
+    /// older than the writer's. Returns nil if the cache was replaced or caught up meanwhile.
     func store(_ reading: CacheReading, in writer: StoreWriter) throws -> OpenedOrder? {
         let name = reading.cache.name
-        // Read before the cache changes: if the list is damaged, the note is made from the cache's header.
+        // The note is read before the cache changes: if the list of notes is damaged, a note is made from the cache's
+        // header.
         let hasRead =
             try reading.cache.needsExactChange && reading.hasRead(CacheDirectory.unread(of: name, in: writer))
         let stored = try storeOrder(of: reading, in: writer)
@@ -236,8 +239,8 @@ extension CacheEngine {
         return try store(reading.opened, reading.next, over: header, in: writer, at: reading.snapshot.commit)
     }
 
-    /// Like `end`, in the transaction of a writer. A cache that turns out to be damaged is deleted, so that it doesn't
-    /// prevent records from being saved.
+    /// Stores a reading's order like `end`, in a writer's transaction. If the cache turns out to be damaged, it's
+    /// deleted, so that records can be saved.
     package func storeOrDelete(_ reading: CacheReading, in writer: StoreWriter) throws {
         do {
             let stored = try store(reading, in: writer)

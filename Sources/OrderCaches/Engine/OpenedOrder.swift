@@ -1,33 +1,33 @@
-internal import FetchIndexModels
+package import FetchIndexModels
 package import FetchIndexCountedTree
 package import FetchIndexRecords
 
-/// How an order was obtained.
+/// The way in which an order was opened.
 package enum OrderOutcome: Equatable, Sendable {
-    /// The cache was current.
+    /// The cache was current, or the changes since its commit didn't concern its order.
     case hit
-    /// The cache was behind; the change is the one since its commit.
-    case caughtUp(OrderChange)
-    /// The cache was behind; the change isn't computed yet.
+    /// The cache was behind. The change is the one since its commit.
+    case caughtUp(OrderChange<RecordKey>)
+    /// The cache was behind. The change hasn't been computed yet.
     case pending
     case rebuilt(RebuildReason)
-    /// The order has no cache: it was computed in memory.
+    /// The order has no cache, and was computed in memory.
     case computed
 
-    /// The outcome of catching up a cache: a hit if nothing changed in its order.
-    init(of change: OrderChange) { self = change.isEmpty ? .hit : .caughtUp(change) }
+    /// The outcome of catching up a cache: a hit if its order didn't change.
+    init(of change: OrderChange<RecordKey>) { self = change.isEmpty ? .hit : .caughtUp(change) }
 }
 
-/// The order in one state of the store: how it was obtained, and where it is stored.
+/// The order of a request in one state of the store, with the way it was opened and the place of its nodes.
 package struct OpenedOrder {
     package enum Place {
-        /// The order is in its cache.
+        /// The nodes are in the cache.
         case stored(CacheHeader)
-        /// The order is in a fork over its cache, which is behind.
+        /// The nodes are in a fork over the cache, which is behind.
         case fork(CacheHeader)
         case memory(MemoryNodeStore)
 
-        /// The header of the cache; nil without a cache.
+        /// The header of the cache; nil if the order is in memory.
         package var header: CacheHeader? {
             switch self {
             case .stored(let header), .fork(let header): header
@@ -39,9 +39,9 @@ package struct OpenedOrder {
     package private(set) var order: SectionedOrder
     package private(set) var outcome: OrderOutcome
     package private(set) var place: Place
-    /// The cache's previous commit; nil if the order was built without one.
+    /// The cache's previous commit; nil if the order was built without a previous cache.
     package let start: UInt64?
-    /// The number of all rows, even if the order has only the first of them.
+    /// The number of all members, even if the order has only the first of them as rows.
     package let memberCount: Int
 
     init(
@@ -55,16 +55,17 @@ package struct OpenedOrder {
         self.start = start
     }
 
-    /// Whether the order is in its cache, where other readers of the same state find it.
+    /// Whether the order's nodes are in its cache, so that other readers of the same state can use them.
     package var isStored: Bool { if case .stored = place { true } else { false } }
 
-    /// Sets a pending change; does nothing if the change isn't pending.
-    package mutating func take(_ change: OrderChange) {
+    /// Sets the change if it's still pending; otherwise does nothing.
+    package mutating func take(_ change: OrderChange<RecordKey>) {
         if case .pending = outcome { outcome = OrderOutcome(of: change) }
     }
 
-    /// The change since the cache's commit `start`; nil if the order was built, or its change isn't known yet.
-    var change: OrderChange? {
+    /// The change since the cache's commit `start`; nil if the order was built, or if the change hasn't been computed
+    /// yet.
+    var change: OrderChange<RecordKey>? {
         switch outcome {
         case .hit: OrderChange()
         case .caughtUp(let change): change
@@ -72,7 +73,7 @@ package struct OpenedOrder {
         }
     }
 
-    /// This order, read from its cache after it was stored there.
+    /// This order read from its cache, after it was stored in it.
     func stored(_ header: CacheHeader, in reader: StoreReader) -> OpenedOrder {
         var stored = self
         stored.place = .stored(header)
@@ -93,7 +94,7 @@ package struct OpenedOrder {
     }
 }
 
-/// A requested order: how to build it, and its fingerprint.
+/// A requested order: the rules for building it, and its fingerprint.
 package struct OrderRequest {
     package var builder: OrderBuilder
     package let identity: CacheIdentity
@@ -104,20 +105,20 @@ package struct OrderRequest {
     }
 }
 
-/// An order requested under a cache's name.
+/// A request for an order in a cache of this name.
 package struct CacheRequest {
     package let name: String
     package let order: OrderRequest
-    /// Whether the exact change is required at any cost, as long as the log reaches back. Otherwise an order with too
-    /// many changes is rebuilt.
+    /// Whether the change must be exact at any cost, as long as the log reaches back. Otherwise an order with too many
+    /// changes is rebuilt.
     package var needsExactChange: Bool
-    /// The author of the opening, for the cache's statistics.
+    /// The author of the opening, for the statistics of the cache.
     package let author: String
-    /// Whether a rebuild is noted as unread.
+    /// Whether a rebuild is noted as one that the exact reader hasn't received.
     var notesRebuilds = false
-    /// Whether a cache of another request with the same name is replaced.
+    /// Whether the request may replace a cache of another request with the same name.
     package var replacesOthers = true
-    /// The maximum time that a build waits for another writer; nil means no limit.
+    /// The maximum time that a build waits for another writer; nil for no limit.
     package var writeTimeout: Duration?
 
     package init(name: String, order: OrderRequest, needsExactChange: Bool = false, author: String = "") {

@@ -2,27 +2,27 @@ package import FetchIndexModels
 internal import FetchIndexCountedTree
 package import FetchIndexRecords
 
-/// An order followed from state to state: the order of a commit, and over it a fork with unsaved edits.
+/// An order that is followed from state to state: the order of a commit, and a fork over it with unsaved edits.
 ///
 ///     saved   --edit-->      edited          the edits are in a fork
 ///     edited  --rollBack-->  saved           all edits are undone
 ///     saved, edited --advance--> either      to a newer commit, with the remaining edits over it
 ///
-/// Each step returns exactly what it changed in the window. A step that throws leaves the order unchanged.
+/// Each step returns the exact change of the window. If a step throws, the order isn't changed.
 package final class LiveOrder {
     package let request: OrderRequest
-    /// Paths to values that don't affect the order, but whose changes are reported.
+    /// Paths to values that don't affect the order, but whose changes are reported as updates of rows.
     package let observed: [RelatedPath]
     private let offset: Int
     private let limit: Int?
     /// The order of the saved records.
     package private(set) var saved: OpenedOrder
-    /// The order with the unsaved edits, over the saved order; nil without any.
+    /// The order with the unsaved edits, in a fork over the saved order; nil without unsaved edits.
     private var fork: ForkedOrder?
-    /// The part of the order that the reader sees.
+    /// The rows that the reader sees: those between the offset and the limit.
     package private(set) var window: OrderWindow
 
-    /// Follows an order from a commit on.
+    /// Begins to follow an order, which was opened at a commit.
     package init(
         _ request: OrderRequest, _ order: OpenedOrder, observing observed: [RelatedPath] = [], offset: Int = 0,
         limit: Int? = nil
@@ -35,10 +35,10 @@ package final class LiveOrder {
         window = try OrderWindow(order.order, offset: offset, limit: limit)
     }
 
-    /// The order with the unsaved edits.
+    /// The order with the unsaved edits; without edits, the saved order.
     private var current: SectionedOrder { fork?.order ?? saved.order }
 
-    /// The cache that contains the order, or that its fork is based on; nil if the order is in memory.
+    /// The cache that contains the order, or over which the order is a fork; nil if the order is in memory.
     package var cache: CacheRequest? { saved.place.header.map { CacheRequest(name: $0.name, order: request) } }
 
     /// The entities whose changes may change the order or observed values, in ascending order.
@@ -48,7 +48,7 @@ package final class LiveOrder {
             : Set(request.builder.dependencies).union(observed.flatMap(\.reads.keys)).sorted()
     }
 
-    /// Whether the order is read from its cache.
+    /// Whether the saved order is in its cache.
     package var isStored: Bool { saved.isStored }
 
     private func window(on order: SectionedOrder) throws -> OrderWindow {
@@ -59,7 +59,7 @@ package final class LiveOrder {
         try request.builder.edits(changes, states, observing: observed)
     }
 
-    /// A fork with a step's unsaved edits over an order; nil without any.
+    /// A fork over an order, with the unsaved edits of a step; nil if the step has none.
     private func makeFork(over order: SectionedOrder, with step: Step) throws -> ForkedOrder? {
         if step.unsaved.isEmpty { return nil }
         var fork = ForkedOrder(over: order)
@@ -69,23 +69,25 @@ package final class LiveOrder {
 
     // MARK: Unsaved edits
 
-    /// Adds unsaved edits; their old records are the ones that the order reflects now. O(k log n).
-    package func edit(_ edits: [RecordChange], _ states: StateChange?) throws -> OrderChange {
+    /// Adds unsaved edits. Their old records must be those that the order reflects now. O(k log n) for k edits.
+    package func edit(_ edits: [RecordChange], _ states: StateChange?) throws -> OrderChange<RecordKey> {
         let rows = try orderEdits(edits, states)
         if rows.isEmpty { return OrderChange() }
         let current = current
         var next = ForkedOrder(over: current)
         let places = try next.update(rows)
         let change = try self.change(from: current, to: try window(on: next.order), edits, rows, places)
-        // All reads are done. The rest works in memory and doesn't throw.
+        // The reads that may meet damage are done: window(on:) repeats reads that succeeded above, so it doesn't throw
+        // in practice.
         if let fork { next = next.publish(to: fork) }
         fork = next
         window = try window(on: next.order)
         return change
     }
 
-    /// Undoes all unsaved edits; the changes lead from them to the saved records. O(k log n).
-    package func rollBack(_ changes: [RecordChange], _ states: StateChange?) throws -> OrderChange {
+    /// Undoes all unsaved edits. `changes` lead from the edited records back to the saved ones. O(k log n) for k
+    /// changes.
+    package func rollBack(_ changes: [RecordChange], _ states: StateChange?) throws -> OrderChange<RecordKey> {
         let savedWindow = try window(on: saved.order)
         let change = try edit(changes, states)
         (window, fork) = (savedWindow, nil)
@@ -94,15 +96,15 @@ package final class LiveOrder {
 
     // MARK: Commits
 
-    /// The changes that lead from one commit's state to another's, and those that a reader with unsaved edits sees.
+    /// The changes of records from one commit to another, and those that a reader with unsaved edits sees.
     package struct Step {
         /// The changes from the old commit's records to the new one's.
         package let committed: [RecordChange]
-        /// The changes from the new commit's records to the edits that are still unsaved over them.
+        /// The changes from the new commit's records to the edits that are still unsaved.
         package let unsaved: [RecordChange]
-        /// The changes from the records that the reader saw to those that it sees now.
+        /// The changes from the records that the reader saw before to those that it sees now.
         package let net: [RecordChange]
-        /// The states of the step, for orders whose placements read other records.
+        /// The states of records, for orders that read records of other objects; otherwise nil.
         package var states: States?
 
         package struct States {
@@ -110,7 +112,8 @@ package final class LiveOrder {
             let unsaved: StateChange
             let net: StateChange
 
-            /// Takes the saved states, and the states with the unsaved edits over them.
+            /// `old` and `new` are the states of the two commits; `seenOld` and `seenNew` are these states with the
+            /// unsaved edits.
             package init(
                 old: any RecordState, seenOld: any RecordState, new: any RecordState, seenNew: any RecordState
             ) {
@@ -127,11 +130,12 @@ package final class LiveOrder {
         }
     }
 
-    /// Advances an order with a `cache` to a new commit, for which it was opened. O(k log n) for k changes.
-    package func advance(_ step: Step, to next: OpenedOrder) throws -> OrderChange {
+    /// Advances an order with a `cache` to a new commit. `next` is the order opened at this commit. O(k log n) for k
+    /// changes.
+    package func advance(_ step: Step, to next: OpenedOrder) throws -> OrderChange<RecordKey> {
         let nextFork = try makeFork(over: next.order, with: step)
         let nextWindow = try window(on: nextFork?.order ?? next.order)
-        let change: OrderChange
+        let change: OrderChange<RecordKey>
         if case .stored(let header) = saved.place, header.commit == next.start, let known = next.change,
             nextFork == nil, fork == nil, isWhole, observed.isEmpty
         {
@@ -145,8 +149,8 @@ package final class LiveOrder {
         return change
     }
 
-    /// Advances an order in memory to a new commit. O(k log n) for k changes.
-    package func advance(_ step: Step) throws -> OrderChange {
+    /// Advances an order without a cache, which is in memory, to a new commit. O(k log n) for k changes.
+    package func advance(_ step: Step) throws -> OrderChange<RecordKey> {
         guard case .memory(let nodes) = saved.place else {
             preconditionFailure("An order with a cache advances to one that is opened.")
         }
@@ -160,7 +164,8 @@ package final class LiveOrder {
             ? try self.change(from: current, to: nextWindow, step.committed, rows, places)
             : try self.change(
                 from: current, to: nextWindow, step.net, orderEdits(step.net, step.states?.net), nil)
-        // All reads are done. The rest works in memory and doesn't throw.
+        // The reads that may meet damage are done. The nodes are in memory, and window(on:) repeats reads that
+        // succeeded above, so these steps don't throw in practice.
         let published = OpenedOrder(try next.publish(to: nodes), .computed, in: .memory(nodes))
         let rebased = nextFork?.rebased(over: nodes)
         window = try window(on: rebased?.order ?? published.order)
@@ -168,15 +173,16 @@ package final class LiveOrder {
         return change
     }
 
-    /// The change to another order, which replaces this one. O(n log n) for n rows of both.
+    /// Computes the change from this order's window to that of another order, which replaces this one. O(n log n) for n
+    /// rows of both.
     package func change(
         to other: LiveOrder, updated: Set<RecordKey> = [], renumbered: [RecordKey: RecordKey] = [:]
-    ) throws -> OrderChange {
+    ) throws -> OrderChange<RecordKey> {
         try OrderDiff.change(from: window, to: other.window, updated: updated, renumbered: renumbered)
     }
 
-    /// Whether an object with a record is among the order's rows, also outside of its window. May also be true for
-    /// other objects if the order reads records besides their own. False without a record.
+    /// Whether an object is a member of the order, inside of the window or not. Returns false without a record. If the
+    /// order reads records of other objects, may return true for an object that isn't a member.
     package func isMember(_ object: RecordKey, _ record: [UInt8]?) throws -> Bool {
         guard let record, let placer = try request.builder.placer(of: object.entity) else { return false }
         if request.builder.readsRelated { return true }
@@ -189,7 +195,7 @@ package final class LiveOrder {
     private func change(
         from current: SectionedOrder, to next: OrderWindow, _ changes: [RecordChange], _ rows: OrderEdits,
         _ places: ChangedPlaces?
-    ) throws -> OrderChange {
+    ) throws -> OrderChange<RecordKey> {
         if rows.isEmpty { return OrderChange() }
         if isWhole {
             if let places { return try OrderDiff.change(from: current, to: next.order, rows.rows, places) }

@@ -1,26 +1,26 @@
 internal import FetchIndexPlatform
 internal import FetchIndexCountedTree
 
-/// The old and new positions of changed rows and of their sections. Sections are numbered here, so that a thousand
-/// changes don't look up a thousand values.
+/// The old and new positions of changed rows and of their sections. Sections have numbers here, so that each section
+/// value is looked up once, not once per changed row.
 struct ChangedPlaces {
     /// A row that a change removes, inserts or keeps.
     struct Row {
-        /// The number of its section.
+        /// The number of the row's section.
         let section: Int
-        /// The rank in the rows tree; nil if the row isn't in it.
+        /// The row's rank in the rows tree; nil if it isn't known yet.
         var rank: Int?
     }
 
-    /// The old and new section values of the changed rows.
+    /// The values of the sections in which rows changed, before or after, by section number.
     let sections: [[UInt8]]
-    /// The places by section number; nil if a section has no rows.
+    /// The old positions of the sections, and then their new ones, by section number; nil if a section has no rows.
     var oldSections: [SectionPlace?]
     var newSections: [SectionPlace?]
-    /// The rows in the order of the changes; nil if a change has no old or new row.
+    /// The old rows, and then the new ones, in the order of the changes; nil if a change has no old or new row.
     var oldRows: [Row?]
     var newRows: [Row?]
-    /// The keys of the changes, while the ranks of rows that keep their keys are postponed.
+    /// The keys of the changes, if the ranks of rows that keep their keys haven't been looked up yet; otherwise nil.
     var postponed: ChangedKeys?
 
     init(sections: [[UInt8]], oldRows: [Row?], newRows: [Row?]) {
@@ -31,7 +31,7 @@ struct ChangedPlaces {
         newSections = oldSections
     }
 
-    /// The places of changes with sorted keys; their ranks are not set yet.
+    /// Creates the places of changes whose keys are sorted. The rows' ranks aren't set yet.
     init(_ keys: ChangedKeys, count: Int) {
         self.init(
             sections: keys.sections, oldRows: Array(count, copiesOf: nil), newRows: Array(count, copiesOf: nil))
@@ -42,28 +42,29 @@ struct ChangedPlaces {
     }
 }
 
-/// The keys of changed rows in ascending order, and their sections, which are numbered in that order.
+/// The keys of changed rows in ascending order, and their sections, which are numbered in this order.
 struct ChangedKeys {
     struct Key {
         let key: RowKey
-        /// The change's index.
+        /// The index of the change to which the key belongs.
         let rowChange: Int
         let section: Int
         let change: TreeEdit.Change
-        /// The old summary of a row that keeps its key; empty for other rows.
+        /// If the row keeps its key, its old summary; otherwise empty.
         let oldSummary: [UInt8]
     }
 
     private(set) var ascending: [Key] = []
     private(set) var sections: [[UInt8]] = []
-    /// The number of sections that have changed rows; they come first. The others have only changed headings or values.
+    /// The number of sections in which rows changed. They are the first ones; in the other sections, only headings or
+    /// values changed.
     private(set) var sectionsOfRows = 0
 
     init(_ edits: OrderEdits) {
         self.init(edits.rows)
         sectionsOfRows = sections.count
         if edits.headings.isEmpty && edits.temporaryValues.isEmpty { return }
-        // A deterministic order, so that equal states give equal nodes.
+        // Sorted, so that equal states give equal nodes.
         sections += Set(edits.headings.keys).union(edits.temporaryValues.keys).subtracting(sections)
             .sorted { $0.span.bytes.compare($1.span.bytes) < 0 }
     }
@@ -82,7 +83,7 @@ struct ChangedKeys {
         ascending.reserveCapacity(keys.count)
         for index in Self.order(of: keys.map(\.key)) {
             let (key, rowChange, change) = keys[index]
-            // Rows of a section are adjacent, as in the tree.
+            // The rows of a section are adjacent, as in the rows tree.
             if ascending.isEmpty || !key.isInSection(of: ascending[ascending.count - 1].key) {
                 sections.append(key.section)
             }
@@ -94,7 +95,7 @@ struct ChangedKeys {
         }
     }
 
-    /// The indexes of keys in ascending order of the keys, which are copied into one buffer to be compared.
+    /// The indexes of the keys in ascending order. The keys are copied into one buffer for comparing them.
     private static func order(of keys: [RowKey]) -> [Int] {
         if keys.count < 2 { return Array(keys.indices) }
         var arena: [UInt8] = []
@@ -116,7 +117,7 @@ struct ChangedKeys {
     }
 }
 
-// Replaces `==`, which is looked up at run time because it belongs to another module (a profile showed it).
+// These replace `==`, which belongs to another module and so is looked up at run time, as a profile showed.
 extension TreeEdit.Change {
     var isInsert: Bool { if case .insert = self { true } else { false } }
     var isRemove: Bool { if case .remove = self { true } else { false } }

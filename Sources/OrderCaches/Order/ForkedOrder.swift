@@ -16,7 +16,7 @@ package struct ForkedOrder {
         self.order = order.reopened(in: fork)
     }
 
-    /// Like `SectionedOrder.update`. After an error, drop the fork.
+    /// Applies changes like `SectionedOrder.update`. After an error, the fork must be dropped.
     @discardableResult
     mutating func update(
         _ edits: OrderEdits, postponingRanks: Bool = false, with crew: Crew? = nil
@@ -24,19 +24,19 @@ package struct ForkedOrder {
         try order.update(edits, postponingRanks: postponingRanks, with: crew)
     }
 
-    /// Writes the changed nodes into the base's store, or one that continues it, and returns the order there. O(k log
-    /// k) for k nodes. Throws only the errors of the store's writes.
+    /// Writes the changed nodes to the base's store, or to another store with the base's nodes. Returns the order in
+    /// that store. Throws only if the store's writes throw. O(k log k) for k nodes.
     package func publish(to nodes: any NodeStore) throws -> SectionedOrder {
         try fork.publish(to: nodes)
         return order.reopened(in: nodes)
     }
 
-    /// Writes the changed nodes into the fork that this one is based on, and returns that fork with this one's order.
+    /// Moves the changed nodes into the fork over which this one is based. Returns that fork with this one's order.
     func publish(to base: ForkedOrder) -> ForkedOrder {
         fork.publish(to: base.fork)
         return ForkedOrder(order, in: base.fork)
     }
 
-    /// This fork, based on the base's nodes in another store.
+    /// This fork over another store, which has the nodes of the base.
     func rebased(over nodes: any NodeStore) -> ForkedOrder { ForkedOrder(order, in: fork.rebased(over: nodes)) }
 }

@@ -1,27 +1,17 @@
 internal import FetchIndexPlatform
 internal import FetchIndexCountedTree
-package import FetchIndexValues
+internal import FetchIndexValues
 
-/// The properties of an order, besides its placements, that determine its sections.
+/// The properties of an order that determine its sections, in addition to the placements of its rows.
 package struct OrderShape: Sendable {
-    /// The order of sections.
-    package enum SectionOrder: Hashable, Sendable {
-        /// Ordered by each section's first row, under the sort keys.
-        case byFirstRow
-        /// Ordered by name.
-        case byName(descending: Bool = false, TextOrder = .binary)
-        /// Ordered by the number of rows; equal numbers by the section's value, or by name if sections are objects.
-        case byCount(descending: Bool = true)
-    }
-
-    /// Whether the order has sections; if not, it always has one unnamed section.
+    /// Whether the order has sections. If not, it always has one section without a name.
     package let hasSections: Bool
     package let sectionOrder: SectionOrder
-    /// The attributes that the trees aggregate.
+    /// The attributes whose values the trees aggregate.
     package let aggregates: AggregateColumns
     /// Whether sections are objects, and so have headings.
     let hasHeadings: Bool
-    /// Whether names are numbers, and so are ordered by value: 9 before 10.
+    /// Whether section names are numbers, which are ordered by value: 9 before 10.
     private let namesAreNumbers: Bool
     let summarizer: (any Summarizer)?
     private let collator: TextCollator?
@@ -43,14 +33,14 @@ package struct OrderShape: Sendable {
         }
     }
 
-    /// The version of the order of names: that of their collator, if any, or of the order of numbers. Earlier versions
-    /// of FetchIndex ordered numbers as texts.
+    /// The version of the rules that order names: the version of their collator, if any, or that of the order of
+    /// numbers, which earlier versions of FetchIndex ordered as texts.
     package var collationVersion: String? {
         if case .byName = sectionOrder, namesAreNumbers { return "numbers by value" }
         return collator?.version
     }
 
-    /// Whether a section's key depends on its rows.
+    /// Whether the key of a section depends on its rows.
     var needsRows: Bool {
         if case .byName = sectionOrder { return false }
         return true
@@ -60,9 +50,9 @@ package struct OrderShape: Sendable {
     ///
     ///     section order key | heading | its length 4 BE | section value | its length 4 BE
     ///
-    /// The order key is the first row's sort key and object number, the name's OrderKey, or the count: no order key is
-    /// a prefix of another. The heading and its length are omitted in orders without headings. Sort keys in the heading
-    /// precede those of the first row.
+    /// The order key is the first row's sort key and object number, the name's OrderKey, or the count. No order key is
+    /// a prefix of another. In orders without headings, the heading and its length are missing. Sort keys in the
+    /// heading are before those of the first row.
     func sectionKey(
         value: [UInt8], _ heading: [UInt8]?, firstRow remainder: [UInt8], count: Int
     ) -> [UInt8] {
@@ -87,9 +77,9 @@ package struct OrderShape: Sendable {
         return key
     }
 
-    /// Whether sections have the same order as their rows, given one section's key and value. That is so if the key
-    /// begins with the value, which then is a text or a number, and whose bytes determine both orders. The values of
-    /// other sections have the same type, or are null, which comes first in both orders.
+    /// Whether sections have the same order as their rows, which one section's key and value show. They have if the key
+    /// begins with the value, and the value is a text or a number, whose bytes then determine both orders. The values
+    /// of other sections have the same type, or are null, which comes first in both orders.
     func hasSectionsInOrderOfRows(_ key: [UInt8], value: [UInt8]) -> Bool {
         guard case .byName(descending: false, _) = sectionOrder, collator == nil, !hasHeadings else { return false }
         return key.starts(with: value)
@@ -108,15 +98,16 @@ package struct OrderShape: Sendable {
         }
     }
 
-    /// The length of the name at the beginning of a heading, in bytes.
+    /// The length in bytes of the name, with which a heading begins.
     static func nameLength(in heading: [UInt8]) -> Int {
         min(OrderKey.lengthOfFirst(in: heading.span.bytes) ?? heading.count, heading.count)
     }
 
-    /// A section's name as plain text, decoded from its value or heading.
+    /// A section's name as plain text. `value` is the section's value or heading, which begins with the name.
     static func name(of value: RawSpan) -> String { OrderKey.first(in: value)?.value.description ?? "" }
 
-    /// Whether a section's value is null. In an order without sections the value is empty, which isn't null.
+    /// Whether a section's value is null. The value of the only section in an order without sections is empty, which
+    /// isn't null.
     static func isNull(_ value: RawSpan) -> Bool {
         value.byteCount == 1 && OrderKey.isNull(value)
     }
@@ -126,14 +117,14 @@ package struct OrderShape: Sendable {
         lastPart(of: key).map { [UInt8](copying: key.extracting($0)) }
     }
 
-    /// The ranges of the value and the heading at the end of a key of the sections tree; nil if the key is too short.
+    /// The ranges of the section value and the heading in a key of the sections tree; nil if the key is too short.
     func valueAndHeading(in key: RawSpan) -> (value: Range<Int>, heading: Range<Int>?)? {
         guard let value = Self.lastPart(of: key) else { return nil }
         if !hasHeadings { return (value, nil) }
         return Self.lastPart(of: key.extracting(first: value.lowerBound)).map { (value, $0) }
     }
 
-    /// The range of the last part of a key, whose length the key ends with.
+    /// The range of the last part of a key, before its length, with which the key ends.
     private static func lastPart(of key: RawSpan) -> Range<Int>? {
         guard key.byteCount >= 4 else { return nil }
         let end = key.byteCount - 4

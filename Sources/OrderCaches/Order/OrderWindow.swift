@@ -1,20 +1,19 @@
 package import FetchIndexModels
 package import FetchIndexRecords
 
-/// A range of an order's rows over all its sections, as determined by an offset and a limit, with the sections of these
-/// rows.
+/// A range of an order's rows over all its sections, given by an offset and a limit, with the sections of these rows.
 ///
-/// Paths here count the window's own sections and rows. No row is loaded: the window is a range on its order.
+/// Row paths count the window's own sections and rows. A window doesn't copy rows: it refers to a range of its order.
 package struct OrderWindow {
     package let order: SectionedOrder
-    /// The window's rows, by their positions in the order.
+    /// The positions of the window's rows in the order.
     private let rows: Range<Int>
     private let firstSection: Int
     package let sectionCount: Int
-    /// The number of rows of the first section that precede the window.
+    /// The number of rows in the window's first section that are before the window.
     private let skipped: Int
 
-    /// Makes a window. O(log n); O(1) without offset and limit.
+    /// Creates a window. O(log n); O(1) if it contains all rows.
     package init(_ order: SectionedOrder, offset: Int = 0, limit: Int? = nil) throws {
         let start = min(max(offset, 0), order.rowCount)
         let end = limit.map { start + min(max($0, 0), order.rowCount - start) } ?? order.rowCount
@@ -38,8 +37,8 @@ package struct OrderWindow {
 
     package var rowCount: Int { rows.count }
 
-    /// The section at an index. O(log n). Throws unless 0 <= index < sectionCount: callers check the count before, but
-    /// damage may change it.
+    /// The section at an index. Throws unless 0 <= index < sectionCount: callers check that before, but damage may
+    /// change the count. O(log n).
     package func section(at index: Int) throws -> OrderSection {
         guard index >= 0, index < sectionCount else { throw SectionedOrder.corrupted("there is no section \(index)") }
         if rows.isEmpty { return try emptySection() }
@@ -61,8 +60,8 @@ package struct OrderWindow {
             valueLength: section.valueLength, heading: section.heading)
     }
 
-    /// The summary of a range of the window's rows over its sections; empty in an order without aggregates. O(log n).
-    /// Throws if the range exceeds the rows, as `section(at:)`.
+    /// The summary of a range of the window's rows over its sections; empty in an order without aggregates. Throws if
+    /// the range exceeds the rows, since damage may change their number. O(log n).
     package func summary(ofRows range: Range<Int>) throws -> [UInt8] {
         guard range.lowerBound >= 0, range.upperBound <= rows.count else {
             throw SectionedOrder.corrupted("there are no rows \(range.lowerBound) to \(range.upperBound)")
@@ -70,7 +69,7 @@ package struct OrderWindow {
         return try order.summary(ofRows: rows.lowerBound + range.lowerBound..<rows.lowerBound + range.upperBound)
     }
 
-    /// At most `most` sections from an index on, in reverse order. O(log n + sections).
+    /// At most `most` sections in descending order, beginning at an index. O(log n + sections).
     package func reversedSections(from index: Int, _ most: Int) throws -> [OrderSection] {
         var sections: [OrderSection] = []
         sections.reserveCapacity(min(most, max(0, sectionCount - index)))
@@ -82,7 +81,7 @@ package struct OrderWindow {
         return sections
     }
 
-    /// Passes the sections from an index on to the body, in order, until it returns false. O(log n + sections).
+    /// Calls the body with the sections from an index on, in order, until it returns false. O(log n + sections).
     package func walkSections(from index: Int = 0, _ body: (consuming OrderSection) throws -> Bool) throws {
         var left = sectionCount - index
         guard left > 0 else { return }
@@ -96,14 +95,15 @@ package struct OrderWindow {
         }
     }
 
-    /// The row at a position over all sections. O(log n). Throws unless 0 <= row < rowCount, as `section(at:)`.
+    /// The row at a position, which counts rows over all sections. Throws unless 0 <= row < rowCount, since damage may
+    /// change the count. O(log n).
     package func row(at row: Int) throws -> (object: RecordKey, path: RowPath) {
         guard row >= 0, row < rows.count else { throw SectionedOrder.corrupted("there is no row \(row)") }
         let (object, path) = try order.row(at: rows.lowerBound + row)
         return (object, inWindow(path))
     }
 
-    /// The object of a row; nil if the row doesn't exist. O(log n).
+    /// The object of the row at a path; nil if the row doesn't exist. O(log n).
     package func object(at path: RowPath) throws -> RecordKey? {
         guard path.section >= 0, path.section < sectionCount else { return nil }
         let section = try section(at: path.section)
@@ -111,7 +111,7 @@ package struct OrderWindow {
         return try row(at: section.rowsBefore + path.row).object
     }
 
-    /// Passes the rows from a position on to the body, until it returns false.
+    /// Calls the body with the rows from a position on, until it returns false.
     package func walkRows(from row: Int = 0, _ body: (RecordKey, RowPath) throws -> Bool) throws {
         var left = rows.count - row
         guard left > 0 else { return }
@@ -121,7 +121,7 @@ package struct OrderWindow {
         }
     }
 
-    /// The position of an object by its record; nil if it isn't in the window. O(log n).
+    /// The path of an object's row, which is found by its record; nil if it isn't in the window. O(log n).
     package func position(
         of object: RecordKey, _ record: [UInt8], _ placer: any RowPlacer, in state: any RecordState
     ) throws -> RowPath? {
@@ -135,7 +135,7 @@ package struct OrderWindow {
         RowPath(section: path.section - firstSection, row: path.row - (path.section == firstSection ? skipped : 0))
     }
 
-    /// The objects of all rows by section. O(rows).
+    /// The objects of all rows in the window, by section. O(rows).
     package func objects() throws -> [[RecordKey]] {
         var objects = [[RecordKey]](repeating: [], count: sectionCount)
         try walkRows { object, path in

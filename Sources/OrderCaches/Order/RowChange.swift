@@ -2,16 +2,16 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 package import FetchIndexRecords
 
-/// An object's old and new row in an order; nil if it wasn't or isn't a member.
+/// The old and the new row of an object in an order. A row is nil if the object wasn't or isn't a member.
 struct RowChange {
     let object: RecordKey
     let old: RowKey?
     let new: RowKey?
-    /// Whether the row's key is unchanged.
+    /// Whether the row has the same key before and after.
     let keepsKey: Bool
-    /// Whether the row's position or its contribution to its section's summary changes.
+    /// Whether the row's position changes, or its contribution to the summary of its section.
     let changesOrder: Bool
-    /// Whether the record changed, or an observed value; otherwise the row is reported only if it moves.
+    /// Whether the record or an observed value changed. If not, the row is reported only if it moves.
     let isUpdated: Bool
 
     init(object: RecordKey, old: RowKey?, new: RowKey?, isUpdated: Bool = true) {
@@ -24,8 +24,8 @@ struct RowChange {
     }
 }
 
-/// The states before and after changes of records, for placements that also read other records. In both, objects have
-/// the keys that they have after the changes.
+/// The states of records before and after changes, for orders that read records of other objects. In both states,
+/// objects have the keys that they have after the changes.
 package struct StateChange {
     package let old: any RecordState
     package let new: any RecordState
@@ -33,14 +33,14 @@ package struct StateChange {
     package init(from old: any RecordState, to new: any RecordState) { (self.old, self.new) = (old, new) }
 }
 
-/// More rows depend on changed objects than can be placed one by one at less cost than a rebuild.
+/// Thrown if more rows depend on changed objects than can be placed one by one at less cost than a rebuild.
 struct TooManyDependents: Error {}
 
 extension OrderBuilder {
-    /// The rows that changes of records remove, insert or update; changes of other objects are left out. If placements
-    /// read other records, these are read in the states, and rows may change though their own records don't: those from
-    /// which a path leads through a changed object. Throws `TooManyDependents` if these exceed a limit. O(changes), and
-    /// O(log n) for each dependent row.
+    /// The rows that changes of records remove, insert or update. Changes of objects that aren't in the order are left
+    /// out. If the order reads records of other objects, they are read in `states`, and rows from which a path leads
+    /// through a changed object may change although their own records don't. Throws `TooManyDependents` if there are
+    /// too many of these. O(changes), and O(log n) for each dependent row.
     ///
     /// Rows from which an observed path leads through a changed object count as updated.
     func edits(
@@ -94,7 +94,7 @@ extension OrderBuilder {
             _ = try states.new.record(object) { record = [UInt8](copying: $0) }
             let old = try placer.key(of: object, record, in: states.old, &placement)
             let new = try placer.key(of: object, record, in: states.new, &placement)
-            // The object's own record is unchanged: the row is reported only if it moves, or if an observed value
+            // The object's own record didn't change, so the row is reported only if it moves, or if an observed value
             // changed.
             let row = RowChange(object: object, old: old, new: new, isUpdated: updated.contains(object))
             if row.changesOrder || old != nil && updated.contains(object) { rows.append(row) }

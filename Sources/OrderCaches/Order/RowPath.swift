@@ -1,4 +1,4 @@
-/// The path of a row: its section's index and its index in the section, from 0.
+/// The path of a row: the index of its section, and its index in the section. Both count from 0.
 public struct RowPath: Hashable, Comparable, Sendable, CustomStringConvertible {
     public var section: Int
     public var row: Int
@@ -12,6 +12,6 @@ public struct RowPath: Hashable, Comparable, Sendable, CustomStringConvertible {
         (left.section, left.row) < (right.section, right.row)
     }
 
-    /// The path as section:row.
+    /// The path as text: section:row.
     public var description: String { "\(section):\(row)" }
 }

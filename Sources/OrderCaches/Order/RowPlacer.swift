@@ -2,35 +2,35 @@ internal import FetchIndexPlatform
 package import FetchIndexModels
 package import FetchIndexRecords
 
-/// Places the objects of an entity in an order. It is a pure function of the record and of the records that key paths
-/// lead to: no clock, no current locale. `FetchIndex` places by a compiled definition, which this module must not see;
-/// tests place by their own rules.
+/// Places the objects of an entity in an order: computes their row keys. The result depends only on the record and on
+/// the records that key paths lead to, not on the clock or the current locale. `FetchIndex` implements it with compiled
+/// predicates and sort keys, which this module can't import; tests implement it with their own rules.
 package protocol RowPlacer: AnyObject {
-    /// Writes an object's key into `placement`. Returns false if the object isn't a member. Records that key paths lead
-    /// to are read in the state; without a state, the order must not have such paths.
+    /// Writes the key of an object's row into `placement`. Returns false if the object isn't a member. Reads records
+    /// that key paths lead to in the given state; without a state, the order must not have such paths.
     func place(
         _ object: RecordKey, _ record: RawSpan, in state: (any RecordState)?, _ placement: inout RowPlacement
     ) throws -> Bool
-    /// A copy of the placer, for another thread.
+    /// A copy of the placer for another thread.
     func copy() throws -> any RowPlacer
 
-    // Without key paths, many records are placed in three steps.
+    // If the order has no key paths, many records are placed in these three steps.
 
-    /// Keeps, of the selected records of a block, at least those whose key isn't greater than a bound, whether they are
-    /// members or not. Called before `keepMembers` or after it. An empty bound keeps all.
+    /// Deselects records of a block whose keys are greater than a bound. It may leave some of them selected, and
+    /// doesn't test whether they are members. Called before or after `keepMembers`. Does nothing if the bound is empty.
     func keepRecords(of block: inout RecordBlock, within bound: [UInt8]) throws
-    /// Keeps only members among the selected records of a block.
+    /// Deselects records of a block that aren't members.
     func keepMembers(of block: inout RecordBlock) throws
-    /// Like `place`, for the record of a member.
+    /// Writes the key of a row like `place`, for a record that is known to be a member's.
     func placeMember(_ record: RawSpan, _ placement: inout RowPlacement) throws
 
-    // What a scan may skip:
+    // These properties let a scan skip records.
 
-    /// Tests that all members pass, each of one text.
+    /// Tests of single text attributes. All members pass them.
     var columnTests: [ColumnTest] { get }
-    /// Whether `mayHaveRecords` can return false.
+    /// Whether `mayHaveRecords` may return false for some bounds.
     var hasBounds: Bool { get }
-    /// Whether a record whose values are within bounds may have a key that isn't greater than `bound`.
+    /// Whether a record with values within these bounds may have a key of at most `bound`.
     func mayHaveRecords(within bound: [UInt8], _ values: RecordBounds) -> Bool
 }
 
@@ -40,27 +40,28 @@ extension RowPlacer {
     package func mayHaveRecords(within bound: [UInt8], _ values: RecordBounds) -> Bool { true }
 }
 
-/// The placement of a row: the key of the rows tree under construction.
+/// The placement of a row: its key in the rows tree, while it's being made.
 ///
 ///     section value as ascending OrderKey (none without sections) | sort key | object number 6 BE
 ///
 /// In an order of several entities, the number of the object's entity, 2 BE, precedes the object number.
 ///
-/// The rows of a section begin with its value's bytes, which are not a prefix of another section's, so they are
-/// contiguous. Within the section they are ordered by sort key, and the object number makes the order total.
+/// The keys of a section's rows begin with the bytes of its value, which aren't a prefix of another section's value. So
+/// the rows of a section are contiguous. They are ordered by sort key, and equal sort keys by object number.
 package struct RowPlacement {
-    /// Whether keys name the entities of their objects.
+    /// Whether keys contain the entities of their objects.
     let namesEntity: Bool
-    /// The section's value and the sort key; the placer appends to it.
+    /// The section's value and the sort key, to which the placer appends.
     package var key: [UInt8] = []
-    /// The length of the section's value in the key, in bytes. The placer sets it.
+    /// The length in bytes of the section's value at the beginning of the key. The placer sets it.
     package var sectionLength = 0
-    /// The values of the aggregates' columns. The placer appends to it.
+    /// The values of the columns that the order aggregates, to which the placer appends.
     package var summary: [UInt8] = []
-    /// The key beyond which rows are dropped; empty keeps all. A placer may leave a key unfinished once it is greater.
+    /// Rows with greater keys than this aren't wanted; if it's empty, all rows are. A placer needn't finish a greater
+    /// key.
     var bound: [UInt8] = []
     private(set) var isBeyondBound = false
-    /// The value of a column as `OrderKey`.
+    /// Memory for the value of a column as `OrderKey`.
     private var value: [UInt8] = []
 
     package init(namesEntity: Bool = false) { self.namesEntity = namesEntity }
@@ -72,7 +73,7 @@ package struct RowPlacement {
         isBeyondBound = false
     }
 
-    /// Tests whether the key is greater than the bound, whatever is appended to it. The placer calls it after each
+    /// Returns whether the key is greater than the bound, whatever is appended to it. The placer calls this after each
     /// value of the sort key.
     package mutating func checkBound() -> Bool {
         if bound.isEmpty { return false }
@@ -85,26 +86,27 @@ package struct RowPlacement {
         return key.compare(bound.extracting(first: min(key.byteCount, bound.byteCount))) > 0
     }
 
-    /// Adds a column's value, which the closure appends as an ascending `OrderKey`.
+    /// Appends the value of a column to the summary. `appendKey` appends the value as an ascending `OrderKey` to its
+    /// argument.
     package mutating func appendAggregated(
         _ form: SummaryForm, _ appendKey: (inout [UInt8]) throws -> Void
     ) rethrows {
         value.removeAll(keepingCapacity: true)
         try appendKey(&value)
-        // Moved out of the struct, so that both can be accessed at once.
+        // The summary is moved out of the struct, so that it and `value` can be accessed at once.
         var summary: [UInt8] = []
         swap(&summary, &self.summary)
         SummaryColumn.append(value.span.bytes, form, to: &summary)
         swap(&summary, &self.summary)
     }
 
-    /// Finishes the key and makes it an entry of a sorter.
+    /// Finishes the key, and turns it into an entry for a sorter.
     mutating func finishEntry(_ object: RecordKey, in shape: OrderShape) {
         finish(object)
         if !shape.aggregates.isEmpty { SortedEntry.append(summary: summary, to: &key) }
     }
 
-    /// Finishes the key with the object's number.
+    /// Finishes the key by appending the object's number.
     mutating func finish(_ object: RecordKey) {
         withUnsafeBytes(of: object.rawValue.bigEndian) { bytes in
             key.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[(namesEntity ? 0 : 2)...]))
@@ -115,15 +117,15 @@ package struct RowPlacement {
 /// A finished row key.
 struct RowKey: Hashable, Comparable, Sendable {
     let bytes: [UInt8]
-    /// The length of the section's value at the beginning of the key, in bytes.
+    /// The length in bytes of the section's value at the beginning of the key.
     let sectionLength: Int
-    /// The summary of the row's values, which isn't part of the key; empty in an order without aggregates.
+    /// The summary of the row's values, which isn't part of the key. Empty in an order without aggregates.
     var summary: [UInt8] = []
 
     /// The section's value.
     var section: [UInt8] { Array(bytes[..<sectionLength]) }
 
-    /// Whether both rows are in the same section.
+    /// Whether the rows of both keys are in the same section.
     func isInSection(of other: RowKey) -> Bool {
         guard sectionLength == other.sectionLength else { return false }
         let (bytes, others) = (bytes.span.bytes, other.bytes.span.bytes)
@@ -141,7 +143,7 @@ struct RowKey: Hashable, Comparable, Sendable {
         left.bytes.withUnsafeBytes { left in right.bytes.withUnsafeBytes { left.bytes.compare($0.bytes) < 0 } }
     }
 
-    /// The object at the end of a key; `entity` is nil in an order of several entities. Nil if the key is too short.
+    /// The object whose number ends a key; nil if the key is too short. `entity` is nil if keys contain entities.
     static func object(in key: RawSpan, entity: Int?) -> RecordKey? {
         let length = entity == nil ? 8 : 6
         guard key.byteCount >= length else { return nil }
@@ -154,8 +156,8 @@ struct RowKey: Hashable, Comparable, Sendable {
 }
 
 extension RowPlacer {
-    /// The row key of an object; nil if it isn't a member, or without a record. `row` is the object's key in the order,
-    /// if it differs from that in the state.
+    /// The row key of an object; nil if it has no record or isn't a member. `row` is the object's key in the order, if
+    /// that differs from its key in the state.
     func key(
         of object: RecordKey, _ record: [UInt8]?, in state: (any RecordState)?, _ placement: inout RowPlacement,
         as row: RecordKey? = nil

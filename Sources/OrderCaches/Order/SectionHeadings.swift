@@ -2,8 +2,8 @@ package import FetchIndexModels
 internal import FetchIndexRecords
 internal import FetchIndexValues
 
-/// Makes the headings of sections that are objects: the section's value is the object's key, and the attributes that
-/// the section shows are stored once in its heading. So a rename of the object changes one section, and no row.
+/// Makes the headings of sections that are objects. The section's value is the object's key, and the attributes that
+/// the section shows are stored once, in its heading. So renaming the object changes one section, and no row.
 ///
 ///     heading    the name as ascending OrderKey | the object's sort keys, as they would be in its rows' keys
 package struct SectionHeadings {
@@ -11,44 +11,44 @@ package struct SectionHeadings {
     package let entities: Set<Int>
     private let make: (_ object: RecordKey, _ record: RawSpan?) throws -> [UInt8]
 
-    /// `make` returns the heading of an object's section from its record; without a record, it returns that of the
-    /// section of no object. O(length of the values).
+    /// `make` returns the heading of the section of an object, given its record. Without a record, it returns the
+    /// heading of the section of no object. O(length of the values).
     package init(of entities: Set<Int>, make: @escaping (_ object: RecordKey, _ record: RawSpan?) throws -> [UInt8]) {
         (self.entities, self.make) = (entities, make)
     }
 }
 
-/// Changes of rows, and of the headings that sections show.
+/// Changes of an order's rows, and of the headings of its sections.
 struct OrderEdits {
     var rows: [RowChange]
-    /// The headings of sections that changed or to which rows are added, by section value.
+    /// The headings that changed, or to whose sections rows are added, by section value.
     var headings: [[UInt8]: [UInt8]] = [:]
-    /// The section values that objects had before they were saved, by their current ones. The values decide the order
-    /// of sections that are otherwise equal.
+    /// For objects that were saved, the section values that they had before, by their current ones. Values decide the
+    /// order of sections that are otherwise equal.
     var temporaryValues: [[UInt8]: [UInt8]] = [:]
 
     init(_ rows: [RowChange]) { self.rows = rows }
 
     var isEmpty: Bool { rows.isEmpty && headings.isEmpty && temporaryValues.isEmpty }
 
-    /// Whether the edits move no row, and change no summary or heading.
+    /// Whether no row moves, and no summary or heading changes.
     var changesNothing: Bool { headings.isEmpty && !rows.contains(where: \.changesOrder) }
 
-    /// The value of an object's section.
+    /// The value of the section that an object is.
     static func section(of object: RecordKey) -> [UInt8] {
         var value: [UInt8] = []
         OrderKey.appendInteger(Int64(bitPattern: object.rawValue), to: &value)
         return value
     }
 
-    /// A row's key in the order in which its section's object was still unsaved.
+    /// A row's key with the section value from before the section's object was saved.
     func inOldSection(_ key: RowKey) -> RowKey {
         guard let old = temporaryValues[key.section] else { return key }
         return RowKey(
             bytes: old + key.bytes[key.sectionLength...], sectionLength: old.count, summary: key.summary)
     }
 
-    /// The edits without rows whose keys and summaries are unchanged.
+    /// The edits without the rows whose keys and summaries don't change.
     var moved: OrderEdits {
         var moved = self
         moved.rows = rows.filter(\.changesOrder)
@@ -57,7 +57,7 @@ struct OrderEdits {
 }
 
 extension SectionHeadings {
-    /// The heading of a section, by its value, in a state of the records.
+    /// The heading of the section with a value, in a state of the records.
     func heading(of section: [UInt8], in state: any RecordState) throws -> [UInt8] {
         guard let object = OrderSection.object(ofValue: section) else {
             return try make(RecordKey(rawValue: 0), nil)
@@ -67,7 +67,8 @@ extension SectionHeadings {
         return try found ?? make(object, nil)
     }
 
-    /// Adds the changed headings to the edits. O(changes), and reads a record for each section to which rows are added.
+    /// Adds the changed headings to the edits. O(changes), and reads one record for each section to which rows are
+    /// added.
     func addHeadings(to edits: inout OrderEdits, _ changes: [RecordChange], _ states: StateChange) throws {
         for change in changes where entities.contains(change.object.entity) {
             let value = OrderEdits.section(of: change.object)
@@ -91,7 +92,7 @@ extension SectionHeadings {
 }
 
 extension OrderSection {
-    /// The section's object; nil in an order whose sections aren't objects.
+    /// The object that the section is; nil in an order whose sections aren't objects.
     package var object: RecordKey? { heading == nil ? nil : Self.object(ofValue: value) }
 
     fileprivate static func object(ofValue value: [UInt8]) -> RecordKey? {

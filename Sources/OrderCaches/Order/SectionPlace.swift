@@ -3,19 +3,19 @@ internal import FetchIndexCountedTree
 
 /// The position of a section in one state of an order.
 struct SectionPlace {
-    /// The index in the sections tree.
+    /// The section's index in the sections tree.
     var index: Int
-    /// The rank of its first row in the rows tree.
+    /// The rank of the section's first row in the rows tree.
     var firstRank: Int
     var count: Int
     /// The section's key in the sections tree.
     var key: [UInt8]
-    /// The summary of its rows; empty in an order without aggregates or sections.
+    /// The summary of the section's rows; empty in an order without aggregates or sections.
     var summary: [UInt8] = []
     /// The section's heading; nil in an order without headings.
     var heading: [UInt8]?
 
-    /// The name in its heading.
+    /// The name at the beginning of the section's heading; nil in an order without headings.
     var headedName: ArraySlice<UInt8>? { heading.map { $0[..<OrderShape.nameLength(in: $0)] } }
 }
 
@@ -25,17 +25,18 @@ extension SectionedOrder {
         section.isEmpty ? 0 : try rows.rank(of: section.span.bytes).before.count
     }
 
-    /// The rank of a row in the rows tree; nil if the tree doesn't have it.
+    /// The rank of a row in the rows tree; nil if the row is missing.
     func rank(of key: RowKey) throws -> Int? {
         let rank = try rows.rank(of: key.bytes.span.bytes)
         return rank.isPresent ? rank.before.count : nil
     }
 
-    /// The position of a section; nil if it has no rows. An order without sections always has one. O(log n).
+    /// The position of a section; nil if it has no rows. In an order without sections, the only section always has one.
+    /// O(log n).
     func place(of section: [UInt8]) throws -> SectionPlace? {
         guard shape.hasSections else { return SectionPlace(index: 0, firstRank: 0, count: rowCount, key: []) }
         guard let (rank, remainder) = try firstRow(of: section) else { return nil }
-        // Only the order by count needs the count to find the section's entry, which contains it.
+        // The count is needed to find the section's entry only in an order by count, in whose keys it's contained.
         var count = 0
         if case .byCount = shape.sectionOrder { count = try endRank(of: section) - rank }
         let heading = try heading(of: section)
@@ -60,9 +61,9 @@ extension SectionedOrder {
         return found
     }
 
-    /// Like `place(of:)`, except that the rank of the first row may be missing if the section is found without reading
-    /// its rows: then `firstRank` is nil, and the caller finds it along with others. A missing section may also have a
-    /// first rank: that of the first row it would have.
+    /// The position of a section, like `place(of:)`. The rank of its first row is looked up only if that is needed to
+    /// find the section; otherwise `firstRank` is nil, and the caller looks it up together with others. If the section
+    /// is missing, `firstRank` may be the rank that its first row would have.
     func entry(of section: [UInt8]) throws -> (place: SectionPlace?, firstRank: Int?) {
         if !shape.hasSections || shape.needsRows {
             let place = try place(of: section)
@@ -76,7 +77,7 @@ extension SectionedOrder {
         return (place(found, key, heading, firstRank: firstRank ?? 0), firstRank)
     }
 
-    /// The position of a section from its rank; nil if the sections tree doesn't have the key.
+    /// The position of a section, given its rank; nil if the sections tree doesn't have the key.
     private func place(_ found: Rank, _ key: [UInt8], _ heading: [UInt8]?, firstRank: Int) -> SectionPlace? {
         guard found.isPresent, found.before.count < sections.count else { return nil }
         return SectionPlace(
@@ -84,7 +85,7 @@ extension SectionedOrder {
             heading: heading)
     }
 
-    /// The rank of a section's first row, and its sort key and object number; nil if the section has no rows.
+    /// The rank of a section's first row, and the row's sort key and object number; nil if the section has no rows.
     func firstRow(of section: [UInt8]) throws -> (rank: Int, remainder: [UInt8])? {
         var first: (rank: Int, remainder: [UInt8])?
         _ = try rows.firstEntry(from: section.span.bytes) { key, rank in
@@ -96,9 +97,9 @@ extension SectionedOrder {
         return first
     }
 
-    /// The rank after a section's last row.
+    /// The rank after that of a section's last row.
     private func endRank(of section: [UInt8]) throws -> Int {
-        // No sort key begins with these bytes.
+        // A sort key doesn't begin with these bytes.
         let end = section + [UInt8](repeating: 0xFF, count: 8)
         return try rows.rank(of: end.span.bytes).before.count
     }

@@ -4,7 +4,7 @@ internal import FetchIndexCountedTree
 package import FetchIndexRecords
 
 extension SectionedOrder {
-    /// The section at an index. O(log n). Traps unless 0 <= index < sectionCount.
+    /// The section at an index. Traps unless 0 <= index < sectionCount. O(log n).
     package func section(at index: Int) throws -> OrderSection {
         precondition(index >= 0 && index < sectionCount, "A section index must be less than the section count.")
         guard shape.hasSections else {
@@ -30,7 +30,7 @@ extension SectionedOrder {
             valueAndSummary: [UInt8](copying: value, entry.summary), valueLength: value.byteCount, heading: heading)
     }
 
-    /// Passes the sections from an index on to the body, in order, until it returns false. O(log n + sections).
+    /// Calls the body with the sections from an index on, in order, until it returns false. O(log n + sections).
     package func walkSections(from index: Int = 0, _ body: (consuming OrderSection) throws -> Bool) throws {
         guard shape.hasSections else {
             if index == 0 { _ = try body(try section(at: 0)) }
@@ -45,14 +45,14 @@ extension SectionedOrder {
         }
     }
 
-    /// The object of a row. O(log n). Traps unless the row exists.
+    /// The object of the row at a path. Traps unless the row exists. O(log n).
     package func object(at path: RowPath) throws -> RecordKey {
         let section = try section(at: path.section)
         precondition(path.row >= 0 && path.row < section.count, "A row index must be less than its section's count.")
         return try object(atRank: try firstRank(of: section.value) + path.row)
     }
 
-    /// The row at a position over all sections. O(log n). Traps unless 0 <= row < rowCount.
+    /// The row at a position, which counts rows over all sections. Traps unless 0 <= row < rowCount. O(log n).
     package func row(at row: Int) throws -> (object: RecordKey, path: RowPath) {
         guard shape.hasSections else { return (try object(atRank: row), RowPath(section: 0, row: row)) }
         var value: [UInt8]?
@@ -74,7 +74,7 @@ extension SectionedOrder {
         return object
     }
 
-    /// Passes the rows from a position on, over all sections in display order, to the body, until it returns false.
+    /// Calls the body with the rows from a position on, over all sections in display order, until it returns false.
     /// O(log n + rows + sections touched x log n).
     package func walkRows(from row: Int, _ body: (RecordKey, RowPath) throws -> Bool) throws {
         guard row >= 0, row < rowCount else { return }
@@ -105,14 +105,14 @@ extension SectionedOrder {
         }
     }
 
-    /// The position of a row key; nil if it isn't in the order. O(log n).
+    /// The path of the row with a key; nil if the key isn't in the order. O(log n).
     func position(of key: RowKey) throws -> RowPath? {
         guard let rank = try rank(of: key), let place = try place(of: key.section) else { return nil }
         return RowPath(section: place.index, row: rank - place.firstRank)
     }
 
-    /// The position of an object by its record; nil if it isn't in the order. O(log n). Records that paths lead to are
-    /// read in `state`.
+    /// The path of an object's row, which is found by its record; nil if the object isn't in the order. Records that
+    /// key paths lead to are read in `state`. O(log n).
     package func position(
         of object: RecordKey, _ record: [UInt8], _ placer: any RowPlacer, in state: (any RecordState)? = nil
     ) throws -> RowPath? {

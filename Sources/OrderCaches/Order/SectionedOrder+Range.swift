@@ -2,12 +2,12 @@ package import FetchIndexModels
 internal import FetchIndexCountedTree
 
 extension SectionedOrder {
-    /// The number of row keys that are less than some bytes. O(log n).
+    /// The number of row keys that are less than these bytes. O(log n).
     package func rowRank(of key: [UInt8]) throws -> Int { try rows.rank(of: key.span.bytes).before.count }
 
-    /// Passes the objects of the row keys in a range of ranks to the body, in the order of the keys: a sectioned order
-    /// is sorted by section value here, not as sections are displayed. O(log n + rows). Traps unless the tree has these
-    /// ranks.
+    /// Calls the body with the objects of the rows in a range of ranks of the rows tree, in the order of the tree's
+    /// keys. In this order sections are sorted by value, not as they are displayed. Traps unless the tree has these
+    /// ranks. O(log n + rows).
     package func walkObjects(ranks: Range<Int>, _ body: (RecordKey) throws -> Void) throws {
         guard !ranks.isEmpty else { return }
         var left = ranks.count

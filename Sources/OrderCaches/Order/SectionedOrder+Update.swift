@@ -3,14 +3,15 @@ internal import FetchIndexCountedTree
 
 extension SectionedOrder {
     /// Applies changes of rows and headings. Returns the old and new positions of these rows, of their sections, and of
-    /// the sections whose headings changed. The ranks of rows that keep their keys may be postponed. O(k log n).
+    /// the sections whose headings changed. With `postponingRanks`, doesn't look up the ranks of rows that keep their
+    /// keys. O(k log n) for k changes.
     @discardableResult
     mutating func update(
         _ edits: OrderEdits, postponingRanks: Bool = false, with crew: Crew? = nil
     ) throws -> ChangedPlaces {
         let keys = ChangedKeys(edits)
         var places = ChangedPlaces(keys, count: edits.rows.count)
-        // Also needed for rows that keep their keys, because their sections may move.
+        // The positions are also looked up for rows that keep their keys, because their sections may move.
         var knownRanks: [Int?] = Array(keys.sections.count, copiesOf: nil)
         for (number, section) in keys.sections.enumerated() {
             (places.oldSections[number], knownRanks[number]) = try entry(of: section)
@@ -34,8 +35,9 @@ extension SectionedOrder {
         return places
     }
 
-    /// Updates the rows tree. Also finds the rank of each section's first row, unless it is known: the section's value
-    /// sorts before all keys of its rows and after those of preceding sections.
+    /// Updates the rows tree. Also finds the rank of each section's first row, unless it's known. For that it looks up
+    /// the section's value, which is less than the keys of the section's rows and greater than those of the sections
+    /// before.
     private mutating func updateRows(
         _ keys: ChangedKeys, _ places: inout ChangedPlaces, _ knownRanks: [Int?], _ crew: Crew?
     ) throws -> [(old: Int, new: Int)] {
@@ -60,7 +62,7 @@ extension SectionedOrder {
         }
         var next = 0
         asked = 0
-        // The number of rows inserted minus those removed before the key.
+        // The number of rows inserted minus the number of rows removed, among the keys so far.
         var added = 0
         for key in keys.ascending {
             if shape.hasSections, key.section == asked {
@@ -87,14 +89,14 @@ extension SectionedOrder {
         return firstRanks
     }
 
-    /// Finds the ranks that an update of this order has postponed. The order must be in the state before the update.
-    /// O(k log n).
+    /// Looks up the ranks that an update of this order has postponed. This order must be in the state before the
+    /// update. O(k log n) for k changes.
     func findPostponed(_ places: inout ChangedPlaces) throws {
         guard let keys = places.postponed else { return }
         places.postponed = nil
         let finds = keys.ascending.filter { $0.change.isFind }.map { TreeEdit($0.key.bytes, .find) }
         var found = try rows.ranks(of: finds)[...]
-        // The number of rows that the update inserted minus those it removed before the key.
+        // The number of rows that the update inserted minus the number that it removed, among the keys so far.
         var added = 0
         for key in keys.ascending {
             switch key.change {
@@ -111,12 +113,12 @@ extension SectionedOrder {
         }
     }
 
-    /// Updates the entries of sections to their rows.
+    /// Updates the entries of the sections tree after the rows of these sections were updated.
     private mutating func updateSections(
         _ keys: ChangedKeys, _ headings: [[UInt8]: [UInt8]], _ firstRanks: [Int], _ places: inout ChangedPlaces
     ) throws {
         var counts = places.oldSections.map { $0?.count ?? 0 }
-        // Whether a section's rows, and so its summary, have changed.
+        // For each section, whether its rows changed, and so its summary.
         var hasChanges = shape.aggregates.isEmpty ? [] : Array(counts.count, copiesOf: false)
         for key in keys.ascending {
             if !shape.aggregates.isEmpty, !key.change.isFind { hasChanges[key.section] = true }
@@ -150,7 +152,7 @@ extension SectionedOrder {
                     index: old?.index ?? 0, firstRank: firstRanks[number], count: count, key: key, heading: heading)
             }
         }
-        // Without changes of entries, no section moves.
+        // If no entry changes, sections don't move either.
         if changes.allSatisfy({ $0.edit.change.isFind }) { return }
         changes.sort { $0.edit.key.span.bytes.compare($1.edit.key.span.bytes) < 0 }
         let outcomes = try sections.apply(changes.map(\.edit))
@@ -166,7 +168,7 @@ extension SectionedOrder {
         }
     }
 
-    /// The new key of a section's entry, after its rows were updated; nil if it has no rows.
+    /// The new key of a section in the sections tree, after its rows were updated; nil if it has no rows.
     private func newKey(
         of section: [UInt8], _ heading: [UInt8]?, count: Int, _ old: SectionPlace?
     ) throws -> [UInt8]? {

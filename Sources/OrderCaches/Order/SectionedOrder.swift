@@ -5,18 +5,18 @@ package import FetchIndexCountedTree
 package struct OrderSection: Equatable, Sendable {
     /// The section's value as plain text.
     package let name: String
-    /// The number of its rows.
+    /// The number of rows in the section.
     package let count: Int
     /// The number of rows in the sections before it.
     package let rowsBefore: Int
-    /// The section's value as an OrderKey and the summary of its rows, in one array, because many sections are read at
-    /// once.
+    /// The section's value as an OrderKey, followed by the summary of its rows. One array holds both, because many
+    /// sections are read at once.
     package let valueAndSummary: [UInt8]
     package let valueLength: Int
     /// The section's heading; nil in an order without headings.
     let heading: [UInt8]?
 
-    /// A section without rows that belongs to no order.
+    /// Creates a section without rows, which doesn't belong to an order.
     package static let empty = OrderSection(name: "", count: 0, rowsBefore: 0, valueAndSummary: [], valueLength: 0)
 
     init(
@@ -35,28 +35,28 @@ package struct OrderSection: Equatable, Sendable {
         valueLength == valueAndSummary.count ? valueAndSummary : Array(valueAndSummary[..<valueLength])
     }
 
-    /// The summary of its rows; empty in an order without aggregates.
+    /// The summary of the section's rows; empty in an order without aggregates.
     package var summary: [UInt8] {
         valueLength == valueAndSummary.count ? [] : Array(valueAndSummary[valueLength...])
     }
 
-    /// Whether it is the section of rows without a value. Its name is "", like that of an empty text.
+    /// Whether the section has the rows whose section value is null. Its name is "", like that of an empty text.
     package var isNull: Bool { OrderShape.isNull(valueAndSummary.span.bytes.extracting(first: valueLength)) }
 }
 
-/// The rows of a request in order, grouped into sections. It consists of two counted trees, each with one purpose, and
-/// a third one if sections are objects.
+/// The rows of a request in order, grouped into sections. It consists of two counted trees, and a third one if sections
+/// are objects.
 ///
 ///     rows tree      RowPlacement keys: rows of a section are contiguous
 ///     sections tree  OrderShape.sectionKey keys, weight = rows in the section: sections in display order
 ///     headings tree  section value | heading: attributes that a section shows of its object; no row needs them
 ///     summaries      in the first two trees, if the order has aggregates: of a row's values, of a section's rows
 ///
-/// No position is stored. The row at n is found by a select by weight among sections and a select among rows; a row's
-/// position is its rank among rows minus the rank of its section's first row. All trees use the one node store of the
-/// order.
+/// Positions aren't stored. The row at a position is found by a select by weight in the sections tree, and a select in
+/// the rows tree. A row's position in its section is its rank in the rows tree minus the rank of the section's first
+/// row. All trees of an order have their nodes in the same store.
 package struct SectionedOrder {
-    /// The entity of all rows; nil if each row names the entity of its object.
+    /// The entity of all rows; nil if rows may be of several entities, and so each row key names its entity.
     package let entity: Int?
     package let shape: OrderShape
     package let nodes: any NodeStore
@@ -69,7 +69,7 @@ package struct SectionedOrder {
         self.roots = roots
     }
 
-    /// An order without rows.
+    /// Creates an order without rows.
     package init(entity: Int?, shape: OrderShape, in nodes: any NodeStore) {
         self.init(entity: entity, shape: shape, in: nodes, OrderRoots())
     }
@@ -92,7 +92,7 @@ package struct SectionedOrder {
     package var rowCount: Int { roots.rows.measure.count }
     package var sectionCount: Int { shape.hasSections ? roots.sections.measure.count : 1 }
 
-    /// This order, read from another store that has its nodes.
+    /// This order read from another store, which must have its nodes.
     func reopened(in nodes: any NodeStore) -> SectionedOrder {
         SectionedOrder(entity: entity, shape: shape, in: nodes, roots)
     }
@@ -100,7 +100,7 @@ package struct SectionedOrder {
     static func corrupted(_ defect: String) -> DamagedOrder { DamagedOrder(defect: defect) }
 }
 
-/// The roots of an order's trees: with the nodes they define the order.
+/// The roots of an order's trees. Together with the nodes, they define the order.
 struct OrderRoots: Equatable {
     var rows = TreeRoot(isWeighted: false)
     var sections = TreeRoot(isWeighted: true)
@@ -108,11 +108,11 @@ struct OrderRoots: Equatable {
 }
 
 extension Error {
-    /// Whether the damage is in the bytes of a cache, so that a rebuild helps.
+    /// Whether the damage is in the bytes of a cache, so that rebuilding the cache mends it.
     package var isCacheDamage: Bool { self is TreeError || self is DamagedOrder }
 }
 
-/// The trees of an order contradict one another, the records, or the change log.
+/// The trees of an order contradict one another, the records or the change log.
 package struct DamagedOrder: DamageReporting, Equatable, CustomStringConvertible {
     package let defect: String
 

@@ -2,7 +2,7 @@
 package struct WantedRows {
     package static let all = WantedRows(most: .max, countsAll: true)
 
-    /// The maximum number of rows, beginning with the first.
+    /// The maximum number of rows that the caller wants, beginning with the first row.
     package let most: Int
     /// Whether the caller also wants the number of all rows.
     let countsAll: Bool

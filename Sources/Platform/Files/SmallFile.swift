@@ -1,6 +1,6 @@
 internal import FetchIndexCLibrary
 
-/// Reads files of the system that fit in memory.
+/// Reads the beginning of small files that other programs wrote, such as the system's time zones.
 package enum SmallFile {
     /// The first bytes of a regular file, at most `limit`; nil if the path has no regular file. Follows symbolic links.
     package static func bytes(of path: String, limit: Int) throws(SystemError) -> [UInt8]? {

@@ -123,7 +123,23 @@ extension Threads {
         _ threads: Int, capacity: Int, produce: ((consuming Item) throws -> Void) throws -> Void,
         consume: (consuming Item) throws -> Void
     ) throws {
+        try withoutActuallyEscaping(produce) { produce in
+            try pipe(threads, capacity: capacity) { deliver in
+                try produce { _ = try deliver($0) }
+            } answer: {
+                try consume($0)
+            }
+        }
+    }
+
+    /// Like the other `pipe`, with a consumer that answers: a delivery returns the newest answer, which is one to this
+    /// item or to an earlier one; nil before the first.
+    package static func pipe<Item, Answer: Sendable>(
+        _ threads: Int, capacity: Int, produce: ((consuming Item) throws -> Answer?) throws -> Void,
+        answer: (consuming Item) throws -> Answer
+    ) throws {
         let pipe = OrderedPipe<Item>(capacity: capacity)
+        let newest = Mutex<Answer?>(nil)
         // The producer has returned when this function returns, so it doesn't escape.
         try withoutActuallyEscaping(produce) { produce in
             let work = SharedWork(1) { _, _ in
@@ -131,14 +147,18 @@ extension Threads {
                 try produce { item in
                     guard let place = pipe.begin() else { throw NoConsumer() }
                     pipe.put(place, .success(item))
+                    return newest.withLock { $0 }
                 }
             }
             // The consumer waits for the producer, so this thread can't run the producer if the new thread begins late.
             guard threads > 1, start({ work.runNext() }) else {
-                return try withoutActuallyEscaping(consume) { consume in try produce { try consume($0) } }
+                return try withoutActuallyEscaping(answer) { answer in try produce { try answer($0) } }
             }
             do {
-                while let item = try pipe.take() { try consume(item) }
+                while let item = try pipe.take() {
+                    let answer = try answer(item)
+                    newest.withLock { $0 = answer }
+                }
             } catch {
                 pipe.close()
                 try? work.end()

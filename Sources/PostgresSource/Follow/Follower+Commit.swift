@@ -69,7 +69,7 @@ extension Follower {
     }
 
     /// Links the rows of a commit to those that they refer to. `known` are tables that readers exist of.
-    func linkLater(_ writer: KeyedRowWriter, _ known: [KeyedTable] = []) throws {
+    func linkLater(_ writer: KeyedRowWriter, _ known: [RowTable] = []) throws {
         var tables = Dictionary(known.map { ($0.entityNumber, $0) }) { first, _ in first }
         let model = writer.model
         try writer.linkLater { number in

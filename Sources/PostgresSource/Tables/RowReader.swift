@@ -4,7 +4,7 @@ package import FetchIndexValues
 
 /// Builds records of an entity from rows of its table, which were copied or streamed.
 package struct RowReader {
-    package let table: KeyedTable
+    package let table: RowTable
     package var entity: Entity { table.entity }
     private let title: String
     /// Names and types of followed columns, by place in a row; nil for other columns.
@@ -24,12 +24,13 @@ package struct RowReader {
     ) throws {
         let references = followed.references.compactMap { reference in
             source?.tables.first { $0.entity == reference.entity }.map { other in
-                KeyedTable.Reference(
+                (
                     attribute: reference.column, relationship: reference.relationship, entity: other.entity,
-                    key: other.key)
+                    key: other.key
+                )
             }
         }
-        guard let table = try KeyedTable(followed.entity, key: followed.key, references: references, in: model),
+        guard let table = try RowTable(followed.entity, key: followed.key, references: references, in: model),
             let keyPlace = names.firstIndex(where: { table.isKey($0) })
         else {
             throw SourceError(

@@ -74,7 +74,7 @@ package struct CompiledPredicate: Sendable {
 
     init(root: Node) { self.root = root }
 
-    /// Whether a row matches. O(size of the predicate and of the values that it reads).
+    /// Whether the predicate holds for a row. O(size of the predicate and of the values that it reads).
     package func evaluate<Row: PredicateRow & ~Escapable>(_ row: borrowing Row) throws -> Bool {
         try root.holds(row, [])
     }

@@ -2,7 +2,7 @@
 package enum PredicatePart: Sendable {
     case text(slot: Int, TextTest)
     case integer(slot: Int, Comparator, Int64)
-    /// A double or a date.
+    /// A comparison with a double, or with a date's seconds since 2001.
     case double(slot: Int, Comparator, Double)
     /// A part that has to be evaluated row by row.
     case other(CompiledPredicate)

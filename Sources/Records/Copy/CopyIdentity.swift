@@ -3,15 +3,15 @@ internal import FetchIndexPlatform
 internal import FetchIndexLMDB
 internal import FetchIndexModels
 
-/// The identity of a copy: an identifier of its own, and the original as the origin of the numbers before the copy.
+/// Gives a copy of a store its own identifier, and records that the original allocated the object numbers so far.
 ///
 ///     original  1 2 3 | 4 5          copied when its last object was 3: numbers below 4 name the same objects in both,
 ///     copy      1 2 3 | 4            and the 4 of the copy is another object than the 4 of the original
 enum CopyIdentity {
     /// Gives a copy its identity, in a transaction that isn't a commit. No process may have the copy open. The format
-    /// version stays, so that older programs can open the copy of an older store. A copy without an identifier is not
-    /// changed. Throws `corrupted`, and changes nothing, if the identifier, the state, a counter of an entity or the
-    /// originals are damaged. O(entities).
+    /// version isn't raised, so that older programs can open the copy of an older store. A copy without an identifier
+    /// isn't changed. Throws `corrupted`, without changing the copy, if the identifier, the state, a counter of an
+    /// entity or the originals are damaged. O(entities).
     static func make(inFile path: String) throws {
         try Environment.write(toFile: path, table: StoreLayout.metaTable) { view, meta in
             guard let identifier = try StoreIdentifier.read(in: view, meta) else { return }
@@ -22,12 +22,12 @@ enum CopyIdentity {
             let originals = try NumbersOrigin.originals(in: view, meta) + [original]
             try view.put(StoreIdentifier.encoded(UUID()), for: StoreLayout.identifierKey, in: meta)
             try view.put(NumbersOrigin.encode(originals), for: StoreLayout.originalsKey, in: meta)
-            // The state names the LMDB transaction that wrote it.
+            // The state contains the number of the LMDB transaction that wrote it, so it's written again.
             if let state { try view.put(state.encoded(writtenBy: view), for: StoreLayout.stateKey, in: meta) }
         }
     }
 
-    /// The number of the next object, by entity.
+    /// The number that each entity's next object gets.
     private static func nextNumbers(in view: TransactionView, _ meta: Table) throws -> [Int: UInt64] {
         let prefix = StoreLayout.entityKey(0).dropLast(2)
         var numbers: [Int: UInt64] = [:]

@@ -4,17 +4,17 @@ internal import FetchIndexLMDB
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// Another store that allocated numbers of this store's objects. In the meta table, "numbers" is the store whose export
-/// filled this one while it was empty; "originals" are the stores that this one is a copy of.
+/// Another store that allocated the numbers of objects in this store. In the meta table, "numbers" is the store whose
+/// export filled this one while it was empty; "originals" are the stores that this one is a copy of.
 package struct NumbersOrigin: Equatable, Sendable {
     package let store: UUID
-    /// The number after the last object that came from the origin, by entity. This store allocated the numbers from
-    /// there on.
+    /// By entity, the number after the last object whose number the origin allocated. This store allocated greater
+    /// numbers itself.
     package var ends: [Int: UInt64] = [:]
 
     package init(store: UUID) { self.store = store }
 
-    /// Whether a number names the same object in the origin and here.
+    /// Whether an object number names the same object in the origin and in this store.
     package func shares(_ number: UInt64, of entity: Int) -> Bool { number < ends[entity] ?? 1 }
 
     static func decode(_ bytes: RawSpan) throws -> [NumbersOrigin] {
@@ -47,7 +47,7 @@ package struct NumbersOrigin: Equatable, Sendable {
         return bytes
     }
 
-    /// The stores that a store is a copy of, oldest first. Throws `corrupted`.
+    /// The stores that a store is a copy of, the oldest first. Throws `corrupted` if they can't be read.
     static func originals(in view: TransactionView, _ meta: Table) throws -> [NumbersOrigin] {
         var originals: [NumbersOrigin] = []
         _ = try view.get(StoreLayout.originalsKey, in: meta) { originals = try decode($0) }
@@ -56,26 +56,29 @@ package struct NumbersOrigin: Equatable, Sendable {
 }
 
 extension StoreReader {
-    /// The store with whose export this one was filled, if any. Throws `corrupted`.
+    /// The store whose export filled this one; nil if there wasn't one. Throws `corrupted` if it can't be read.
     package func numbersOrigin() throws -> NumbersOrigin? {
         var origin: NumbersOrigin?
         _ = try view.get(StoreLayout.numbersKey, in: tables.meta) { origin = try NumbersOrigin.decode($0).first }
         return origin
     }
 
-    /// The stores that this one is a copy of, oldest first. Throws `corrupted`.
+    /// The stores that this one is a copy of, the oldest first. Throws `corrupted` if they can't be read.
     package func originals() throws -> [NumbersOrigin] { try NumbersOrigin.originals(in: view, tables.meta) }
 
-    /// Whether an entity has had only objects of the origin, so that new numbers of the origin are free here.
+    /// Whether the origin allocated the numbers of all objects that an entity has had. Then new numbers of the origin
+    /// are free in this store.
     package func follows(_ origin: NumbersOrigin, _ entity: Int) throws -> Bool {
         try entityState(entity).nextObject == origin.ends[entity] ?? 1
     }
 }
 
 extension StoreWriter {
-    /// Notes that all objects of an entity so far came from another store. Writes nothing if that is noted already.
+    /// Records that another store allocated the numbers of all objects that an entity has had. Doesn't write if that is
+    /// already recorded.
     package func noteNumbers(of store: UUID, _ entity: Int) throws {
-        // A copy extends the numbers that it shares with its original.
+        // If this store and that one have shared numbers before, as a copy and its original do, the shared numbers are
+        // extended.
         let known = try ([numbersOrigin()].compactMap { $0 } + originals()).first { $0.store == store }
         var origin = known ?? NumbersOrigin(store: store)
         origin.ends[entity] = try entityState(entity).nextObject
@@ -84,7 +87,7 @@ extension StoreWriter {
         }
     }
 
-    /// Removes damaged origins. Returns false if they are intact or missing.
+    /// Removes the origin and the originals if they are damaged. Returns false if they are intact or missing.
     func repairOrigins() throws -> Bool {
         var isRepaired = false
         for key in [StoreLayout.numbersKey, StoreLayout.originalsKey] {

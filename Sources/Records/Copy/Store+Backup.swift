@@ -3,19 +3,22 @@ internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 internal import FetchIndexLMDB
 
-extension Store {
-    /// A finished backup: the commit whose state it holds, the size of its file, and whether it has no unused pages.
-    package struct Backup {
-        package let commit: UInt64
-        package let byteCount: Int
-        package let isCompact: Bool
-    }
+/// A finished backup.
+public struct StoreBackup: Equatable, Sendable {
+    /// The commit whose state the backup has.
+    public let commit: UInt64
+    /// The bytes of the backup's file.
+    public let byteCount: Int
+    /// Whether unused pages were left out. LMDB can leave them out only if it knows of each page whether it is used.
+    public let isCompact: Bool
+}
 
-    /// Copies the newest state to a new or empty folder, while readers and writers go on. The umask determines the
-    /// file's permissions. The copy gets an identity of its own. If that fails because of damage, a copy with
-    /// `keepsDamaged` keeps the store's identity, so that its `check` finds the damage; otherwise the copy is removed
-    /// and the damage thrown. O(bytes of the store).
-    package func backup(to path: String, keepsDamaged: Bool = false) throws -> Backup {
+extension Store {
+    /// Copies the newest state to a new or empty folder, while other transactions read and write. The umask determines
+    /// the file's permissions. The copy gets its own identity. If that fails because of damage, a copy with
+    /// `keepsDamaged` keeps the store's identity, so that its `check` finds the damage; without it, the copy is removed
+    /// and the error thrown. O(bytes of the store).
+    package func backup(to path: String, keepsDamaged: Bool = false) throws -> StoreBackup {
         try Self.requireOutsideOfStores(path)
         try Self.requireWholePages(at: self.path)
         do {
@@ -35,24 +38,24 @@ extension Store {
         }
     }
 
-    /// Throws if the path's parent is a store's folder, which may hold only the store's files.
+    /// Throws if the path's parent is a store's folder, in which only the store's files may be.
     package static func requireOutsideOfStores(_ path: String) throws {
         let trimmed = path.last == "/" ? String(path.dropLast()) : path
         let folder = trimmed.lastIndex(of: "/").map { String(trimmed[...$0]) } ?? "./"
         if access(folder + "data.mdb", F_OK) == 0 {
-            throw StoreCopyError.failed(path: path, "it is in the folder of a store, which holds nothing else")
+            throw StoreCopyError.failed(path: path, "it is in the folder of a store, which must not have other files")
         }
     }
 
-    /// Throws if pages of a store's file are damaged: LMDB would copy them, or end the process.
+    /// Throws if pages of a store's file are damaged. LMDB would copy such pages, or end the process.
     static func requireWholePages(at path: String) throws {
         if let defect = try checkPages(at: path).first {
             throw StoreError.corrupted("\(defect); nothing was copied")
         }
     }
 
-    /// Creates a folder. Returns false if it exists and is empty, except for the file of a killed backup, which will be
-    /// overwritten. Throws if it has other files.
+    /// Creates a folder, and returns true. Returns false if the folder exists and is empty, or has only the file of a
+    /// killed backup, which is overwritten later. Throws if it has other files.
     private static func makeFolder(_ path: String) throws -> Bool {
         if mkdir(path, 0o777) == 0 { return true }
         guard errno == EEXIST else { throw SystemError.last }
@@ -62,7 +65,7 @@ extension Store {
         return false
     }
 
-    private func copy(toFolder path: String, keepsDamaged: Bool) throws -> Backup {
+    private func copy(toFolder path: String, keepsDamaged: Bool) throws -> StoreBackup {
         let first = try snapshot().commit
         let dataFile = path + "/data.mdb"
         let file = try NewFile(at: dataFile, .byUmask)
@@ -80,14 +83,15 @@ extension Store {
             let commit = try Self.verifyBackup(path, commits: first...snapshot().commit)
             var status = stat()
             guard stat(dataFile, &status) == 0 else { throw SystemError.last }
-            return Backup(commit: commit, byteCount: Int(status.st_size), isCompact: isCompact)
+            return StoreBackup(commit: commit, byteCount: Int(status.st_size), isCompact: isCompact)
         } catch {
             for name in ["data.mdb", "lock.mdb"] { unlink(path + "/" + name) }
             throw error
         }
     }
 
-    /// Opens a backup and returns its commit. Throws unless the store had that commit while the backup was made.
+    /// Opens a backup, and returns the number of its commit. Throws if the number is outside of `commits`, the store's
+    /// commits during the backup.
     private static func verifyBackup(_ path: String, commits: ClosedRange<UInt64>) throws -> UInt64 {
         var options = Options()
         options.isReadOnly = true

@@ -1,25 +1,26 @@
 internal import FetchIndexModels
 internal import FetchIndexLMDB
 
-/// The sizes of a store's file before and after a compaction.
-package struct StoreCompaction: Sendable {
-    package let bytesBefore: Int
-    package let bytesAfter: Int
+/// The result of a compaction.
+public struct StoreCompaction: Equatable, Sendable {
+    /// The bytes of the store's file before the compaction.
+    public let bytesBefore: Int
+    public let bytesAfter: Int
 }
 
 extension Store {
-    /// Rewrites a store's file without unused pages. No process may have the store open, this one included. An opening
-    /// during the compaction waits. If this process dies, the store is either unchanged or compact. O(bytes of the
-    /// store).
+    /// Rewrites a store's file without its unused pages. No process may have the store open, including this one. If a
+    /// process opens the store meanwhile, it waits. If this process dies, the file is either the old one or the compact
+    /// one. O(bytes of the store).
     package static func compact(at path: String) throws -> StoreCompaction {
-        // Throws unless it is a store of a format that this version reads.
+        // Throws unless the path is a store whose format this version reads.
         var options = Options()
         options.creates = false
         _ = try Store(at: path, options: options)
         try requireWholePages(at: path)
         do {
-            let compaction = try Environment.compact(at: path)
-            return StoreCompaction(bytesBefore: compaction.bytesBefore, bytesAfter: compaction.bytesAfter)
+            let bytes = try Environment.compact(at: path)
+            return StoreCompaction(bytesBefore: bytes.bytesBefore, bytesAfter: bytes.bytesAfter)
         } catch let error as Environment.InUse {
             throw StoreCopyError.inUse(process: error.process, program: programName(ofProcess: error.process))
         } catch let error as LMDBError where error == .leaked {

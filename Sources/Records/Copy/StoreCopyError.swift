@@ -1,6 +1,6 @@
 /// An error of a backup or a compaction.
 public enum StoreCopyError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The path exists already, and isn't an empty folder.
+    /// The path exists, and isn't an empty folder.
     case destinationExists(path: String)
     /// Writing failed; the text says why.
     case failed(path: String, String)

@@ -2,7 +2,7 @@ internal import FetchIndexPlatform
 internal import FetchIndexLMDB
 internal import FetchIndexModels
 
-/// Compares the references in records with the link keys, which lead to the records that hold them.
+/// Checks link keys: each reference in a record must have one, and each link key must belong to a record.
 struct LinkCheck {
     private let reader: StoreReader
     private let links: [EntityLinks?]
@@ -14,7 +14,7 @@ struct LinkCheck {
         links = reader.model.entities.map(\.links)
     }
 
-    /// Checks the references of a record. Call it with each record.
+    /// Checks the references of a record. Must be called with each record.
     mutating func read(_ object: RecordKey, _ record: RawSpan) {
         guard let references = links[object.entity]?.references, !references.isEmpty else { return }
         let name = reader.name(of: object)
@@ -43,7 +43,8 @@ struct LinkCheck {
         }
     }
 
-    /// Checks the link keys. Call it after the last record. Returns the number of link keys, including counts.
+    /// Checks the link keys. Must be called after the last record. Returns the number of link keys, including the keys
+    /// of counts.
     mutating func end() throws -> Int {
         var (keys, found) = (0, 0)
         var begun: (key: [UInt8], count: UInt64, found: UInt64)?

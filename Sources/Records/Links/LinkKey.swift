@@ -2,21 +2,23 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// A link key in the unique table. Link keys lead from an object to its holders: the records that refer to it.
+/// A link key in the unique table. Link keys lead from an object to its holders, which are the records that refer to
+/// it.
 ///
 ///     all links to an object     32,768 + entity 2 BE | slot 2 BE | target 8 BE                  count 8 | checksum 4
 ///     a link                     ... | position as OrderKey | [other side as OrderKey] | holder 8 BE    checksum 4
 ///
-/// Entity and slot are those of the topmost superentity that has the relationship. Every checksum covers its key.
+/// Entity and slot are those of the relationship's declaration in the topmost superentity that has it. Each checksum
+/// covers the key of its value.
 struct LinkKey {
     static let firstByte: UInt8 = 0x80
     static let targetLength = 12
-    /// The maximum length of a position that errors name, in bytes: the rest of the key needs room too.
+    /// The maximum length in bytes of a link's position. The rest of the key needs room too.
     static let greatestPosition = 400
 
     let name: EntityLinks.Name
     let target: RecordKey
-    /// The record that holds the link; nil in the key of a count.
+    /// The record that holds the link; nil if the key is that of a count.
     let holder: RecordKey?
 
     static func isLink(_ key: RawSpan) -> Bool {
@@ -54,7 +56,7 @@ struct LinkKey {
             rawValue: UInt64(bigEndian: key.unsafeLoadUnaligned(fromByteOffset: key.byteCount - 8, as: UInt64.self)))
     }
 
-    /// The value of a link's key.
+    /// The value that a link's key has: its checksum.
     static func value(of key: [UInt8]) -> [UInt8] {
         var value: [UInt8] = []
         value.appendNumber(key.span.bytes.checksum)
@@ -65,7 +67,7 @@ struct LinkKey {
         value.byteCount == 4 && UInt32(littleEndian: value.unsafeLoadUnaligned(as: UInt32.self)) == key.checksum
     }
 
-    /// The value of the key that counts the links to an object.
+    /// The value of the key that counts the links to an object: the count and a checksum.
     static func count(_ count: UInt64, under key: [UInt8]) -> [UInt8] {
         var value: [UInt8] = []
         value.appendNumber(count)
@@ -83,12 +85,12 @@ struct LinkKey {
     }
 }
 
-/// A reference in a record: its target, and the key of its link.
+/// A non-null reference in a record: its target, and the key of its link.
 struct StoredLink: Equatable {
     let target: RecordKey
     let key: [UInt8]
 
-    /// Returns nil if the reference is null.
+    /// Reads a reference of a record, whose object is `holder`. Returns nil if it's null.
     init?(_ reference: EntityLinks.Reference, of record: RecordView, _ holder: RecordKey) throws {
         guard let number = try record.integer(at: reference.slot) else { return nil }
         target = RecordKey(rawValue: UInt64(bitPattern: number))

@@ -3,7 +3,7 @@ internal import FetchIndexLMDB
 package import FetchIndexModels
 
 extension StoreReader {
-    /// The number of objects that hold a link to an object. O(log n).
+    /// The number of objects that refer to an object by a relationship. O(log n).
     package func linkCount(_ name: EntityLinks.Name, to target: RecordKey) throws -> Int {
         let key = LinkKey.prefix(name, to: target)
         var count: UInt64 = 0
@@ -11,9 +11,10 @@ extension StoreReader {
         return Int(clamping: count)
     }
 
-    /// Calls the body with the holders of links to an object in their order, until it returns false. With `last`,
-    /// begins after that sort key: the part of a link's key after the target. Throws `corrupted` for a damaged link;
-    /// without `last`, also after all links if their number differs from the stored count. O(log n + holders).
+    /// Calls the body with the objects that refer to an object by a relationship, in the order of their links, until it
+    /// returns false. A link's sort key is the part of its key after the target; with `last`, begins after the link
+    /// with this sort key. Throws `corrupted` for a damaged link. Without `last`, also throws if the body has received
+    /// all links and their number isn't the stored one. O(log n + holders).
     package func forEachLink(
         _ name: EntityLinks.Name, to target: RecordKey, after last: [UInt8]? = nil,
         _ body: (RecordKey, _ sortKey: RawSpan) throws -> Bool
@@ -36,13 +37,13 @@ extension StoreReader {
         )
     }
 
-    /// The last link to an object, or the last before a sort key; nil if it is missing. O(log n).
+    /// The last link to an object, or the last one before a sort key; nil if there isn't one. O(log n).
     package func lastLink(
         _ name: EntityLinks.Name, to target: RecordKey, before end: [UInt8]? = nil
     ) throws -> (holder: RecordKey, sortKey: [UInt8])? {
         let prefix = LinkKey.prefix(name, to: target)
         var bound = prefix + (end ?? [])
-        // Sort keys begin with a value's type, which is less than 0xFF.
+        // A sort key begins with the type of a value, which is less than 0xFF.
         if end == nil { bound.append(0xFF) }
         return try view.withCursor(on: tables.unique) { cursor in
             guard try cursor.seek(toLastKeyBefore: bound.span.bytes),
@@ -53,7 +54,7 @@ extension StoreReader {
         }
     }
 
-    /// The link at a key; nil if the key doesn't begin with the prefix.
+    /// Decodes a link key. Returns nil if it doesn't begin with the prefix.
     private func link(at key: RawSpan, _ value: RawSpan, beginningWith prefix: [UInt8]) throws -> LinkKey? {
         guard key.byteCount >= prefix.count, key.extracting(first: prefix.count).isEqual(to: prefix.span.bytes) else {
             return nil
@@ -64,12 +65,12 @@ extension StoreReader {
         return link
     }
 
-    /// An object's name in messages.
+    /// The name of an object in messages: its entity and number.
     func name(of object: RecordKey) -> String {
         "\(entityName(object.entity) ?? "an object") \(object.number)"
     }
 
-    /// The name of an entity; nil if the model doesn't have the number.
+    /// The name of an entity; nil if the model has no entity of this number.
     func entityName(_ number: Int) -> String? {
         model.entities.indices.contains(number) ? model.entities[number].name : nil
     }

@@ -6,8 +6,9 @@ extension StoreWriter {
     package typealias DeletedObject = (object: RecordKey, record: [UInt8])
 
     /// Applies the delete rules after objects were deleted: deletes or unlinks the objects linked to them. Returns
-    /// false if no other record changed. Throws `deletionDenied` if a rule protects linked objects that remain, and
-    /// `invalidValue` if a required relationship would become nil; drop the writer then. O(links x log n).
+    /// false if no other record changed. Throws `deletionDenied` if a rule protects linked objects that still exist,
+    /// and `invalidValue` if a required relationship would become nil; the writer must then be dropped. O(links x log
+    /// n).
     package func applyDeleteRules(of deleted: [DeletedObject]) throws -> Bool {
         var pending = deleted
         var denied: [(object: RecordKey, link: EntityLinks.Incoming)] = []
@@ -49,14 +50,14 @@ extension StoreWriter {
         return hasChanged
     }
 
-    /// A required reference to a deleted object.
+    /// A reference to a deleted object that must not be null.
     private struct RequiredLink {
         let object: RecordKey
         let holder: RecordKey
         let reference: EntityLinks.Reference
     }
 
-    /// Throws if the holder still exists and still refers to the deleted object.
+    /// Throws if the holder still exists and refers to the deleted object.
     private func requireGone(_ link: RequiredLink) throws {
         guard let record = try copy(of: link.holder) else { return }
         let entity = model.entities[link.holder.entity]
@@ -67,7 +68,7 @@ extension StoreWriter {
             "is required, and \(name(of: link.object)), to which it leads from \(name(of: link.holder)), is deleted")
     }
 
-    /// The targets of a record's references with the rule cascade or deny.
+    /// The objects that a record refers to by references with the rule cascade or deny.
     private func targets(
         of object: RecordKey, _ record: [UInt8]
     ) throws -> [(reference: EntityLinks.Reference, target: RecordKey)] {

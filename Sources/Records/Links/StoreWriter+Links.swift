@@ -9,17 +9,17 @@ extension StoreWriter {
 
     func references(of entity: Int) -> [EntityLinks.Reference] { links(of: entity)?.references ?? [] }
 
-    /// Throws `invalidValue` for a required reference that is null (unless `acceptsMissingReferences`), for a target
-    /// that is missing or of a wrong entity, and for a position that is too long; and `notUnique` if the target of a
-    /// one-to-one relationship is linked already. A reference with the same target in the old record isn't checked.
-    /// O(log n) for each reference.
+    /// Checks the references of a record. Throws `invalidValue` for a required reference that is null (unless
+    /// `acceptsMissingReferences`), for a target that is missing or of a wrong entity, and for a position that is too
+    /// long. Throws `notUnique` if another object is linked to the target of a one-to-one relationship. References with
+    /// the same target in the old record aren't checked. O(log n) for each reference.
     func checkLinks(of entity: Int, _ record: RawSpan, replacing old: RawSpan? = nil) throws {
         let references = references(of: entity)
         if references.isEmpty { return }
         let entity = model.entities[entity]
         let view = try RecordView(record, of: entity)
         for reference in references {
-            // Only the target is wanted, so no holder is given.
+            // Only the link's target is used, so the holder may be any number.
             guard let link = try StoredLink(reference, of: view, RecordKey(rawValue: 0)) else {
                 if reference.isOptional || acceptsMissingReferences { continue }
                 throw StoreError.invalidValue(
@@ -33,7 +33,8 @@ extension StoreWriter {
         }
     }
 
-    /// Writes the link keys of a record and deletes those of its old record. O(log n) for each link that differs.
+    /// Writes the link keys of a record, and deletes those that only its old record has. O(log n) for each link that
+    /// differs.
     func putLinks(of object: RecordKey, _ record: RawSpan, replacing old: RawSpan? = nil) throws {
         let references = references(of: object.entity)
         if references.isEmpty { return }
@@ -59,8 +60,8 @@ extension StoreWriter {
         }
     }
 
-    /// Deletes the links of one-to-one relationships that an object's new record no longer has, so that other objects
-    /// can be linked to their targets before the object is updated.
+    /// Deletes the links of one-to-one relationships that an object's new record will no longer have. So other objects
+    /// can be linked to the same targets before this object is updated.
     package func releaseLinks(of object: RecordKey, _ old: RawSpan, for new: RawSpan) throws {
         let references = references(of: object.entity).filter(\.isUnique)
         if references.isEmpty { return }
@@ -78,7 +79,7 @@ extension StoreWriter {
             .invalidValue(entity: entity, attribute: reference.relationship, reason)
         }
         guard reference.destinations.contains(link.target.entity) else {
-            throw invalid("refers to \(name(of: link.target)), which it does not lead to")
+            throw invalid("refers to \(name(of: link.target)), which is of another entity")
         }
         guard try reference.mayDangle || view.get(link.target.rawValue, in: tables.records, { _ in }) else {
             throw invalid("refers to \(name(of: link.target)), which is not in the store")
@@ -92,7 +93,7 @@ extension StoreWriter {
         }
     }
 
-    /// Restores the links that `releaseLinks` deleted and that the object's record still has.
+    /// Writes the links that `releaseLinks` deleted, but that the object's record has.
     package func restoreLinks(of object: RecordKey) throws {
         guard let record = try copy(of: object) else { return }
         let entity = model.entities[object.entity]
@@ -102,8 +103,8 @@ extension StoreWriter {
         }
     }
 
-    /// The new record, which was made from attributes, with the old record's references in place of null ones. Returns
-    /// nil if the entity has no references.
+    /// Returns the new record with the old record's references where its own are null, since it was made from
+    /// attributes only. Returns nil if the entity has no references.
     func keepingReferences(of old: RawSpan, in new: RawSpan, _ entity: Int) throws -> [UInt8]? {
         let references = references(of: entity)
         if references.isEmpty { return nil }
@@ -125,7 +126,7 @@ extension StoreWriter {
         try count(link, by: 1)
     }
 
-    /// Deletes a link and decrements the count, unless the link was released already.
+    /// Deletes a link and decrements the count of its target's links. Does nothing if the link was already released.
     private func delete(_ link: StoredLink) throws {
         if try view.delete(link.key, in: tables.unique) { try count(link, by: -1) }
     }
@@ -145,8 +146,8 @@ extension StoreWriter {
         }
     }
 
-    /// The stored link with the same two objects as a record of a many-to-many relationship; nil if it doesn't exist.
-    /// O(log n); if both sides have positions, O(links of the side with fewer).
+    /// The stored object that links the same two objects as a record of a many-to-many relationship; nil if there isn't
+    /// one. O(log n); if both sides have positions, O(links of the side with fewer links).
     package func join(like record: RawSpan, of entity: Int) throws -> RecordKey? {
         let references = references(of: entity)
         guard references.count == 2 else { return nil }
@@ -161,7 +162,8 @@ extension StoreWriter {
             OrderKey.appendNull(to: &start)
             OrderKey.append(.integer(Int64(bitPattern: other.rawValue)), to: &start)
             if let found = try join(name, from: target, to: other, after: start, isFirstOnly: true) { return found }
-            // Links with positions come last: if the last one has none, the key above would exist.
+            // Links with a position are after those without. If the last link has no position, no link has one, and the
+            // key above would have been found.
             guard let last = try lastLink(name, to: target), !OrderKey.isNull(last.sortKey.span.bytes) else {
                 return nil
             }
@@ -175,7 +177,7 @@ extension StoreWriter {
     ) throws -> RecordKey? {
         var found: RecordKey?
         try forEachLink(name, to: target, after: start) { holder, sortKey in
-            // The other side is between the position and the holder.
+            // A sort key consists of the position, the other side and the holder; this skips the position.
             if let length = OrderKey.lengthOfFirst(in: sortKey) {
                 let value = OrderKey.first(in: sortKey.extracting(length..<sortKey.byteCount))?.value
                 if value == .integer(Int64(bitPattern: other.rawValue)) { found = holder }
@@ -187,7 +189,7 @@ extension StoreWriter {
 }
 
 extension Entity {
-    /// A copy of a record with other values in some slots.
+    /// A copy of a record with other values in these slots.
     package func record(_ record: RawSpan, setting values: [Int: Value]) throws -> [UInt8] {
         let view = try RecordView(record, of: self)
         var builder = RecordBuilder()

@@ -1,10 +1,10 @@
 internal import FetchIndexLMDB
 internal import FetchIndexModels
 
-/// Migration of links.
+/// Migrates links: changes link keys as relationships change.
 extension StoreWriter {
     /// Deletes the link keys of removed relationships, and the join objects of removed many-to-many relationships.
-    /// Returns the model with the entities of the latter dropped. O(links).
+    /// Returns `applied` without the join entities of the latter. O(links).
     func deleteLinks(goneFrom old: Model, in new: Model, _ applied: Model) throws -> Model {
         if !old.hasRelationships { return applied }
         var applied = applied
@@ -25,15 +25,16 @@ extension StoreWriter {
         return applied
     }
 
-    /// Renames the links of relationships that moved to a superentity. O(n log n) for the records of entities with
-    /// relationships if one moved, otherwise O(relationships).
+    /// Rewrites the link keys of all relationships if one of them moved to a superentity, since keys contain the entity
+    /// that declares the relationship. In this case O(n log n) for the records of entities with relationships,
+    /// otherwise O(relationships).
     func renewLinks(from old: Model) throws {
         let before = old.namesBySlot
         let hasMoved = model.namesBySlot.contains { slot, name in before[slot].map { $0 != name } ?? false }
         if hasMoved { _ = try repairLinks() }
     }
 
-    /// Throws `modelMismatch` if a relationship becomes one-to-one, but several objects are linked to one of its
+    /// Throws `modelMismatch` if a relationship becomes one-to-one and several objects are linked to one of its
     /// targets. O(links of such relationships).
     func requireUniqueLinks(from old: Model, to new: Model) throws {
         let before = old.references
@@ -44,22 +45,22 @@ extension StoreWriter {
                 guard key.holder == nil, try LinkKey.count(cursor.value, under: cursor.key) > 1 else { return true }
                 throw StoreError.modelMismatch(
                     entity: new.entities[name.entity].name,
-                    "its relationship \(reference.relationship) is to lead from one object only to \(self.name(of: key.target)), "
-                        + "and leads there from several")
+                    "its relationship \(reference.relationship) becomes one-to-one, but several objects refer to "
+                        + self.name(of: key.target))
             }
         }
     }
 }
 
 extension Model {
-    /// The references of all entities, by the name of their links.
+    /// The references of all entities, by the name of the links that they store.
     fileprivate var references: [EntityLinks.Name: EntityLinks.Reference] {
         Dictionary(entities.flatMap { $0.links?.references ?? [] }.map { ($0.name, $0) }) { first, _ in first }
     }
 
     fileprivate var linkNames: Set<EntityLinks.Name> { Set(references.keys) }
 
-    /// The name of each reference's links, by the entity that holds the reference and its slot there.
+    /// The name of each reference's links. The keys are the entity that has the reference, and its slot in that entity.
     fileprivate var namesBySlot: [EntityLinks.Name: EntityLinks.Name] {
         var names: [EntityLinks.Name: EntityLinks.Name] = [:]
         for (number, entity) in entities.enumerated() {
@@ -70,7 +71,7 @@ extension Model {
         return names
     }
 
-    /// The join entities of the many-to-many relationships in the model.
+    /// The join entities that the model's many-to-many relationships use.
     var usedJoins: Set<Int> {
         Set(
             entities.flatMap(\.storedRelationships).compactMap { relationship -> Int? in

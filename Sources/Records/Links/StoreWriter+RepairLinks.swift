@@ -3,10 +3,11 @@ internal import FetchIndexLMDB
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// Repair of links: they are derived from the records, which take precedence.
+/// Repairs link keys from the records: if they disagree, the records are right.
 extension StoreWriter {
-    /// Adds missing links, removes links that no record has, recounts all, and sets references to missing objects to
-    /// nil. Returns what was done, one sentence each. O(n log n) for the records of entities with relationships.
+    /// Adds missing links, removes links that no record has, recounts the links, and sets references to missing objects
+    /// to nil. Returns a report of the repair, one sentence each. O(n log n) for the records of entities with
+    /// relationships.
     func repairLinks() throws -> [String] {
         let entered = try enterLinks()
         let (removed, recounted) = try (removeStrayLinks(), recountLinks())
@@ -44,7 +45,7 @@ extension StoreWriter {
         }
         for (object, reference) in lost {
             guard let record = try copy(of: object) else { continue }
-            // The record of a many-to-many link has nothing but its references.
+            // The record of a many-to-many link consists only of references, so the object is deleted.
             if reference.other != nil {
                 try remove(object)
                 continue
@@ -78,7 +79,7 @@ extension StoreWriter {
         return strays.count
     }
 
-    /// Whether a key is a count, or the link of a record that has it, or that may have had it if the record is damaged.
+    /// Whether a link key may stay: it's a count, or a record has this link, or a damaged record may have it.
     private func belongsToRecord(_ key: [UInt8]) -> Bool {
         guard let link = LinkKey(key.span.bytes) else { return false }
         guard let holder = link.holder else { return true }

@@ -4,10 +4,11 @@ internal import FetchIndexLMDB
 
 /// Reads the change log of a store.
 extension StoreReader {
-    /// Whether the log holds every change after a commit.
+    /// Whether the log has all changes after a commit.
     package func logReaches(back commit: UInt64) -> Bool { commit >= state.logStart && commit <= state.commit }
 
-    /// The headers of the commits after one, oldest first, as far as the log reaches back. O(k log n) for k commits.
+    /// The headers of the commits after a commit, oldest first, as far back as the log reaches. O(k log n) for k
+    /// commits.
     package func commits(after commit: UInt64) throws -> [CommitHeader] {
         var headers: [CommitHeader] = []
         var next = max(commit, state.logStart) + 1
@@ -18,7 +19,7 @@ extension StoreReader {
         return headers
     }
 
-    /// The header of a commit. Throws `corrupted` if the log doesn't hold the commit. O(log n).
+    /// The header of a commit. Throws `corrupted` if the log doesn't have the commit. O(log n).
     func commitHeader(_ commit: UInt64) throws -> CommitHeader {
         var header: CommitHeader?
         let key = StoreLayout.logKey(commit: commit, part: 0)
@@ -27,18 +28,18 @@ extension StoreReader {
         return header
     }
 
-    /// The number of objects of these entities that the commits after one changed. An object counts once for each
-    /// commit that changed it. O(k log n) for k commits.
+    /// The number of objects of these entities that commits after a commit changed. An object is counted once per
+    /// commit. O(k log n) for k commits.
     package func changeCount(of entities: [Int], after commit: UInt64) throws -> Int {
         try commits(after: commit).reduce(0) { sum, commit in
             entities.reduce(sum) { $0 + (commit.changes[$1]?.total ?? 0) }
         }
     }
 
-    /// Calls the body with each log entry of an entity (all entities if nil) in the commits after one through another.
-    /// The log must reach back to the former. For an inserted range, the object is its first, the count is its length,
-    /// and the old record is empty. Throws `corrupted` at the end of a commit whose entries do not match the counts in
-    /// its header.
+    /// Calls the body with the log entries of an entity, or of all entities if nil, in the commits after `commit`
+    /// through `last`. The log must reach back to `commit`. For an inserted range, the object is the first of the
+    /// range, the count is the length of the range, and the old record is empty. Throws `corrupted` at the end of a
+    /// commit whose entries don't match the counts in its header.
     func forEachLogEntry(
         of entity: Int?, after commit: UInt64, through last: UInt64,
         _ body: (LogEntryKind, RecordKey, _ count: UInt64, _ old: RawSpan) throws -> Void
@@ -62,14 +63,15 @@ extension StoreReader {
         try proof.end(through: last)
     }
 
-    /// Calls the body with each entry of a part of the log. The checksum covers the part's key.
+    /// Calls the body with the entries of a part of the log. Throws `corrupted` if the part doesn't match its checksum,
+    /// which also covers its key.
     package static func forEachEntry(
         in part: RawSpan, of key: LogKey, _ body: (LogEntryKind, RecordKey, UInt64, RawSpan) throws -> Void
     ) throws {
         var reader = try ByteReader(checked: part, with: key.checksum, key.name)
         while !reader.isAtEnd {
             guard let kind = LogEntryKind(rawValue: try reader.uint8()) else {
-                throw StoreError.corrupted("\(key.name) has an entry of no known kind")
+                throw StoreError.corrupted("\(key.name) has an entry of an unknown kind")
             }
             let (entity, number) = (try reader.varint(), try reader.varint())
             guard entity <= 0xFFFF, number <= RecordKey.maximumNumber else {
@@ -82,10 +84,10 @@ extension StoreReader {
         }
     }
 
-    /// The kind of change that a commit made to each object, from the log. The kind is that of the object's first
-    /// change in the commit: an object that it inserted is `inserted` even if it was deleted later. A link of a
-    /// many-to-many relationship counts as an update of both objects; an inserted link that no longer exists is left
-    /// out. O(k log n) for k changes. Throws `logTooShort` if the log was trimmed past the commit.
+    /// The kind of change that a commit made to each object, from the log. It's the kind of the first change: an object
+    /// that was inserted and deleted in the commit is `inserted`. A link of a many-to-many relationship counts as an
+    /// update of both objects; inserted links that no longer exist are left out. O(k log n) for k changes. Throws
+    /// `logTooShort` if the log no longer has the commit.
     package func changes(in commit: UInt64) throws -> [(object: RecordKey, kind: LogEntryKind)] {
         guard commit > 0, logReaches(back: commit - 1) else { throw StoreError.logTooShort(commit: commit) }
         var changes: [(object: RecordKey, kind: LogEntryKind)] = []
@@ -117,7 +119,7 @@ extension StoreReader {
         return changes + linked.subtracting(known).sorted().map { ($0, .updated) }
     }
 
-    /// The two objects that the record of a many-to-many link refers to.
+    /// The two objects that a many-to-many link connects, from its record.
     private func joinedObjects(_ record: RawSpan) throws -> [RecordKey] {
         let view = try RecordView(record)
         return try [0, 1].compactMap { try view.integer(at: $0).map { RecordKey(rawValue: UInt64(bitPattern: $0)) } }

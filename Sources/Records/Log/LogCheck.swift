@@ -1,17 +1,17 @@
 internal import FetchIndexPlatform
 internal import FetchIndexModels
-/// Collects all defects of a log, whereas `LogProof` stops at the first: damaged parts, missing commits, and commits
-/// whose parts are intact but do not match the header.
+/// Finds all defects of a log: damaged parts, missing commits, and commits whose intact parts don't match their header.
+/// `LogProof` stops at the first defect.
 struct LogCheck {
     private let state: StoreState
     private(set) var defects: [String] = []
     private var byteCount: UInt64 = 0
-    /// The commit that is being read. Its counts are proved only if all of its parts are intact.
+    /// The number of the commit that is being read. Its counts are compared only if all of its parts are intact.
     private var commit: UInt64
     private var proof: LogProof
     private var isDamaged = false
 
-    /// Begins the check of the log that a store's state describes.
+    /// Begins to check the log to which a store's state belongs.
     init(_ state: StoreState) {
         self.state = state
         commit = state.logStart
@@ -19,7 +19,7 @@ struct LogCheck {
         if state.logStart > state.commit { defects.append("the log starts after the newest commit") }
     }
 
-    /// Checks an entry of the log's table. Call it with all entries in key order.
+    /// Checks an entry of the log table. Must be called with all entries in key order.
     mutating func read(_ bytes: RawSpan, _ value: RawSpan) {
         byteCount += UInt64(value.byteCount)
         guard let key = LogKey(bytes) else {
@@ -43,7 +43,7 @@ struct LogCheck {
         }
     }
 
-    /// Ends the check. Call it after the last entry.
+    /// Checks that the log ends with the newest commit. Must be called after the last entry.
     mutating func end() {
         endCommit(before: state.commit &+ 1)
         if byteCount != state.logBytes {

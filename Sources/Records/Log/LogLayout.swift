@@ -1,6 +1,6 @@
 internal import FetchIndexModels
 internal import FetchIndexPlatform
-/// The key of a part of the log; part 0 is the commit's header.
+/// The key of a part of the log. Part 0 of a commit is its header.
 package struct LogKey: Hashable {
     package let commit: UInt64
     package let part: UInt32
@@ -17,7 +17,7 @@ package struct LogKey: Hashable {
         guard commit <= StoreState.greatest else { return nil }
     }
 
-    /// The key's checksum. It is mixed into the value's checksum, so that no part is mistaken for another.
+    /// The key's checksum. The value's checksum is XORed with it, so that a part isn't accepted under another key.
     package var checksum: UInt32 {
         let key = StoreLayout.logKey(commit: commit, part: part)
         return key.span.bytes.checksum
@@ -36,7 +36,7 @@ package enum LogEntryKind: UInt8 {
     case deleted = 3
 }
 
-/// The number of objects of an entity that a commit changed, by kind.
+/// The numbers of objects of an entity that a commit inserted, updated and deleted.
 package struct EntityChanges: Equatable, Sendable {
     package var inserted = 0
     package var updated = 0
@@ -58,7 +58,8 @@ package struct CommitHeader: Equatable, Sendable {
     package let commit: UInt64
     /// The time of the commit, in seconds since 1970.
     package let time: Double
-    /// The LMDB transaction that made the commit. A compact copy counts its transactions from 1 again.
+    /// The number of the LMDB transaction that made the commit. In a compact copy, LMDB numbers transactions from 1
+    /// again.
     package let transaction: Int
     package let author: String
     package let changes: [Int: EntityChanges]

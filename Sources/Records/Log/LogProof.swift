@@ -1,16 +1,16 @@
 internal import FetchIndexModels
-/// Proves that the log is complete as it is read: the numbers of commits and parts have no gaps, and a commit's entries
-/// match the counts in its header.
+/// Proves that a log is complete while it's read. The numbers of commits and of parts must have no gaps, and the
+/// entries of a commit must match the counts in its header.
 struct LogProof {
     private var commit: UInt64
     private var nextPart: UInt32 = 0
     private var counted: [Int: EntityChanges] = [:]
     private var found: [Int: EntityChanges] = [:]
 
-    /// Begins the proof before the commit that follows the given one.
+    /// Begins the proof. The first commit to be read is the one after `commit`.
     init(after commit: UInt64) { self.commit = commit }
 
-    /// Begins a part. Call it with each key and value in key order.
+    /// Begins a part of the log. Must be called with each key and value, in key order.
     mutating func begin(_ key: LogKey, _ value: borrowing RawSpan) throws {
         if key.part == 0 {
             try end(through: key.commit - 1)
@@ -28,12 +28,12 @@ struct LogProof {
         nextPart += 1
     }
 
-    /// Counts an entry of the part.
+    /// Counts an entry of the current part.
     mutating func note(_ kind: LogEntryKind, _ entity: Int, _ count: UInt64) {
         found[entity, default: EntityChanges()].add(kind, count)
     }
 
-    /// Ends the proof. Throws unless `last` was the last commit read and its entries match its counts.
+    /// Ends the proof. Throws unless `last` was the last commit, and its entries match its counts.
     func end(through last: UInt64) throws {
         guard commit == last else { throw StoreError.corrupted("the log has no commit \(commit + 1)") }
         guard counted == found else {

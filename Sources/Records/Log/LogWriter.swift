@@ -21,8 +21,8 @@ struct LogWriter {
     var hasChanges: Bool { !changes.isEmpty }
     var changeCount: Int { changes.values.reduce(0) { $0 + $1.total } }
 
-    /// Notes inserted objects. An entity's numbers ascend, so they form one range, or several if the caller gave
-    /// numbers.
+    /// Records inserted objects. The numbers of an entity's objects ascend, so they form one range; if the caller gave
+    /// numbers, they may form several.
     mutating func insert(_ first: RecordKey, count: UInt64) {
         var ranges = inserted.removeValue(forKey: first.entity) ?? []
         if let last = ranges.last, last.first + last.count == first.number {
@@ -34,8 +34,8 @@ struct LogWriter {
         changes[first.entity, default: EntityChanges()].add(.inserted, count)
     }
 
-    /// Logs an update or a deletion with the old record. Only the first change of an object is logged: the log has its
-    /// old record then.
+    /// Writes the update or deletion of an object to the log, with its old record. Later changes of the same object in
+    /// the commit aren't logged, since the log already has its old record.
     mutating func change(_ kind: LogEntryKind, _ object: RecordKey, _ old: RawSpan, in writer: StoreWriter) throws {
         guard logged.insert(object.rawValue).inserted else { return }
         changes[object.entity, default: EntityChanges()].add(kind)
@@ -59,7 +59,7 @@ struct LogWriter {
         byteCount += UInt64(value.count)
     }
 
-    /// Writes the last parts and the header. Returns the size of the commit in the log, in bytes.
+    /// Writes the last parts and the commit's header. Returns the number of bytes that the log has of the commit.
     mutating func finish(in writer: StoreWriter) throws -> UInt64 {
         for (entity, ranges) in inserted.sorted(by: { $0.key < $1.key }) {
             for range in ranges {

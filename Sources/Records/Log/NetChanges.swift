@@ -1,9 +1,9 @@
 internal import FetchIndexPlatform
 internal import FetchIndexModels
 extension StoreReader {
-    /// Calls the body with the changes of an entity from one commit to another, folded to one (old, new) pair per
-    /// object, by object number. O(log entries from the first to this reader's commit + inserted objects). Throws
-    /// `logTooShort` if the log was trimmed past the first commit.
+    /// Calls the body with the net changes of an entity from one commit to another: one old and one new record per
+    /// changed object, by object number. O(log entries from the first commit to this reader's + inserted objects).
+    /// Throws `logTooShort` if the log doesn't reach back to the first commit.
     package func netChanges(
         of entity: Int, from first: UInt64, to last: UInt64? = nil, _ body: (RecordChange) throws -> Void
     ) throws {
@@ -11,7 +11,7 @@ extension StoreReader {
         guard logReaches(back: first), first <= last, last <= commit else {
             throw StoreError.logTooShort(commit: first)
         }
-        // The first old record of an object after a commit is its state at that commit.
+        // The oldest record of an object that the log has after a commit is its record at that commit.
         let before = try firstOldRecords(of: entity, after: first, through: last)
         let after = try firstOldRecords(of: entity, after: last, through: commit)
         func state(at object: RecordKey) throws -> [UInt8]? {
@@ -29,8 +29,8 @@ extension StoreReader {
             entity, from: before.firstInserted, until: after.firstInserted, deleted: after.records, body)
     }
 
-    /// Calls the body with the changes of an entity from an older reader's state to this one's. They come from the log
-    /// if it reaches back and is intact, otherwise from a comparison of all records.
+    /// Calls the body with the net changes of an entity from an older reader's state to this one's. They come from the
+    /// log if it reaches back far enough and is intact, otherwise from comparing all records.
     package func netChanges(of entity: Int, since old: StoreReader, _ body: (RecordChange) throws -> Void) throws {
         guard old.commit != commit else { return }
         if logReaches(back: old.commit) {
@@ -39,7 +39,7 @@ extension StoreReader {
                 try netChanges(of: entity, from: old.commit) { changes.append($0) }
                 for change in changes { try body(change) }
                 return
-            } catch StoreError.corrupted {}  // Compare both states instead.
+            } catch StoreError.corrupted {}  // both states are compared instead
         }
         try scan(entity) { object, record in
             let before = try old.copy(of: object)
@@ -56,9 +56,9 @@ extension StoreReader {
     }
 
     private struct OldRecords {
-        /// The oldest logged record of each object that existed before, by object number.
+        /// By object number, the oldest logged record of each object that existed at the first commit.
         var records: [UInt64: [UInt8]] = [:]
-        /// Objects from this number on were inserted.
+        /// The least number of an object that was inserted after the first commit. Greater numbers were inserted too.
         var firstInserted = UInt64.max
     }
 
@@ -68,7 +68,7 @@ extension StoreReader {
             switch kind {
             case .inserted: old.firstInserted = min(old.firstInserted, object.number)
             case .updated, .deleted:
-                // Within a commit, inserted ranges come last: an earlier commit's range is known here.
+                // A commit's inserted ranges are its last entries, so `firstInserted` is set by earlier commits.
                 if object.number < old.firstInserted && old.records[object.number] == nil {
                     old.records[object.number] = [UInt8](copying: record)
                 }
@@ -77,8 +77,8 @@ extension StoreReader {
         return old
     }
 
-    /// Calls the body with the objects inserted between two commits that exist at the second: with their current
-    /// records, or with those from the log if later commits changed or deleted them.
+    /// Calls the body with the objects that were inserted between two commits and exist at the second one. Passes their
+    /// current records, or those from the log if later commits changed or deleted them.
     private func forEachInserted(
         _ entity: Int, from first: UInt64, until end: UInt64, deleted: [UInt64: [UInt8]],
         _ body: (RecordChange) throws -> Void

@@ -1,15 +1,16 @@
 package import FetchIndexModels
-/// The change of one object's record between two states. A record is nil if the object doesn't exist in that state. The
-/// log and the context report changes in this form.
+/// The change of an object's record between two states. A record is nil if the object doesn't exist in that state. The
+/// log and contexts describe changes in this form.
 ///
 ///     RecordChange (object, old record, new record)     from the log, or from unsaved edits
 ///       | RowPlacer
 ///     RowChange (object, old key, new key)               -> SectionedOrder.update, OrderDiff
 ///       |
-///     ResultsChange (positions)                          -> delegates, streams
+///     OrderChange (positions)                            -> delegates, streams
 package struct RecordChange: Equatable, Sendable {
     package let object: RecordKey
-    /// The object's key in the old state. It differs if the object had a temporary key then; its row is the same.
+    /// The object's key in the old state. It differs from `object` if the object had a temporary key; the row is the
+    /// same.
     package let oldObject: RecordKey
     package let old: [UInt8]?
     package let new: [UInt8]?
@@ -21,6 +22,6 @@ package struct RecordChange: Equatable, Sendable {
         self.new = new
     }
 
-    /// The inverse change.
+    /// The change from the new state to the old one.
     package var reversed: RecordChange { RecordChange(object: oldObject, oldObject: object, old: new, new: old) }
 }

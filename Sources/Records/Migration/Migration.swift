@@ -4,22 +4,26 @@ package import FetchIndexValues
 
 /// The options of a migration.
 package struct Migration {
-    /// Returns new values of an object by the attribute names of the new model, from its old values by the names of the
-    /// old model. An attribute that the result lacks is migrated as without a closure.
+    /// Returns new values of an object. The keys of `old` are attribute names of the old model, those of the result
+    /// attribute names of the new model. Attributes that the result lacks are migrated like those of a migration
+    /// without a closure.
     package typealias Convert = (_ entity: String, _ old: [String: Value]) throws -> [String: Value]
 
-    /// Whether the model becomes the store's even if the store followed it before and has followed a newer one since.
+    /// Whether the given model becomes the store's even if the store had this model before and has had a newer one
+    /// since. Otherwise an older program that opens the store doesn't undo a migration.
     package var isDemanded = false
-    /// Whether passes over the records are allowed.
+    /// Whether the migration may read and rewrite all records of an entity.
     package var allowsPasses = false
-    /// Gives the values that the models don't determine.
+    /// Returns values that the two models don't determine; nil without such a closure.
     package var convert: Convert?
-    /// Called every few thousand records, and at the end, with the number of records read and their total.
+    /// Called every few thousand records, and at the end. `done` is the number of records read, `total` that of all
+    /// records to be read.
     package var progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
 
     package init() {}
 
-    /// A migration that a user demands, unlike that of a program that opens its store.
+    /// The options of a migration that a user requests explicitly, unlike one that a program makes when it opens its
+    /// store.
     package static var demanded: Migration {
         var migration = Migration()
         migration.isDemanded = true
@@ -27,33 +31,33 @@ package struct Migration {
     }
 }
 
-/// A migration that is written and sealed, but not committed: orders still match the old model.
+/// A migration that is written and sealed, but not committed. Orders of indexes still match the old model.
 package struct OpenMigration {
     package let writer: StoreWriter
     package let old: Model
 }
 
 extension Store {
-    /// The changes from the stored model to a given one. An entity without objects needs no pass.
+    /// The differences between the stored model and another one. Entities without objects need no pass over records.
     package func difference(to model: Model) throws -> ModelDifference {
         try model.validate()
         let snapshot = try snapshot()
         return ModelDifference(try snapshot.migrations(to: model, .demanded))
     }
 
-    /// Makes a given model the stored one, in a transaction that the caller commits after it has updated the orders of
-    /// indexes. Returns nil if nothing is left to do: the model is stored already, or only its declaration differs,
-    /// which was noted unless the store is read-only or a writer is busy.
+    /// Replaces the stored model by another one, in a transaction that the caller commits after it has updated the
+    /// orders of indexes. Returns nil if no transaction is left open: the model is stored already, or only declarations
+    /// differ. The latter are stored at once, unless the store is read-only or another writer is busy.
     package func beginMigration(to model: Model, _ migration: Migration) throws -> OpenMigration? {
         try model.validate()
         let needed = try snapshot().migrations(to: model, migration)
         if needed.isEmpty { return nil }
-        // A declaration that changes nothing is only noted, and only if that doesn't wait for a writer.
+        // If only declarations differ, they are stored only if that needs no waiting for another writer.
         let isNote = needed.allSatisfy(\.steps.isEmpty)
         if isNote && isReadOnly { return nil }
         let begun = isNote ? try tryBeginWrite(author: "migration") : try beginWrite(author: "migration")
         guard let writer = begun else { return nil }
-        // Another process may have been faster.
+        // Another process may have migrated the store meanwhile.
         let migrations = try writer.migrations(to: model, migration)
         if migrations.isEmpty { return nil }
         let old = writer.model
@@ -66,19 +70,20 @@ extension Store {
 }
 
 extension StoreReader {
-    /// The number of objects of all these entities together.
+    /// The total number of objects of these entities.
     package func count(of entities: [Int]) throws -> UInt64 {
         try entities.reduce(0) { try $0 &+ entityState($1).count }
     }
 
-    /// Throws if an entity with objects of its own becomes abstract.
+    /// Throws if an entity becomes abstract that has objects.
     private func requireNoObjects(of migration: EntityMigration) throws {
         guard migration.steps.contains(where: { $0.change == .changeAbstract(to: true) }), let number = migration.number
         else { return }
         let count = try entityState(number).count
         guard count > 0 else { return }
         throw StoreError.modelMismatch(
-            entity: migration.new.name, "it has \(counted(count, "object")) of its own, and is to become abstract")
+            entity: migration.new.name,
+            "it cannot become abstract, because it has \(counted(count, "object")) of its own")
     }
 
     func migrations(to given: Model, _ migration: Migration) throws -> [EntityMigration] {
@@ -86,28 +91,28 @@ extension StoreReader {
             to: given, isDemanded: migration.isDemanded, hasClosure: migration.convert != nil
         ).map { migration in
             try requireNoObjects(of: migration)
-            // Indexes and unique keys of an entity include its subentities.
+            // The indexes and unique keys of an entity contain objects of its subentities, so these are read too.
             let superentity = migration.new.superentity.flatMap { try? model.number(of: $0) }
             let read = migration.number.map(model.hierarchy) ?? superentity.map(model.family) ?? []
             return try !read.isEmpty && count(of: read) == 0 ? migration.withoutObjects : migration
         }
-        // Throws for derivations that cannot be computed.
+        // Throws if an entity has derived attributes that can't be computed.
         for migration in migrations { try migration.new.requireDerivations() }
         return migrations
     }
 }
 
 extension Value {
-    /// The value as another type; nil if converting it back doesn't give the same value.
+    /// This value as another type; nil if converting it back gives another value.
     func converted(to type: ValueType) -> Value? {
         guard let converted = read(as: type) else { return nil }
         let isSame =
             switch (self, converted) {
-            // A text is read only if the type holds it exactly: 1.50 is 1.5, and 0042 is 42.
+            // A text is converted only if the type holds its value exactly: 1.50 is 1.5, and 0042 is 42.
             case (.null, _), (.string, _): true
             default: self.type.flatMap { converted.read(as: $0) } == self
             }
-        // In an expression, `nil` would be the value null.
+        // A bare `nil` in an expression would be the value null.
         if isSame { return converted }
         return nil
     }
@@ -122,7 +127,7 @@ extension Value {
         case (.integer(0), .boolean): .boolean(false)
         case (.integer(1), .boolean): .boolean(true)
         case (_, .string): .string(description)
-        // Reads text like `import`.
+        // Texts are read by the same rules as `import` uses.
         case (.string(let text), _): Value(exactly: text, as: type)
         default: Value(description, as: type)
         }

@@ -4,10 +4,10 @@ internal import FetchIndexModels
 internal import FetchIndexValues
 
 extension StoreWriter {
-    /// Changes records, unique keys, links and the model. A pass is a commit without changes of objects: caches stay
-    /// valid for attributes that it does not change. Throws `StoreError.modelMismatch` for a step that the migration
-    /// does not allow, and `cannotMigrate` for objects that prevent it; drop the writer then. O(n log n) with a pass,
-    /// O(links) for relationships that are removed or become one-to-one, otherwise O(1).
+    /// Changes records, unique keys, links and the model. A pass over records is a commit that changes no objects, so
+    /// caches stay valid for attributes that it doesn't change. Throws `StoreError.modelMismatch` for a change that
+    /// `migration` doesn't allow, and `cannotMigrate` for objects that prevent it; the writer must then be dropped. O(n
+    /// log n) with a pass, O(links) for relationships that are removed or become one-to-one, otherwise O(1).
     func migrate(_ migrations: [EntityMigration], _ migration: Migration) throws {
         for step in migrations.flatMap(\.steps) { try require(step, migration) }
         let applied = try model.applying(migrations)
@@ -36,13 +36,13 @@ extension StoreWriter {
         }
     }
 
-    /// Rewrites the unique keys of each hierarchy in which a constraint of any entity changed: all keys of a constraint
-    /// are stored under the number of the entity that declares it. O(n log n) for the objects of such a hierarchy.
+    /// Rewrites the unique keys of each entity hierarchy in which a unique constraint changed. Keys contain the number
+    /// of the entity that declares the constraint. O(n log n) for the objects of these hierarchies.
     private func renewSharedKeys(from old: Model, to new: Model) throws {
         for number in new.entities.indices where new.superentities(of: number).isEmpty {
             let family = new.hierarchy(of: number)
             guard family.count > 1 else { continue }
-            // A new entity has no keys yet.
+            // A new entity has no unique keys yet.
             let isChanged = family.contains { entity in
                 old.entities.indices.contains(entity)
                     && old.entities[entity].uniqueConstraints != new.entities[entity].uniqueConstraints
@@ -52,7 +52,7 @@ extension StoreWriter {
             for entity in family {
                 var keys = SharedKeys(of: new.entities[entity], in: self)
                 try scan(entity) { object, record in
-                    // A copy, because the record is valid only until the next write.
+                    // The record is copied, because it's valid only until the next write.
                     try keys.add([UInt8](copying: record), of: object, naming: new)
                     return true
                 }
@@ -88,9 +88,9 @@ extension StoreWriter {
     }
 }
 
-/// The pass over the records of one entity: converts values, checks required ones and changes unique keys.
+/// A pass over the records of an entity: converts values, checks required values and changes unique keys.
 private struct MigrationPass {
-    /// The maximum number of objects that an error names.
+    /// The maximum number of objects that an error message names.
     static let namedObjects = 5
 
     private let entity: Int
@@ -101,7 +101,7 @@ private struct MigrationPass {
     private let sources: [Int: Int]
     private let required: [Int: Value]
     private let rewrites: Bool
-    /// The attributes that the closure may give values.
+    /// The attributes for which the closure may return values.
     private let decidable: Set<String>
     private let addedConstraints: [UniqueConstraint]
     private let removedConstraints: [UniqueConstraint]
@@ -124,7 +124,7 @@ private struct MigrationPass {
         required = Dictionary(migration.required.map { ($0.slot, $0.replacement) }) { _, last in last }
         let added = new.attributeSlots.filter { $0 >= migration.old.slots.count }
         decidable = Set(added.map { migration.new.attribute(at: $0).name })
-        // The unique keys of a hierarchy are written afterwards, for all of its entities.
+        // In a hierarchy, unique keys are rewritten after all of its entities have been migrated.
         let (before, after) = isInHierarchy ? ([], []) : (old.uniqueConstraints, new.uniqueConstraints)
         addedConstraints = after.filter { !before.contains($0) }
         removedConstraints = before.filter { !after.contains($0) }
@@ -134,7 +134,7 @@ private struct MigrationPass {
         for constraint in removedConstraints {
             try writer.deleteUniqueKeys(beginningWith: StoreLayout.uniqueKey(entity: entity, constraint))
         }
-        // Deleting unique keys needs no record.
+        // If only constraints were removed, their keys are deleted without reading records.
         if !rewrites && required.isEmpty && addedConstraints.isEmpty { return }
         try writer.view.withCursor(on: writer.tables.records) { cursor in
             var isAtRecord = try cursor.seek(toKeyFrom: RecordKey(entity: entity, number: 0).rawValue)
@@ -249,8 +249,8 @@ private struct MigrationPass {
     }
 }
 
-/// Writes the unique keys of an entity in a hierarchy, and notes the first objects that prevent it: their values are
-/// too long, or other objects have them.
+/// Writes the unique keys of an entity in a hierarchy. Collects the first objects whose keys can't be written, because
+/// their values are too long or belong to other objects.
 private struct SharedKeys {
     private let entity: Entity
     private let writer: StoreWriter

@@ -3,8 +3,9 @@ internal import FetchIndexPredicates
 internal import FetchIndexValues
 
 extension Entity {
-    /// The record with its derived values; nil if it has them already or the entity has no derived attributes. Throws
-    /// `StoreError.invalidValue` for a value that the attribute cannot have, and any error of reading the record.
+    /// Computes a record's derived values. Returns the record with them; nil if it has them already, or if the entity
+    /// has no derived attributes. Throws `StoreError.invalidValue` for a value that the attribute can't have, and
+    /// errors of reading the record.
     package func completed(_ record: RawSpan) throws -> [UInt8]? {
         guard let attributes = try derivations?.attributes.get() else { return nil }
         let view = try RecordView(record, of: self)

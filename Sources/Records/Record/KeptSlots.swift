@@ -1,8 +1,9 @@
-/// The slots that a record of a batch leaves out: a stored object keeps its values there. Many records share one
-/// instance.
+/// The slots that a record of a batch leaves out. If the record updates an object, the object keeps its values in these
+/// slots. Many records share one instance.
 package final class KeptSlots: Sendable {
     package let slots: Set<Int>
-    /// One of these slots that requires a value, if any: the record can update an object, but cannot insert one.
+    /// One of the slots whose attribute requires a value; nil if none does. A record without a required value can
+    /// update an object, but not insert one.
     package let requiredSlot: Int?
 
     package init(_ slots: Set<Int>, requiredSlot: Int? = nil) {

@@ -3,23 +3,23 @@ internal import FetchIndexLMDB
 package import FetchIndexModels
 internal import FetchIndexSorting
 
-/// Finished records, one after another in memory, in the order in which they are written.
+/// Finished records, one after another in memory, in the order in which they are to be written.
 package struct RecordBatch {
     private(set) var bytes: [UInt8] = []
     private var ends: [Int] = []
     package private(set) var keys: UniqueKeys?
     private var hashes: [KeyHash]?
     private var parts: [BatchPart] = []
-    /// The place of each record's kept slots in `keptSlots`, from 1 on; 0 if it keeps none. Empty while no record keeps
-    /// slots.
+    /// For each record, the index of its kept slots in `keptSlots` plus 1; 0 if it has none. Empty if no record has
+    /// kept slots.
     private var keptPlaces: [Int32] = []
     private var keptSlots: [KeptSlots] = []
     private var placeOfKept: [ObjectIdentifier: Int32] = [:]
 
     package init() {}
 
-    /// Reserves memory for records and their bytes, because growing to megabytes step by step takes new pages each
-    /// time.
+    /// Reserves memory for this many records and bytes. Growing to megabytes in steps would take new pages of memory at
+    /// each step.
     package init(capacity: Int, byteCapacity: Int) {
         bytes.reserveCapacity(byteCapacity)
         ends.reserveCapacity(capacity)
@@ -28,7 +28,7 @@ package struct RecordBatch {
     package var count: Int { ends.count }
     package var byteCount: Int { bytes.count }
 
-    /// Appends the record that a builder has assembled. A stored object keeps its values in the kept slots.
+    /// Appends the record that a builder has assembled. `kept` are the slots that it leaves out.
     package mutating func append(_ builder: inout RecordBuilder, keeping kept: KeptSlots? = nil) {
         builder.finish(into: &bytes)
         noteAppended(kept)
@@ -55,13 +55,13 @@ package struct RecordBatch {
         keptPlaces.append(Int32(keptSlots.count))
     }
 
-    /// Whether a record leaves out slots, which a stored object keeps.
+    /// Whether any record leaves out slots, in which a stored object keeps its values.
     package var hasKeptSlots: Bool { !keptPlaces.isEmpty }
 
-    /// Whether a record can update an object, but lacks what a new one needs.
+    /// Whether any record lacks a required value, so that it can update an object but not insert one.
     package var hasIncomplete: Bool { keptSlots.contains { $0.requiredSlot != nil } }
 
-    /// The slots that a record leaves out; nil if it leaves out none.
+    /// The slots that a record leaves out; nil if it has a value in each slot.
     package func keptSlots(at index: Int) -> KeptSlots? {
         guard !keptPlaces.isEmpty, keptPlaces[index] > 0 else { return nil }
         return keptSlots[Int(keptPlaces[index]) - 1]
@@ -74,22 +74,22 @@ package struct RecordBatch {
 
     package borrowing func copy(at index: Int) -> [UInt8] { [UInt8](copying: self[index]) }
 
-    /// Makes and sorts the unique keys of the records, so that the writer need not. Call it after the last record, on
-    /// any thread.
+    /// Makes and sorts the unique keys of the records on the calling thread, so that the writer's thread needn't. Must
+    /// be called after the last record.
     package mutating func sortKeys(_ number: Int, _ entity: Entity, _ constraint: UniqueConstraint) throws {
         keys = try UniqueKeys(of: self, number, entity, constraint) { _ in true }
     }
 
-    /// The unique key of a record, in an import that leaves out unique keys.
+    /// The hash of a record's unique key, for an import that doesn't write unique keys at once.
     package enum KeyHash: Sendable {
-        /// A value is null.
+        /// The record has no unique key, because a value is null.
         case noKey
         /// The key exceeds LMDB's maximum length.
         case tooLong
         case hash(UInt64)
     }
 
-    /// The hashes of the records' unique keys. They are computed unless `hashKeys` has done it.
+    /// The hashes of the records' unique keys. If `hashKeys` hasn't computed them, they are computed by each call.
     package func keyHashes(
         _ number: Int, _ entity: Entity, _ constraint: UniqueConstraint
     ) throws -> [KeyHash] {
@@ -107,7 +107,8 @@ package struct RecordBatch {
         return made
     }
 
-    /// The part with a record. It is computed unless `describeParts` has done it.
+    /// The part of the batch that contains the record at `index`. If `describeParts` hasn't computed it, it's computed
+    /// by each call.
     borrowing func part(around index: Int, _ entity: Entity) throws -> BatchPart {
         let number = index / BatchPart.length
         if number < parts.count { return parts[number] }
@@ -115,29 +116,30 @@ package struct RecordBatch {
         return try BatchPart(of: self, start..<min(count, start + BatchPart.length), entity)
     }
 
-    /// Computes the bounds and columns of the records, so that the writer need not. Call it after the last record, on
-    /// any thread.
+    /// Computes the bounds and columns of the batch's parts on the calling thread, so that the writer's thread needn't.
+    /// Must be called after the last record.
     package mutating func describeParts(_ entity: Entity) throws {
         var made: [BatchPart] = []
         for start in stride(from: 0, to: count, by: BatchPart.length) { made.append(try part(around: start, entity)) }
         parts = made
     }
 
-    /// Computes the hashes of the unique keys, so that the writer need not. Call it after the last record, on any
-    /// thread.
+    /// Computes the hashes of the unique keys on the calling thread, so that the writer's thread needn't. Must be
+    /// called after the last record.
     package mutating func hashKeys(_ number: Int, _ entity: Entity, _ constraint: UniqueConstraint) throws {
         hashes = try keyHashes(number, entity, constraint)
     }
 
-    /// The unique keys of a batch's records, sorted.
+    /// The unique keys of a batch's records, in ascending order.
     package struct UniqueKeys {
         let constraint: UniqueConstraint
-        /// The records with keys that exceed LMDB's maximum length.
+        /// The indexes of records whose keys exceed LMDB's maximum length.
         private(set) var tooLong: [Int] = []
-        /// The keys, each followed by its record's index.
+        /// The keys, each followed by the index of its record.
         private let sorter = KeySorter(memoryBudget: .max, folder: nil)
         private static let indexLength = 4
-        /// Whether at least 90 % of the keys belong to a later record than the previous key.
+        /// Whether the keys' order is nearly that of the records: at least 90 % of the keys belong to a later record
+        /// than the key before them.
         package private(set) var areInOrder = true
 
         init(

@@ -1,17 +1,17 @@
 internal import FetchIndexLMDB
 package import FetchIndexModels
 
-/// Records of one entity, in place and in the order of their numbers, some of which are selected. A scan hands out
-/// blocks, so that each step runs for many records in one loop.
+/// Records of one entity, read together in the order of their numbers. Some of them are selected. A scan passes whole
+/// blocks to its caller, so that each step runs for many records in one loop.
 ///
 /// The loops are in this module, so that finding and reading a record needs no calls to another module.
 package struct RecordBlock: ~Copyable {
     private var entries = EntryBlock()
     private let keys: UnsafePointer<UInt64>
     private let records: UnsafePointer<UnsafeRawBufferPointer>
-    /// A record with the values of slots that a record lacks; if it is empty, these are null.
+    /// A record that has the values of slots which a record in the block lacks. If it's empty, these values are null.
     private let missing: [UInt8]
-    /// The places of the selected records, in ascending order.
+    /// The indexes of the selected records, in ascending order.
     private let selected: UnsafeMutablePointer<UInt8>
     package private(set) var selectedCount = 0
 
@@ -25,8 +25,8 @@ package struct RecordBlock: ~Copyable {
 
     deinit { selected.deallocate() }
 
-    /// Appends the records from a cursor through a key until the block is full, and selects all. Returns the error that
-    /// ended reading, if any; the block has the records before it.
+    /// Appends records, beginning at the cursor, up to the key `last` or until the block is full. Selects all records
+    /// of the block. Returns an error of reading; the block then has the records before it.
     mutating func read(from cursor: inout Cursor, through last: UInt64) -> (any Error)? {
         var failure: (any Error)?
         do { try cursor.read(into: &entries, through: last) } catch { failure = error }
@@ -34,7 +34,7 @@ package struct RecordBlock: ~Copyable {
         return failure
     }
 
-    /// Appends the record of an object and selects it. Returns false if the object has no record.
+    /// Appends the record of an object, and selects it. Returns false if the object has no record.
     mutating func read(_ object: RecordKey, from cursor: inout Cursor) throws -> Bool {
         guard try cursor.read(object.rawValue, into: &entries) else { return false }
         selected[selectedCount] = UInt8(truncatingIfNeeded: count - 1)
@@ -44,8 +44,8 @@ package struct RecordBlock: ~Copyable {
 
     var isFull: Bool { entries.isFull }
 
-    /// Removes all records. The block holds one record at first, and four times as many after each call up to its
-    /// capacity, so that a scan that ends at its first record doesn't read many.
+    /// Removes all records. At first the block holds one record; each call makes it four times larger, up to its
+    /// capacity. So a scan that ends with its first record doesn't read many.
     mutating func removeAll() {
         entries.removeAll()
         entries.most = min(4 * entries.most, EntryBlock.capacity)
@@ -61,7 +61,7 @@ package struct RecordBlock: ~Copyable {
         selectedCount = count
     }
 
-    /// Selects only the record at a place.
+    /// Selects the record at an index, and no other.
     mutating func select(only place: Int) {
         selected[0] = UInt8(truncatingIfNeeded: place)
         selectedCount = 1
@@ -72,8 +72,8 @@ package struct RecordBlock: ~Copyable {
         for place in 0..<count { try body(RecordKey(rawValue: keys[place]), records[place].bytes) }
     }
 
-    /// Checks all records. If a check throws, removes the record and those after it, selects the rest, and returns the
-    /// error.
+    /// Checks all records. If `check` throws, removes that record and those after it, selects the others, and returns
+    /// the error.
     mutating func checkAll(_ check: (RecordKey, RawSpan) throws -> Void) -> (any Error)? {
         var checked = 0
         do {
@@ -97,7 +97,7 @@ package struct RecordBlock: ~Copyable {
         }
     }
 
-    /// Calls the body with the objects of the selected records until it returns false. Returns false if it did.
+    /// Calls the body with the objects of the selected records, until it returns false. Returns false if the body did.
     func forEachWhile(_ body: (RecordKey) throws -> Bool) rethrows -> Bool {
         for index in 0..<selectedCount where try !body(RecordKey(rawValue: keys[Int(selected[index])])) { return false }
         return true
@@ -105,18 +105,20 @@ package struct RecordBlock: ~Copyable {
 
     // MARK: Selecting
 
-    /// Keeps the selected records that fulfil a condition.
+    /// Deselects the selected records for which `holds` returns false.
     package mutating func keep(_ holds: (RecordKey, RawSpan) throws -> Bool) rethrows {
         selectedCount = try places { place in try holds(RecordKey(rawValue: keys[place]), records[place].bytes) }
     }
 
-    /// Keeps the selected records that fulfil a condition. Their views have default values for attributes added later.
+    /// Deselects the selected records for which `holds` returns false. The views have the default values of attributes
+    /// that were added after a record was written.
     package mutating func keep(_ holds: (borrowing RecordView) throws -> Bool) throws {
         let missing = missing
         selectedCount = try places { place in try holds(RecordView(records[place].bytes, missing: missing.span.bytes)) }
     }
 
-    /// Keeps the selected records whose value in a slot fulfils a condition, or is null if `nulls` are kept.
+    /// Deselects the selected records for whose value in a slot `holds` returns false. Records with null stay selected
+    /// only if `nulls` is true.
     package mutating func keep(slot: Int, nulls: Bool = false, _ holds: (RawSpan) throws -> Bool) throws {
         let missing = missing
         selectedCount = try places { place in
@@ -126,7 +128,7 @@ package struct RecordBlock: ~Copyable {
         }
     }
 
-    /// Keeps the selected records whose integer in a slot fulfils a condition, which gets nil for null.
+    /// Deselects the selected records for whose integer in a slot `holds` returns false. The argument is nil for null.
     package mutating func keep(slot: Int, integer holds: (Int64?) -> Bool) throws {
         let missing = missing
         selectedCount = try places { place in
@@ -134,7 +136,8 @@ package struct RecordBlock: ~Copyable {
         }
     }
 
-    /// Keeps the selected records whose double or date in a slot fulfils a condition, which gets nil for null.
+    /// Deselects the selected records for whose double or date in a slot `holds` returns false. The argument is nil for
+    /// null.
     package mutating func keep(slot: Int, double holds: (Double?) -> Bool) throws {
         let missing = missing
         selectedCount = try places { place in
@@ -142,7 +145,7 @@ package struct RecordBlock: ~Copyable {
         }
     }
 
-    /// Keeps the selected places that fulfil a condition, and returns their number.
+    /// Moves the selected indexes for which `holds` returns true to the front of `selected`, and returns their number.
     @inline(__always)
     private func places(where holds: (Int) throws -> Bool) rethrows -> Int {
         var kept = 0

@@ -3,9 +3,9 @@ internal import FetchIndexPlatform
 package import FetchIndexModels
 package import FetchIndexValues
 
-/// Assembles a record from values in the order of their slots. One builder serves many records.
+/// Assembles a record from values in the order of their slots. One builder assembles many records, one after the other.
 package struct RecordBuilder {
-    /// Owns the memory that `room` points to.
+    /// The owner of the memory that `room` points to.
     private var memory: RecordMemory
     private var room: RecordMemory.Room
     /// The number of slots appended so far, including nulls.
@@ -15,20 +15,20 @@ package struct RecordBuilder {
 
     package init() { self.init(slots: 16, byteCount: 256) }
 
-    /// A record without slots: the object has the default values of its entity.
+    /// A record without slots, which stands for the default values of its entity.
     package static let empty: [UInt8] = {
         var builder = RecordBuilder()
         return builder.finish()
     }()
 
-    /// Allocates memory for a record with these numbers of slots and bytes of values.
+    /// Creates a builder with memory for a record with this many slots and bytes of values.
     package init(slots: Int, byteCount: Int) {
         memory = RecordMemory(slots: slots, byteCount: byteCount)
         room = memory.room
     }
 
-    /// Begins a record and discards the previous one. Do not copy a builder between its first value and `finish`: the
-    /// copy would write to the same memory. A copy gets memory of its own when it begins a record.
+    /// Begins a new record and discards the previous one. Don't copy a builder between its first value and `finish`,
+    /// because the copy would write to the same memory. After that, a copy gets its own memory when it begins a record.
     package mutating func begin() {
         if !isKnownUniquelyReferenced(&memory) {
             memory = RecordMemory(slots: room.slots, byteCount: room.byteCount)
@@ -43,7 +43,7 @@ package struct RecordBuilder {
     }
 
     package mutating func appendInteger(_ number: Int64) {
-        // One bit is for the sign; zero takes no byte.
+        // One bit is needed for the sign. Zero takes no bytes.
         let bits = Int64.bitWidth - (number ^ (number >> 63)).leadingZeroBitCount + 1
         append(UInt64(bitPattern: number), length: number == 0 ? 0 : (bits + 7) / 8)
     }
@@ -52,13 +52,13 @@ package struct RecordBuilder {
 
     package mutating func appendBoolean(_ value: Bool) { append(value ? 1 : 0, length: 1) }
 
-    /// Appends the bytes of a string, URL, data, UUID or decimal text.
+    /// Appends a value by its bytes: a string, URL, data, UUID, or the text of a decimal.
     package mutating func appendBytes(_ bytes: RawSpan) { bytes.withUnsafeBytes { append($0) } }
 
-    /// Appends the lowest bytes of a number, in little-endian order.
+    /// Appends the lowest `length` bytes of a number, in little-endian order.
     @inline(__always)
     private mutating func append(_ number: UInt64, length: Int) {
-        // Storing all eight bytes costs less than copying some.
+        // Storing all eight bytes costs less than storing only some.
         if room.byteCount - byteCount < 8 { makeRoom(slots: 0, byteCount: 8) }
         room.values.storeBytes(of: number.littleEndian, toByteOffset: byteCount, as: UInt64.self)
         byteCount += length
@@ -83,7 +83,7 @@ package struct RecordBuilder {
         slotCount += 1
     }
 
-    /// At least doubles the room for slots or bytes, whichever is full.
+    /// Makes room for more slots and bytes. If one of them is full, at least doubles its memory.
     @inline(never)
     private mutating func makeRoom(slots: Int, byteCount: Int) {
         let larger = RecordMemory(
@@ -122,15 +122,16 @@ package struct RecordBuilder {
         return record
     }
 
-    /// Appends the finished record. A record has at most 4 GiB, and a value of LMDB less than that.
+    /// Appends the finished record. A record has less than 4 GiB, like each value of LMDB.
     func finish(into finished: inout [UInt8]) {
-        // The closure would copy the builder if it used `self`.
+        // If the closure used `self`, it would copy the builder.
         let (room, slotCount, byteCount, hasNulls) = (room, slotCount, byteCount, hasNulls)
         let width = byteCount < 1 << 8 ? 1 : byteCount < 1 << 16 ? 2 : 4
         let endsStart = RecordLayout.headerLength + RecordLayout.nullBitmapLength(slots: slotCount)
         let valuesStart = endsStart + width * slotCount
         let length = valuesStart + byteCount
-        // The record is built in temporary memory: appending zeros and overwriting them would cost more than the copy.
+        // The record is built in temporary memory and then appended. Appending zeros and overwriting them would cost
+        // more.
         withUnsafeTemporaryAllocation(byteCount: length + RecordLayout.checksumLength, alignment: 8) { buffer in
             guard let record = buffer.baseAddress else { preconditionFailure("A record has a header.") }
             record.storeBytes(of: UInt8(width), as: UInt8.self)
@@ -147,7 +148,7 @@ package struct RecordBuilder {
 }
 
 extension RecordMemory.Room {
-    /// Writes the bitmap of the slots that are null.
+    /// Writes the bitmap that marks the slots whose values are null.
     fileprivate func writeNulls(of slots: Int, _ hasNulls: Bool, to bitmap: UnsafeMutableRawPointer) {
         bitmap.initializeMemory(as: UInt8.self, repeating: 0, count: RecordLayout.nullBitmapLength(slots: slots))
         if !hasNulls { return }
@@ -158,7 +159,7 @@ extension RecordMemory.Room {
     }
 
     fileprivate func writeEnds(of slots: Int, width: Int, to place: UnsafeMutableRawPointer) {
-        // A loop for each width: most records have one byte.
+        // Each width has its own loop. The ends of most records have one byte.
         switch width {
         case 1:
             for slot in 0..<slots {
@@ -179,18 +180,19 @@ extension RecordMemory.Room {
 }
 
 extension RecordBuilder {
-    /// A record of an entity with values in the order of its attributes. Attributes left out at the end get their
-    /// default values. Throws `invalidValue` if a value has another type or is not a number, or a required one is null.
+    /// Assembles a record of an entity. The values are in the order of the entity's attributes; attributes left out at
+    /// the end get their default values. Throws `invalidValue` if a value has another type, isn't a number, or is null
+    /// but required.
     package mutating func record(_ values: [Value], of entity: Entity) throws -> [UInt8] {
         try assemble(values, of: entity)
         return finish()
     }
 
-    /// Assembles such a record without finishing it.
+    /// Assembles a record like `record(_:of:)`, but doesn't finish it.
     package mutating func assemble(_ values: [Value], of entity: Entity) throws {
         begin()
         for (index, rule) in entity.valueRules.enumerated() {
-            // Slots of removed attributes and of relationships are null.
+            // Slots of removed attributes and of relationships are set to null.
             while slotCount < rule.slot { appendNull() }
             if index < values.count, rule.allows(values[index]) {
                 append(values[index])
@@ -204,7 +206,7 @@ extension RecordBuilder {
         while slotCount < entity.slots.count { appendNull() }
     }
 
-    /// Appends a slot's value of another record, or null.
+    /// Appends the value that another record has in a slot, which may be null.
     package mutating func append(_ slot: Int, of record: RecordView) throws {
         if let range = try record.range(of: slot) { appendBytes(record.bytes(range)) } else { appendNull() }
     }
@@ -234,13 +236,13 @@ extension Entity {
         }
     }
 
-    /// A record with values in the order of the attributes: see `RecordBuilder.record`.
+    /// A record with values in the order of the attributes, as `RecordBuilder.record` makes it.
     package func record(_ values: [Value]) throws -> [UInt8] {
         var builder = RecordBuilder()
         return try builder.record(values, of: self)
     }
 
-    /// The new record with the old record's values in some slots.
+    /// The new record, with the old record's values in these slots.
     package func record(from new: RawSpan, keeping slots: Set<Int>, of old: RawSpan) throws -> [UInt8] {
         let (old, new) = (try RecordView(old, of: self), try RecordView(new, of: self))
         var builder = RecordBuilder()
@@ -254,7 +256,7 @@ extension Entity {
         return try zip(attributeSlots, attributes).map { try view.value(at: $0, as: $1.type) }
     }
 
-    /// The values of a record by slot; null for removed attributes.
+    /// The values of a record by slot. Slots of removed attributes have null.
     package func valuesBySlot(of record: RawSpan) throws -> [Value] {
         let view = try RecordView(record, of: self)
         return try slots.indices.map { slot in
@@ -262,7 +264,7 @@ extension Entity {
         }
     }
 
-    /// The entity with its `missingValues`: a record of default values, or empty if all are null.
+    /// The entity with its `missingValues`: a record of the attributes' default values, which is empty if all are null.
     func withMissingValues() -> Entity {
         guard slots.contains(where: { !$0.attribute.defaultValue.isNull }) else { return self }
         var entity = self

@@ -1,15 +1,15 @@
-/// The memory in which a record is assembled: the ends of its values, followed by the values.
+/// The memory in which a record is assembled: the ends of its values, and then the values.
 ///
-/// Arrays would check at each change whether they are shared, which was 9 % of the instructions of an import that
-/// changes nothing.
+/// An array would check at each change whether it's shared. That was 9 % of the instructions of an import that changes
+/// no objects.
 final class RecordMemory {
     struct End {
         let offset: UInt32
         let isNull: Bool
     }
 
-    /// The addresses, and the capacity in slots and bytes. Users keep a copy of it beside the object, because each
-    /// access through the object would retain it.
+    /// The addresses of the ends and the values, and the capacity in slots and bytes. Users hold a copy of it in
+    /// addition to the object, since each access through the object would retain it.
     struct Room {
         let ends: UnsafeMutablePointer<End>
         let values: UnsafeMutableRawPointer

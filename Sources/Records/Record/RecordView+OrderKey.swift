@@ -1,7 +1,7 @@
 package import FetchIndexValues
 
 extension RecordView {
-    /// Appends a slot's value to an order key, straight from its bytes if its type allows.
+    /// Appends the value in a slot to an order key, directly from its bytes if the type allows that.
     package func appendOrderKey(of slot: Int, as type: ValueType, to key: inout [UInt8]) throws {
         guard let range = try range(of: slot) else {
             OrderKey.appendNull(to: &key)

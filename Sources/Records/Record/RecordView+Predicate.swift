@@ -1,7 +1,7 @@
 package import FetchIndexPredicates
 package import FetchIndexValues
 
-/// Lets predicates read a record's bytes: each attribute is a slot.
+/// Lets predicates read a record's bytes. Attributes are identified by slots.
 extension RecordView: PredicateRow {
     package func test(at slot: Int, _ test: TextTest) throws -> Bool? {
         guard let range = try range(of: slot) else { return nil }

@@ -3,31 +3,31 @@ internal import FetchIndexPlatform
 package import FetchIndexModels
 package import FetchIndexValues
 
-/// A record's bytes, read in place: a value costs O(its length), whatever else is in the record. Every offset is
-/// checked.
+/// Reads a record's bytes in place. Reading a value costs O(its length), independently of the record's other values.
+/// Every offset is checked before it's used.
 @usableFromInline
 package struct RecordView: ~Escapable {
     @usableFromInline let bytes: RawSpan
-    /// A record with the values of slots that this one lacks; if it is empty, these are null. Its ranges begin after
-    /// those of `bytes`.
+    /// A record that has the values of slots which this one lacks. If it's empty, these values are null. Ranges of its
+    /// values begin after the end of `bytes`.
     @usableFromInline let missing: RawSpan
     @usableFromInline let width: Int
     @usableFromInline package let slotCount: Int
-    // Do not add fields: the compiler copies and destroys larger structs by calls, which is measurable in scans.
+    // Don't add fields: the compiler copies and destroys larger structs by calls, which makes scans measurably slower.
 
-    /// A view of an entity's record. Values that it lacks come from the entity's `missingValues`.
+    /// A view of a record of an entity. If the record lacks slots, their values come from the entity's `missingValues`.
     @_lifetime(copy bytes, borrow entity)
     package init(_ bytes: RawSpan, of entity: borrowing Entity) throws {
         try self.init(bytes, missing: entity.missingValues.span.bytes)
     }
 
-    /// A view of a record without its entity. Values that it lacks are null.
+    /// A view of a record without its entity. If the record lacks slots, their values are null.
     @inlinable
     @inline(__always)
     @_lifetime(copy bytes)
     package init(_ bytes: RawSpan) throws { try self.init(bytes, missing: RawSpan()) }
 
-    // Inlined in scans, so that the fields stay in registers.
+    // This is inlined in scans, so that the fields stay in registers.
     @inlinable
     @inline(__always)
     @_lifetime(copy bytes, copy missing)
@@ -49,7 +49,7 @@ package struct RecordView: ~Escapable {
     @usableFromInline
     static func outside(_ slot: Int) -> StoreError { .corrupted("slot \(slot) reaches outside of its record") }
 
-    /// The offset of the table of the values' ends.
+    /// The offset of the table with the ends of the values.
     @inlinable
     var endsStart: Int { RecordLayout.headerLength + RecordLayout.nullBitmapLength(slots: slotCount) }
     @inlinable
@@ -57,7 +57,7 @@ package struct RecordView: ~Escapable {
     @inlinable
     var valuesEnd: Int { bytes.byteCount - RecordLayout.checksumLength }
 
-    /// The range of a slot's value, for `bytes(_:)`; nil if it is null.
+    /// The range of a slot's value, to be passed to `bytes(_:)`; nil if the value is null.
     @inlinable
     @inline(__always)
     package func range(of slot: Int) throws -> Range<Int>? {
@@ -103,7 +103,7 @@ package struct RecordView: ~Escapable {
         }
     }
 
-    /// The whole record.
+    /// A copy of the record's bytes.
     package func copy() -> [UInt8] { [UInt8](copying: bytes) }
 
     @_lifetime(copy self)
@@ -113,7 +113,7 @@ package struct RecordView: ~Escapable {
         isMissing(range) ? missing.extracting(inMissing(range)) : bytes.extracting(range)
     }
 
-    /// Whether another record has the same value in a slot.
+    /// Whether another record of the same entity has the same value in a slot.
     func isEqual(to other: borrowing RecordView, at slot: Int) throws -> Bool {
         guard let range = try range(of: slot), let otherRange = try other.range(of: slot) else {
             return try self.range(of: slot) == nil && other.range(of: slot) == nil
@@ -155,21 +155,21 @@ package struct RecordView: ~Escapable {
         return bytes.unsafeLoad(fromByteOffset: range.lowerBound, as: UInt8.self) != 0
     }
 
-    /// The integer in a slot that holds integers; nil if it is null.
+    /// The integer in a slot of type integer; nil if it's null.
     @inline(__always)
     package func integer(at slot: Int) throws -> Int64? {
         guard let range = try range(of: slot) else { return nil }
         return try integer(range)
     }
 
-    /// The double in a slot that holds doubles or dates; nil if it is null.
+    /// The double in a slot of type double or date; nil if it's null.
     package func double(at slot: Int) throws -> Double? {
         guard let range = try range(of: slot) else { return nil }
         return try double(range)
     }
 
-    /// Decodes a text. Decoding with replacement and comparing lengths is several times faster than
-    /// `String(validating:)`.
+    /// Decodes a text. Throws if it isn't UTF-8: decoding with replacement and comparing the lengths is several times
+    /// faster than `String(validating:)`.
     private func text(_ range: Range<Int>) throws -> String {
         let text = bytes(range).withUnsafeBytes { bytes in
             bytes.withMemoryRebound(to: UInt8.self) { String(decoding: $0, as: UTF8.self) }
@@ -178,7 +178,7 @@ package struct RecordView: ~Escapable {
         return text
     }
 
-    /// A slot's value, decoded as its attribute's type.
+    /// The value in a slot. `type` is the type of the slot's attribute.
     package func value(at slot: Int, as type: ValueType) throws -> Value {
         guard let range = try range(of: slot) else { return .null }
         switch type {
@@ -206,7 +206,7 @@ package struct RecordView: ~Escapable {
 
     package var matchesChecksum: Bool { bytes.endsWithChecksum() }
 
-    /// All defects of the record as one of an entity: its checksum, the number of slots and each value.
+    /// All defects of the record, one sentence each: of its checksum, its number of slots and each of its values.
     package func check(as entity: Entity) -> [String] {
         var defects: [String] = []
         if !matchesChecksum { defects.append("it does not match its checksum") }

@@ -1,9 +1,9 @@
 package import FetchIndexLMDB
 
 extension Store {
-    /// Replaces a store's state if it is damaged or missing, so that the store can be opened. The new commit follows
-    /// all commits of the log and of the caches (`newest`), and the log is emptied. Returns what was done; nil if the
-    /// state is intact. O(log).
+    /// Replaces a store's state if it's damaged or missing, so that the store can be opened. The new state's commit is
+    /// greater than all commits of the log and of the caches; `newest` returns the greatest of the latter. The log is
+    /// emptied. Returns a sentence about the repair; nil if the state is intact. O(log).
     package static func repairState(
         at path: String, newest: (TransactionView, StoreTables) throws -> UInt64
     ) throws -> String? {
@@ -28,15 +28,15 @@ extension Store {
         var state = StoreState()
         state.commit = try max(min(newest(view, tables), StoreState.greatest - 1), clearLog(view, tables)) + 1
         state.logStart = state.commit
-        // Processes that have the store open cache models by version, so the version must be a new one.
+        // Processes that have the store open cache models by their version, so the version must be a new one.
         state.modelVersion = UInt32(truncatingIfNeeded: UInt64(currentTime() * 1000)) | 1 << 31
         let entries = [(key, state.encoded(writtenBy: view)), (StoreLayout.formatKey, StoreLayout.encodedVersion)]
         for (key, value) in entries { try view.put(value, for: key, in: tables.meta) }
         try transaction.commit()
-        return "the store's state was damaged: made anew at commit \(state.commit), with an empty log"
+        return "the store's state was damaged: recreated at commit \(state.commit), with an empty log"
     }
 
-    /// Empties the log; returns the last commit in it.
+    /// Empties the log. Returns the number of the last commit that it had.
     private static func clearLog(_ view: TransactionView, _ tables: StoreTables) throws -> UInt64 {
         var last: UInt64 = 0
         try view.forEachEntry(in: tables.log) { cursor in

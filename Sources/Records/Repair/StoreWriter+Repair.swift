@@ -2,8 +2,8 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 internal import FetchIndexLMDB
 
-/// Rebuilds what can be derived from the records. Records are changed only if they refer to missing objects. Each
-/// function returns what was done, one sentence each.
+/// Rebuilds the data that is derived from records. Records are changed only if they refer to missing objects. Each
+/// function returns a report of the repair, one sentence each.
 extension StoreWriter {
     /// Repairs the identifier, origins, zones, unique keys, links, counters and log. O(n log n).
     package func repair(progress: (Int) -> Void) throws -> [String] {
@@ -14,7 +14,7 @@ extension StoreWriter {
             ? ["the store's identifier was damaged: it has a new one, and saved object ids are refused"] : [])
             + (hasLostOrigins
                 ? ["the origins of the store's numbers were damaged: numbers of other stores are refused"] : [])
-            // Zones first: writing a record reads its zone.
+            // Zones are repaired before, since writing a record reads its zone.
             + (try repairZones() + repairUniqueKeys(progress: progress) + repairLinks() + repairCounters() + repairLog())
     }
 
@@ -28,8 +28,8 @@ extension StoreWriter {
         return done
     }
 
-    /// Adds missing unique keys. If several records have one value, its key stays with the one that it leads to, or is
-    /// given to the first.
+    /// Adds missing unique keys. If several records have the same value, the key leads to the record that it led to
+    /// before; without such a record, to the first.
     private func enterUniqueKeys(progress: (Int) -> Void) throws -> Int {
         var entered = 0
         var read = 0
@@ -47,7 +47,8 @@ extension StoreWriter {
         return entered
     }
 
-    /// The unique keys of a record; empty if it is damaged. Keys are copied before a write makes the record invalid.
+    /// The unique keys of a record; empty if the record is damaged. The keys are copies, since the next write makes the
+    /// record invalid.
     private func uniqueKeys(of object: RecordKey, _ record: RawSpan) -> [[UInt8]] {
         var keys: [[UInt8]] = []
         guard isWhole(record) else { return [] }
@@ -59,7 +60,7 @@ extension StoreWriter {
 
     private func isWhole(_ record: RawSpan) -> Bool { record.endsWithChecksum() }
 
-    /// Whether a unique key leads to an existing object that has the value, or that is damaged and may have had it.
+    /// Whether a unique key may stay: it leads to an object that has the value, or whose damaged record may have it.
     private func leadsToItsObject(_ key: [UInt8]) -> Bool {
         guard let object = try? object(unique: key) else { return false }
         var isRight = false
@@ -81,7 +82,8 @@ extension StoreWriter {
         return removed
     }
 
-    /// Recounts the objects. The number of the next object may grow but never falls, so that no number is used twice.
+    /// Counts the objects of each entity. The number of the next object may become greater but not less, so that no
+    /// number is used twice.
     private func repairCounters() throws -> [String] {
         var counters = [EntityState](repeating: EntityState(), count: model.entities.count)
         for entity in model.entities.indices {
@@ -91,7 +93,7 @@ extension StoreWriter {
                 return true
             }
         }
-        // The log may have changes of deleted objects.
+        // The log may contain changes of deleted objects, whose numbers must not be used again.
         var commit = state.commit
         while commit > state.logStart {
             try? forEachLogEntry(of: nil, after: commit - 1, through: commit) { _, object, count, _ in

@@ -2,8 +2,8 @@ internal import FetchIndexPlatform
 internal import FetchIndexLMDB
 
 extension StoreWriter {
-    /// Deletes every commit of the log through the last one with damaged or missing entries. Caches older than the
-    /// remaining log are rebuilt at their next opening. O(log).
+    /// Deletes the commits of the log up to the last one with damaged or missing entries. Caches that are older than
+    /// the remaining log are rebuilt when they are next opened. O(log).
     func repairLog() throws -> [String] {
         var done: [String] = []
         if state.logStart > state.commit {
@@ -28,7 +28,7 @@ extension StoreWriter {
         return done
     }
 
-    /// Removes entries of commits that the log does not hold.
+    /// Removes entries of the log table that belong to commits outside of the log.
     private func removeStrayLogEntries() throws -> Int {
         var strays = 0
         try view.forEachEntry(in: tables.log) { cursor in

@@ -1,16 +1,17 @@
 internal import FetchIndexValues
 
-/// The object numbers of an entity that a scan reads: all from `start` on, except for skipped zones.
+/// The object numbers of an entity that a scan reads: all numbers from `start` on, except skipped zones.
 package struct NumberRanges: Sendable {
     struct Skipped: Sendable {
         let numbers: Range<UInt64>
-        /// The number of objects with these numbers.
+        /// The number of objects that have these numbers.
         let count: UInt64
     }
 
-    /// The first number to read. If it isn't 0, no object from it on was deleted, so their count follows from numbers.
+    /// The first number to read. If it isn't 0, no object with this or a greater number was deleted, so that their
+    /// count is known.
     let start: UInt64
-    /// The skipped ranges, ascending.
+    /// The skipped ranges, in ascending order.
     private let skipped: [Skipped]
 
     package static let all = NumberRanges()
@@ -22,7 +23,7 @@ package struct NumberRanges: Sendable {
     /// The number of objects in skipped ranges.
     package var skippedCount: UInt64 { skipped.reduce(0) { $0 &+ $1.count } }
 
-    /// The ranges to read within `bounds`, ascending.
+    /// The ranges within `bounds` that are to be read, in ascending order.
     func within(_ bounds: Range<UInt64>) -> [Range<UInt64>] {
         var ranges: [Range<UInt64>] = []
         var start = min(max(bounds.lowerBound, start), bounds.upperBound)
@@ -35,10 +36,10 @@ package struct NumberRanges: Sendable {
     }
 }
 
-/// Ranges of numbers that are divided as if they had no gaps: a place is an index into the numbers of all ranges.
+/// Ranges of numbers without the gaps between them. A place is an index into the numbers of all ranges together.
 struct NumberParts {
     private let ranges: [Range<UInt64>]
-    /// For each range, the count of numbers in the ranges before it.
+    /// For each range, the number of numbers in the ranges before it.
     private let before: [UInt64]
     let count: UInt64
 
@@ -52,7 +53,7 @@ struct NumberParts {
         (self.before, self.count) = (before, count)
     }
 
-    /// The numbers at a range of places, the first of which is 0. O(log ranges + k) for k ranges in the result.
+    /// The numbers at a range of places. O(log ranges + k) for k ranges in the result.
     subscript(places: Range<UInt64>) -> [Range<UInt64>] {
         var numbers: [Range<UInt64>] = []
         var index = max(0, before.indices.firstNumber { before[$0] > places.lowerBound } - 1)

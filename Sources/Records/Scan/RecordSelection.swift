@@ -1,17 +1,17 @@
 package import FetchIndexModels
 internal import FetchIndexValues
 
-/// The records that can match. `Scan` executes it.
+/// The records that a fetch has to read. A `Scan` reads them.
 package enum RecordSelection: Sendable {
-    /// Candidates from a cache, an index or a unique key, sorted by entity and number.
+    /// Objects from a cache, an index or a unique key that may match, sorted by entity and number.
     case objects([RecordKey])
-    /// The numbers to scan, by entity. An entity that is missing here is scanned whole.
+    /// The object numbers to scan, by entity. If an entity is missing, all of its records are scanned.
     case numbers([Int: NumberRanges])
 
     /// All records of all entities.
     package static let all = RecordSelection.numbers([:])
 
-    /// The candidates of an entity; nil if its records are scanned.
+    /// The candidates of an entity; nil if its records are to be scanned.
     func objects(of entity: Int) -> ArraySlice<RecordKey>? {
         guard case .objects(let objects) = self else { return nil }
         let first = objects.indices.firstNumber { objects[$0].entity >= entity }
@@ -24,18 +24,18 @@ package enum RecordSelection: Sendable {
         if case .numbers(let numbers) = self { numbers[entity] ?? .all } else { .all }
     }
 
-    /// This selection without the candidates that fulfil a condition; unchanged if it has no candidates.
+    /// This selection without the candidates for which a condition holds. A selection without candidates is unchanged.
     package func excluding(_ isExcluded: (RecordKey) -> Bool) -> RecordSelection {
         guard case .objects(let objects) = self else { return self }
         return .objects(objects.filter { !isExcluded($0) })
     }
 
-    /// The number of objects that a scan skips.
+    /// The number of objects that a scan of this selection skips.
     package var skippedCount: UInt64 {
         if case .numbers(let numbers) = self { numbers.values.reduce(0) { $0 &+ $1.skippedCount } } else { 0 }
     }
 
-    /// The maximum number of records of these entities that a scan reads.
+    /// The maximum number of records of these entities that a scan of this selection reads.
     package func count(of entities: [Int], in reader: StoreReader) throws -> UInt64 {
         if case .objects(let objects) = self { return UInt64(objects.count) }
         return try entities.reduce(0) { count, entity in
@@ -46,7 +46,7 @@ package enum RecordSelection: Sendable {
     }
 }
 
-/// A selection names an object that has no record.
+/// Thrown if a selection contains an object that has no record.
 package struct MissingObject: Error {
     package let object: RecordKey
 }

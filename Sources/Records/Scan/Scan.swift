@@ -4,29 +4,29 @@ internal import Synchronization
 internal import FetchIndexPlatform
 internal import FetchIndexValues
 
-/// Reads the records of a selection in blocks, on several threads, each with a reader of the same state.
+/// Reads the records of a selection in blocks, on several threads. Each thread has its own reader of the same state.
 ///
 ///     selection    candidates: looked up on the caller's thread
 ///                  numbers: divided into parts, which the threads share
 ///     filter       leaves out zones and objects that cannot match (scan skipping)
 ///     block        records in place; the caller says which of them it keeps
 package final class Scan {
-    /// The number of parts per thread. A thread takes several, one after the other, because their costs differ.
+    /// The number of parts per thread. Each thread reads several parts, since their costs differ.
     private static let partsOfThread: UInt64 = 8
 
     private let selection: RecordSelection
-    /// The readers, one for each thread; the first is the caller's.
+    /// The readers, one for each thread. The first is the caller's.
     private let readers: [StoreReader]
 
-    /// Opens a reader for each of the store's threads, or fewer for few objects. Candidates and a writer, whose
-    /// transaction belongs to its thread, have one thread only. Starting a thread costs as much as comparing a number
-    /// in some thousand objects.
+    /// Prepares a scan. Opens a reader for each of the store's threads, or for fewer threads if few objects are to be
+    /// read. One thread is used for candidates, and for a writer, whose transaction belongs to its thread. Starting a
+    /// thread costs as much as comparing a number in some thousand objects.
     package init(
         of reader: StoreReader, _ selection: RecordSelection = .all, entities: [Int], fewestOfThread: UInt64 = 10_000
     ) throws {
         self.selection = selection
         var most = reader is StoreWriter ? 1 : reader.store.threads
-        // Dividing the lookup of candidates wouldn't pay.
+        // Candidates are looked up on one thread, since dividing them wouldn't pay.
         if case .objects = selection { most = 1 }
         if most > 1 {
             most = min(most, Int(clamping: try selection.count(of: entities, in: reader) / fewestOfThread))
@@ -37,13 +37,13 @@ package final class Scan {
     package var threadCount: Int { readers.count }
     private var isAlone: Bool { threadCount == 1 }
 
-    /// The reader of a thread.
+    /// The reader that a thread of the scan uses.
     package func reader(ofThread thread: Int) -> StoreReader { readers[thread] }
 
-    /// Calls the body with an entity's records in blocks, on several threads. The numbers of one thread's blocks
-    /// ascend. A thread calls `finish` after its last block. `filters`, one for each thread, leave out objects that the
-    /// caller does not want. Throws like `StoreReader.scan`, also if the number of records isn't the one that the
-    /// entity counts, and `MissingObject`. If one body throws, the other threads end after their current part.
+    /// Calls the body with an entity's records in blocks, on several threads. The numbers of a thread's blocks ascend.
+    /// Each thread calls `finish` after its last block. `filters`, one per thread, skip objects that the caller doesn't
+    /// want. Throws like `StoreReader.scan`, also if the number of records differs from the entity's count. Throws
+    /// `MissingObject` if a candidate has no record. If a body throws, the other threads end after their current part.
     package func forEachBlock(
         of entity: Int, where filters: [ScanFilter?] = [],
         _ body: (_ thread: Int, inout RecordBlock) throws -> Void, finish: (_ thread: Int) throws -> Void = { _ in }
@@ -58,7 +58,7 @@ package final class Scan {
         let numbers = try self.numbers(of: entity)
         let length = partLength(of: numbers.count)
         let progress = Mutex<(part: Int, scanned: ScanCount, hasFailed: Bool)>((0, ScanCount(), false))
-        // Each thread has a reader of its own.
+        // Each thread uses its own reader and filter.
         nonisolated(unsafe) let (readers, filters) = (readers, filters)
         try Threads.run(threadCount) { thread in
             do {
@@ -87,9 +87,9 @@ package final class Scan {
         try requireCount(of: entity, progress.withLock { $0.scanned })
     }
 
-    /// Calls `select` on several threads with an entity's records in blocks, and the body on this thread with the
-    /// records that remain selected, by number, until it returns false. The body's calls and the thrown error do not
-    /// depend on the number of threads. Filters and errors are like those of `forEachBlock`.
+    /// Calls `select` on several threads with an entity's records in blocks. Calls the body on this thread with the
+    /// records that stay selected, by number, until it returns false. The number of threads changes neither the calls
+    /// of the body nor the error that is thrown. Filters and errors are as for `forEachBlock`.
     package func forEachSelected(
         of entity: Int, where filters: [ScanFilter?] = [],
         _ select: (_ thread: Int, inout RecordBlock) throws -> Void, _ body: (RecordKey) throws -> Bool
@@ -109,7 +109,7 @@ package final class Scan {
             return shouldContinue
         }
         if shouldContinue && parts.count > 0 {
-            // Each thread has a reader of its own.
+            // Each thread uses its own reader and filter.
             nonisolated(unsafe) let (readers, filters) = (readers, filters)
             try Threads.inOrder(threadCount, parts: parts.count) { thread, part, isWanted in
                 var result = PartResult()
@@ -138,12 +138,12 @@ package final class Scan {
     private struct PartResult {
         var selected: [RecordKey] = []
         var scanned = ScanCount()
-        /// The error that ended the part after the selected objects.
+        /// The error that stopped the scan of this part; `selected` has the objects found before it.
         var failure: (any Error)?
     }
 
-    /// Calls the body with the selected records of a block. If `select` throws, repeats it for one record at a time:
-    /// the body gets the records before the one that fails. Returns false if the body did.
+    /// Calls the body with the selected records of a block. If `select` throws, calls it again for one record at a
+    /// time, so that the body gets the records before the failing one. Returns false if the body did.
     private static func forEachSelected(
         in block: inout RecordBlock, _ select: (inout RecordBlock) throws -> Void, _ body: (RecordKey) throws -> Bool
     ) throws -> Bool {
@@ -158,12 +158,12 @@ package final class Scan {
         return try block.forEachWhile(body)
     }
 
-    /// The numbers of an entity to read. A single thread also reads numbers that were never allocated.
+    /// The numbers of an entity to read. With a single thread, numbers that were never allocated are read too.
     private func numbers(of entity: Int) throws -> NumberParts {
         let wanted = selection.numbers(of: entity)
         if isAlone { return NumberParts(wanted.within(0..<RecordKey.maximumNumber + 1)) }
-        // If all objects of a store were replaced, the first numbers are unused. Parts begin at a zone's start, because
-        // a divided zone can't be skipped.
+        // The first numbers may be unused, for example if all objects of a store were replaced. Parts begin at the
+        // start of a zone, because a divided zone can't be skipped.
         let end = try readers[0].entityState(entity).nextObject
         let start = try min(readers[0].firstNumber(of: entity) / Zone.length * Zone.length, end)
         return NumberParts(wanted.within(start..<end))
@@ -183,13 +183,13 @@ package final class Scan {
     }
 }
 
-/// The parts of an entity's numbers that threads scan. The calling thread scans the first part alone, because many
-/// callers want only the first objects; with one thread, the first part is all numbers. The next parts become longer
-/// and longer, so that little is read after the last object that the caller wants.
+/// Divides the places of an entity's numbers into parts. The calling thread scans the first part alone, because many
+/// callers want only the first objects; with one thread, the first part has all numbers. The other parts become longer
+/// and longer, so that few records are read after the last object that the caller wants.
 private struct ScanParts {
     private static let firstLength: UInt64 = 8192
     private static let shortest: UInt64 = 1024
-    /// The maximum number of doublings of the length. It doubles after `threads` parts.
+    /// The maximum number of times that the length of a part doubles. It doubles after each `threads` parts.
     private static let mostDoublings = 4
 
     let first: Range<UInt64>
@@ -210,7 +210,7 @@ private struct ScanParts {
 
     private func start(of part: Int) -> UInt64 {
         let doublings = min(part / threads, Self.mostDoublings)
-        // Each shorter length had one part per thread.
+        // With each shorter length, there was one part per thread.
         let numbersBefore = Self.shortest * UInt64(threads) * ((1 << UInt64(doublings)) - 1)
         let partsOfLength = UInt64(part - doublings * threads)
         return first.upperBound + numbersBefore + partsOfLength * (Self.shortest << UInt64(doublings))

@@ -1,10 +1,11 @@
 internal import FetchIndexLMDB
 internal import FetchIndexModels
 
-/// Reads records in blocks, on one thread of a scan, until the body returns false. The body gets a block with all
-/// records selected, and must not write to the store. Records are verified as in `StoreReader.scan`.
+/// Reads records in blocks, on one thread of a scan, until the body returns false. In each block that the body gets,
+/// all records are selected. The body must not write to the store. Records are verified like those of
+/// `StoreReader.scan`.
 extension StoreReader {
-    /// Hands out an entity's records in the given ranges of numbers, in their order, except for those that a filter
+    /// Calls the body with an entity's records in these ranges of numbers, in order. Leaves out records that the filter
     /// skips.
     func readBlocks(
         of entity: Int, numbers: [Range<UInt64>], where filter: ScanFilter? = nil,
@@ -25,9 +26,9 @@ extension StoreReader {
         return scanned
     }
 
-    /// Hands out the records of objects of one entity, which are sorted by number. O(k log n) for k objects; a record
-    /// on the same page as the previous one is found without a descent. Throws `MissingObject` for an object without
-    /// record.
+    /// Calls the body with the records of these objects, which are of one entity and sorted by number. Throws
+    /// `MissingObject` for an object without a record. O(k log n) for k objects; a record on the same page as the
+    /// previous one is found without a descent.
     func readBlocks(of objects: ArraySlice<RecordKey>, _ body: (inout RecordBlock) throws -> Bool) throws {
         guard let entity = objects.first?.entity else { return }
         let isVerified = verifiedEntities.contains(entity)
@@ -49,7 +50,8 @@ extension StoreReader {
         }
     }
 
-    /// Reads ranges, which must not be empty. Returns the number of objects read, and whether the body ended the scan.
+    /// Reads ranges of numbers, none of which is empty. Returns the number of records read, and whether the body ended
+    /// the scan.
     private func readRanges(
         _ numbers: [Range<UInt64>], of entity: Int, _ body: (inout RecordBlock) throws -> Bool
     ) throws -> (met: UInt64, isOver: Bool) {
@@ -68,7 +70,8 @@ extension StoreReader {
                     while !isRead {
                         failure = failure ?? block.read(from: &cursor, through: last)
                         isRead = !block.isFull
-                        // The records of short ranges are handed out together.
+                        // If a range ends before the block is full, the records of the next range are added to the
+                        // block.
                         if isRead, failure == nil, index + 1 < numbers.count { break }
                         isOver = try !handOut(&block, before: failure, isVerified, body)
                         met &+= UInt64(block.count)
@@ -81,8 +84,8 @@ extension StoreReader {
         return (met, isOver)
     }
 
-    /// Hands out a block. The body gets the records before a damaged or unreadable one, then the error is thrown, as if
-    /// records were read one by one. Returns false if the body did.
+    /// Calls the body with a block. The body gets the records before a damaged or unreadable one; then its error is
+    /// thrown, as if records were read one by one. Returns false if the body did.
     @inline(__always)
     private func handOut(
         _ block: inout RecordBlock, before failure: (any Error)?, _ isVerified: Bool,
@@ -96,7 +99,7 @@ extension StoreReader {
     }
 }
 
-/// The number of objects that a scan has read, and the number that it has skipped.
+/// The number of objects that a scan has read, and the number of those that it has skipped.
 struct ScanCount {
     var met: UInt64 = 0
     var skipped: UInt64 = 0

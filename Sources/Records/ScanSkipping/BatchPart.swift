@@ -1,18 +1,19 @@
 internal import FetchIndexModels
 
-/// The bounds and columns of a part of a batch, which zones include.
+/// The bounds and columns of a part of a batch. Zones include them when the part's records are inserted.
 struct BatchPart: Sendable {
-    /// The number of successive records in a part. It is small, because a zone with only some of a part's records
+    /// The number of successive records in a part. It's small, because a zone that gets only some records of a part
     /// includes the bounds of all.
     static let length = 1024
-    /// The maximum number of different texts in a whole part. With more, its zone would probably have too many.
+    /// The maximum number of different texts in a whole part. With more texts, its zone would probably have too many
+    /// for a column.
     private static let mostTexts = length / 4 * 3
 
     private(set) var bounds: RecordBounds
-    /// The columns, in the order of the entity's `columnSlots`.
+    /// The columns of the part, in the order of the entity's `columnSlots`.
     private(set) var columns: [TextColumnBuilder]
 
-    /// Computes the bounds and columns of some of a batch's records. O(records x slots).
+    /// Computes the bounds and columns of these records of a batch. O(records x slots).
     init(of batch: borrowing RecordBatch, _ indices: Range<Int>, _ entity: Entity) throws {
         bounds = RecordBounds(of: entity)
         let mostTexts = indices.count == Self.length ? Self.mostTexts : TextColumn.mostTexts
@@ -29,7 +30,7 @@ struct BatchPart: Sendable {
     }
 }
 
-/// Successive records of a part, by their places in it.
+/// Successive records of a part, given by their indexes in the part.
 struct BatchRows {
     let part: BatchPart
     let places: Range<Int>

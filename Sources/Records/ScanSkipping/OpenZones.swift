@@ -1,39 +1,41 @@
 internal import FetchIndexModels
 
-/// The zones that a transaction has opened, with its changes.
+/// The zones that a transaction has read or changed.
 final class OpenZones {
     final class OpenZone {
         let key: ZoneKey
-        /// The zone; nil if it is unknown, because a program without zones wrote its first objects, or it was damaged.
+        /// The zone; nil if it's unknown, because an older program wrote its first objects without zones, or because it
+        /// was damaged.
         fileprivate(set) var zone: Zone?
         fileprivate var isChanged = false
-        /// Whether the store may have columns that the zone does not list.
+        /// Whether the store may have columns that the zone doesn't list.
         fileprivate(set) var hasStrayColumns = false
-        /// The columns of all objects, if this transaction inserted all of them from batches; otherwise nil.
+        /// The columns of all objects in the zone, if this transaction inserted all of them from batches; otherwise
+        /// nil.
         fileprivate(set) var columns: OpenColumns?
         private let entity: Entity
         private let missing: [UInt8]
 
-        /// Opens a stored zone. A damaged one counts as changed, so that `writeZones` replaces or deletes it.
+        /// Opens a stored zone. If it's damaged, it counts as changed, so that `writeZones` replaces or deletes it.
         fileprivate init(_ key: ZoneKey, _ zone: Zone?, of entity: Entity, isDamaged: Bool) {
             (self.key, self.entity, missing) = (key, entity, entity.missingValues)
-            // A zone without objects gets new bounds, with all slots that the entity has now.
+            // A zone without objects gets new bounds, with all current slots of the entity.
             self.zone = zone?.count == 0 ? Zone(of: entity) : zone
             self.zone?.bounds.forgetOthers(than: RecordBounds.types(of: entity))
             self.zone?.coded.forgetOthers(than: entity.columnSlots)
             hasStrayColumns = zone == nil || zone?.coded.slots != self.zone?.coded.slots
-            // Stray columns must be deleted before they could be listed again.
+            // Unlisted columns must be deleted before new columns can be listed.
             isChanged = isDamaged || zone != nil && hasStrayColumns
         }
 
-        /// Begins an unknown zone. It has no objects except those that are noted next.
+        /// Creates an unknown zone. Objects that are noted afterwards must be its only ones.
         func begin() { if zone == nil { zone = Zone(of: entity) } }
 
-        /// Notes inserted objects. Without rows, the columns of the zone become unknown.
+        /// Includes inserted objects in the zone. If `rows` is nil, the columns of the zone become unknown.
         func noteInserted(_ numbers: Range<UInt64>, within bounds: RecordBounds, _ rows: BatchRows?) {
             guard let zone else { return }
             let place = key.place(of: numbers.lowerBound)
-            // New numbers have no codes in columns, unless counters were damaged.
+            // New numbers are greater than those with codes, unless counters were damaged.
             if place < zone.coded.end {
                 self.zone?.coded = CodedPlaces()
                 hasStrayColumns = true
@@ -61,7 +63,7 @@ final class OpenZones {
             columns = nil
             guard let (end, count) = zone.map({ ($0.coded.end, $0.count) }) else { return }
             if end == 0 {
-                // The zone has no columns: an older program wrote it, for example.
+                // A zone without columns, for example of an older program, gets them once it has enough objects.
                 if !isChanged, count >= CodedPlaces.mostChanges { isChanged = !entity.columnSlots.isEmpty }
                 return
             }
@@ -88,7 +90,7 @@ final class OpenZones {
             isChanged = true
         }
 
-        /// Whether the columns must be written, if the numbers below `next` are allocated.
+        /// Whether the columns must be written now, if the numbers below `next` are allocated.
         func columnsAreDue(_ next: UInt64) -> Bool {
             guard let zone, !entity.columnSlots.isEmpty else { return false }
             return zone.coded.areDue(of: key, next)
@@ -104,14 +106,14 @@ final class OpenZones {
     private var zones: [ZoneKey: OpenZone] = [:]
     private var last: OpenZone?
 
-    /// An open zone; nil if it was not opened before.
+    /// The zone of a key; nil if it hasn't been opened in this transaction.
     @inline(__always)
     subscript(key: ZoneKey) -> OpenZone? {
         if let last, last.key == key { return last }
         return zones[key]
     }
 
-    /// Opens a zone with its stored value.
+    /// Adds a zone with its stored value, which is nil if it's missing or damaged.
     func open(_ key: ZoneKey, _ zone: Zone?, of entity: Entity, isDamaged: Bool) -> OpenZone {
         let open = OpenZone(key, zone, of: entity, isDamaged: isDamaged)
         zones[key] = open
@@ -120,7 +122,7 @@ final class OpenZones {
 
     func noteLast(_ zone: OpenZone) { last = zone }
 
-    /// Calls the body with the changed zones by entity and index, and marks them as unchanged.
+    /// Calls the body with the changed zones, by entity and index, and marks each as unchanged.
     func forEachChanged(_ body: (OpenZone) throws -> Void) rethrows {
         let changed = zones.values.filter(\.isChanged)
         for open in changed.sorted(by: { ($0.key.entity, $0.key.index) < ($1.key.entity, $1.key.index) }) {

@@ -1,18 +1,18 @@
-/// Determines which objects of an entity a scan may skip. Only one thread may use it.
+/// Decides which objects of an entity a scan may skip. Each filter is used by one thread only.
 package struct ScanFilter {
     let tests: [ColumnTest]
-    /// Returns whether objects with values within the bounds may match. Called before each zone, because the answer may
-    /// change during the scan.
+    /// Returns whether objects whose values are within the bounds may match. Called before each zone, because the
+    /// answer may change during the scan.
     let mayHave: ((RecordBounds) -> Bool)?
 
-    /// Returns nil if nothing can be skipped.
+    /// Creates a filter. Returns nil if it couldn't skip any object.
     package init?(_ tests: [ColumnTest], mayHave: ((RecordBounds) -> Bool)? = nil) {
         if tests.isEmpty && mayHave == nil { return nil }
         (self.tests, self.mayHave) = (tests, mayHave)
     }
 }
 
-/// A test of one text attribute that all objects of a fetch pass.
+/// A test of a text attribute. Objects that a fetch wants pass it.
 package struct ColumnTest {
     let slot: Int
     let holdsForNull: Bool

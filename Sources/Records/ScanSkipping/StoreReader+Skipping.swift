@@ -2,11 +2,11 @@ internal import FetchIndexLMDB
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// The object numbers that a scan reads, out of some numbers of a zone.
+/// The object numbers that a scan reads in a zone.
 struct ZoneSelection {
-    /// Numbers to read, ascending.
+    /// The numbers to read, in ascending order.
     var ranges: [Range<UInt64>]
-    /// The number of objects with the other numbers.
+    /// The number of objects in the zone whose numbers aren't read.
     var skippedCount: UInt64 = 0
 }
 
@@ -15,11 +15,11 @@ struct ZoneSelection {
 ///     numbers(of:where:)    skips whole zones before the scan, which divides the rest among threads
 ///     forEachSelection      skips zones and objects during the scan
 extension StoreReader {
-    /// The numbers of an entity's objects, without zones whose bounds show that no object can match. Returns all if
-    /// less than a quarter of the objects can be skipped: a whole scan verifies the records for the next scans. Throws
-    /// `corrupted` if a zone is damaged. O(zones).
+    /// The numbers of an entity's objects to be scanned: all except zones whose bounds show that none of their objects
+    /// matches. Returns all numbers if less than a quarter of the objects would be skipped, since a whole scan verifies
+    /// the records for later scans. Throws `corrupted` if a zone is damaged. O(zones).
     package func numbers(of entity: Int, where mayHave: (RecordBounds) -> Bool) throws -> NumberRanges {
-        // Changes of zones that a transaction has not written yet would be missing.
+        // A transaction's changes of zones may not be written yet, so its zones can't be used.
         if hasOpenZones { return .all }
         let types = RecordBounds.types(of: model.entities[entity])
         var skipped: [NumberRanges.Skipped] = []
@@ -31,7 +31,7 @@ extension StoreReader {
         return try numbers.skippedCount >= entityState(entity).count / 4 ? numbers : .all
     }
 
-    /// The number of objects with the wanted numbers that a scan skips because of a filter. O(numbers).
+    /// The number of objects among the wanted numbers that a scan with this filter skips. O(numbers).
     package func skippedCount(of entity: Int, in wanted: NumberRanges, where filter: ScanFilter) throws -> UInt64 {
         if hasOpenZones { return 0 }
         var skipped: UInt64 = 0
@@ -44,19 +44,19 @@ extension StoreReader {
         return skipped
     }
 
-    /// The minimum gap between two ranges of numbers. Shorter gaps are read: a page has about as many records, and a
-    /// seek takes as long as reading some of them.
+    /// The minimum gap between two ranges that are read. Numbers in shorter gaps are read too: a page has about this
+    /// many records, and a seek takes as long as reading some of them.
     private static let shortestGap = 48
 
-    /// Calls the body with the numbers that a scan reads, out of a range of an entity's numbers, in their order, until
-    /// it returns false. Numbers outside of stored zones are read. O(numbers with codes + zones).
+    /// Calls the body with the numbers that a scan reads, out of a range of an entity's numbers, in ascending order,
+    /// until it returns false. Numbers outside of stored zones are always read. O(numbers with codes + zones).
     func forEachSelection(
         of entity: Int, in numbers: Range<UInt64>, _ filter: ScanFilter, _ body: (ZoneSelection) throws -> Bool
     ) throws {
         try view.withCursor(on: tables.meta) { cursor in
             var lower = numbers.lowerBound
             let first = ZoneKey(RecordKey(entity: entity, number: lower)).bytes
-            // After a damaged page, all numbers are read.
+            // If a page is damaged, all remaining numbers are read.
             var isFound = (try? cursor.seek(toKeyFrom: first.span.bytes)) ?? false
             while isFound, let key = ZoneKey(cursor.key), key.entity == entity,
                 key.numbers.lowerBound < numbers.upperBound
@@ -72,15 +72,15 @@ extension StoreReader {
         }
     }
 
-    /// Selects the numbers of a zone whose objects may pass the tests. Selects all if less than a quarter of the
-    /// objects with codes can be skipped, if the zone or a column is missing or damaged (the check reports it), or if a
-    /// test throws: the scan will meet the object and report it.
+    /// Selects the numbers of a zone whose objects may pass the tests of a filter. Selects all numbers in three cases:
+    /// less than a quarter of the objects with codes could be skipped; the zone or a column is missing or damaged,
+    /// which the check reports; or a test throws, so that the scan meets the object and reports it.
     private func select(
         _ numbers: Range<UInt64>, of key: ZoneKey, _ zone: Zone?, _ filter: ScanFilter
     ) -> ZoneSelection {
         let all = ZoneSelection(ranges: [numbers])
         guard let zone else { return all }
-        // The number of objects is known only for whole zones.
+        // The number of skipped objects is known only if the whole zone is skipped.
         if numbers == key.numbers, let mayHave = filter.mayHave,
             !mayHave(zone.bounds.of(RecordBounds.types(of: model.entities[key.entity])))
         {
@@ -124,7 +124,7 @@ extension StoreReader {
             open = (open?.lowerBound ?? wanted)..<wanted + 1
             place = wanted + 1
         }
-        // After the last code, all numbers are read.
+        // Numbers after the last code are always read.
         if end < upper {
             let start = max(lower, end)
             if let range = open, start - range.upperBound < Self.shortestGap {
@@ -141,7 +141,7 @@ extension StoreReader {
         return found
     }
 
-    /// Calls the body with an entity's zones by index. O(zones).
+    /// Calls the body with an entity's zones, by index. O(zones).
     func forEachZone(of entity: Int, _ body: (ZoneKey, RawSpan) throws -> Void) throws {
         try view.withCursor(on: tables.meta) { cursor in
             var isFound = try cursor.seek(toKeyFrom: ZoneKey(entity: entity, index: 0).bytes.span.bytes)
@@ -152,7 +152,7 @@ extension StoreReader {
         }
     }
 
-    /// Calls the body with the keys of all columns, of all entities. O(columns).
+    /// Calls the body with the keys of the columns of all entities. O(columns).
     func forEachColumn(_ body: (TextColumnKey) throws -> Void) throws {
         let prefix = TextColumnKey.prefix
         try view.withCursor(on: tables.meta) { cursor in

@@ -1,16 +1,17 @@
 internal import FetchIndexLMDB
 internal import FetchIndexModels
+internal import FetchIndexPlatform
 
 extension StoreWriter {
-    /// Repairs the zones of all entities: see `renewZones`.
+    /// Repairs the zones of all entities, by `renewZones`. Returns a report of the repair.
     func repairZones() throws -> [String] {
         var renewed = 0
         for entity in model.entities.indices { renewed += try renewZones(of: entity) }
-        return renewed > 0 ? ["zones that were missing or wrong: \(renewed), made anew"] : []
+        return renewed > 0 ? ["\(counted(renewed, "zone")) missing or wrong: rebuilt"] : []
     }
 
-    /// Rebuilds the zones of an entity and their columns from its records: those that are missing or wrong, or all.
-    /// Deletes a zone with a damaged record. Returns the number of changed zones. O(n).
+    /// Rebuilds zones of an entity and their columns from its records: those that are missing or wrong, or with `all`
+    /// every zone. Deletes a zone that has a damaged record. Returns the number of changed zones. O(n).
     @discardableResult
     func renewZones(of entity: Int, all: Bool = false) throws -> Int {
         try writeZones()
@@ -46,7 +47,7 @@ extension StoreWriter {
             let isEmpty = if case .whole(let zone) = zone { zone.count == 0 && zone.coded.slots.isEmpty } else { false }
             if isEmpty && !all { continue }
             try deleteColumns(of: key)
-            // The numbers of the last zone are not all allocated yet.
+            // Not all numbers of the entity's last zone are allocated.
             if let next, key.numbers.contains(next) {
                 let empty = Zone(of: model.entities[entity])
                 try view.put(empty.encoded(at: key), for: key.bytes, in: tables.meta)
@@ -58,7 +59,7 @@ extension StoreWriter {
         return try renewed + deleteStrayColumns(of: entity)
     }
 
-    /// Deletes columns that their zone doesn't list. Returns the number of zones with such columns.
+    /// Deletes columns that their zone doesn't list. Returns the number of zones that had such columns.
     private func deleteStrayColumns(of entity: Int) throws -> Int {
         var named: [ZoneKey: [Int]] = [:]
         try forEachZone(of: entity) { named[$0] = try Zone($1, at: $0).coded.slots }

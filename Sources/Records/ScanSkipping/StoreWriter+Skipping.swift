@@ -1,19 +1,19 @@
 internal import FetchIndexLMDB
 internal import FetchIndexModels
 
-/// Scan skipping for writers: a transaction notes every inserted, updated or deleted record in its zone. Changed zones
-/// and their columns are written once, at the end of a commit.
+/// Scan skipping for writers. A transaction includes each inserted, updated or deleted record in its zone. Changed
+/// zones and their columns are written once, at the end of a commit.
 extension StoreWriter {
-    /// Notes the change of an object's record: `old` is nil for an insertion, `new` for a deletion. O(slots), and O(log
-    /// n) for the first record of a zone in a transaction.
+    /// Changes the zone of a record. `old` is nil for an insertion, `new` for a deletion. O(slots), and O(log n) for
+    /// the first record of a zone in a transaction.
     func noteRecord(_ object: RecordKey, old: RawSpan?, new: RawSpan?) throws {
         guard let new else { return try openZone(ZoneKey(object)).noteRemoved(object.number) }
         guard let old else { return try zone(ofInserted: object, count: 1).noteInserted(object.number, new) }
         try openZone(ZoneKey(object)).noteUpdated(object.number, new, replacing: old)
     }
 
-    /// Notes inserted objects with successive numbers from `first` on, whose records are in a part of a batch. `places`
-    /// are their places in the part, or nil if these aren't successive.
+    /// Includes inserted objects in their zones. Their numbers are successive from `first` on. Their records are in a
+    /// part of a batch, at `places`, which is nil if the places aren't successive.
     func noteInsertedRecords(_ first: RecordKey, count: UInt64, of part: BatchPart, places: Range<Int>?) throws {
         try (first.number..<first.number + count).forEachZone(of: first.entity) { _, numbers in
             let count = UInt64(numbers.count)
@@ -26,8 +26,8 @@ extension StoreWriter {
         }
     }
 
-    /// The zone of inserted objects with successive numbers, which are written but not noted yet. Begins the zone if it
-    /// is unknown and has no other objects.
+    /// The zone of inserted objects with successive numbers. The objects are written, but not yet included. If the zone
+    /// is unknown and has no other objects, it's created.
     private func zone(ofInserted first: RecordKey, count: UInt64) throws -> OpenZones.OpenZone {
         if let open = zones[ZoneKey(first)], open.zone != nil { return open }
         let open = try openZone(ZoneKey(first))
@@ -50,15 +50,16 @@ extension StoreWriter {
         return open
     }
 
-    /// Opens a zone from the store. A damaged zone doesn't prevent writing: it is unknown from now on.
+    /// Reads a zone from the store. If it's damaged, it counts as unknown from now on, so that it doesn't prevent
+    /// writing.
     private func readZone(_ key: ZoneKey) throws -> OpenZones.OpenZone {
         var zone: Zone?
         let isFound = try view.get(key.bytes, in: tables.meta) { zone = try? Zone($0, at: key) }
         return zones.open(key, zone, of: model.entities[key.entity], isDamaged: isFound && zone == nil)
     }
 
-    /// Writes the changed zones, and their columns if these are due. Deletes unknown zones, and zones without objects
-    /// unless some of their numbers are not allocated yet.
+    /// Writes the changed zones, and their columns if they are due. Deletes unknown zones. Also deletes zones without
+    /// objects, unless some of their numbers aren't allocated yet.
     func writeZones() throws {
         try zones.forEachChanged { open in
             let (key, next) = try (open.key, entityState(open.key.entity).nextObject)

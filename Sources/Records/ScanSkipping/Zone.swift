@@ -2,11 +2,11 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// The objects of an entity in a range of 8,192 numbers: their count, and the bounds of their values. A scan for values
-/// outside of the bounds skips the zone. Known as zone maps (Moerkotte, "Small Materialized Aggregates", VLDB 1998),
-/// and as block range indexes.
+/// A summary of an entity's objects in a range of 8,192 numbers: their count, and the bounds of their values. A scan
+/// for values outside of the bounds skips the zone. Known as zone maps (Moerkotte, "Small Materialized Aggregates",
+/// VLDB 1998) and as block range indexes.
 struct Zone: Equatable {
-    /// Object numbers per zone, in use or not.
+    /// The number of object numbers in a zone, in use or not.
     static let length: UInt64 = 8192
 
     var count: UInt64 = 0
@@ -17,7 +17,7 @@ struct Zone: Equatable {
     /// A zone without objects.
     init(of entity: Entity) { bounds = RecordBounds(of: entity) }
 
-    /// Counts and includes a record. Returns false if it does not match its checksum.
+    /// Counts a record and includes its values. Returns false if the record doesn't match its checksum.
     mutating func insert(_ record: RawSpan, missing: [UInt8]) throws -> Bool {
         guard record.endsWithChecksum() else { return false }
         _ = try bounds.include(record, missing: missing.span.bytes)
@@ -45,10 +45,10 @@ struct Zone: Equatable {
     }
 }
 
-/// The key of a zone in the meta table: "zone", the entity and the index, big-endian.
+/// The key of a zone in the meta table: "zone", the entity and the index. Numbers are big-endian.
 struct ZoneKey: Hashable {
     let entity: Int
-    /// The index among the entity's zones: object number / 8,192.
+    /// The index of the zone in its entity: object number / 8,192.
     let index: UInt64
 
     init(_ object: RecordKey) { (entity, index) = (object.entity, object.number / Zone.length) }
@@ -64,7 +64,7 @@ struct ZoneKey: Hashable {
         guard index <= RecordKey.maximumNumber / Zone.length else { return nil }
     }
 
-    /// Reads the numbers that `appendNumbers` wrote.
+    /// Reads the entity and the index that `appendNumbers` wrote.
     init(numbersAt offset: Int, of bytes: RawSpan) {
         entity = Int(UInt16(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt16.self)))
         index = UInt64(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset + 2, as: UInt64.self))
@@ -83,17 +83,17 @@ struct ZoneKey: Hashable {
         bytes.appendBigEndian(index)
     }
 
-    /// The key's checksum. It is mixed into the value's checksum, so that no zone is mistaken for another.
+    /// The key's checksum. The value's checksum is XORed with it, so that a zone isn't accepted under another key.
     var checksum: UInt32 { bytes.span.bytes.checksum }
 
     var numbers: Range<UInt64> { index * Zone.length..<(index + 1) * Zone.length }
 
-    /// The number of the zone's numbers below `next`: those that are allocated.
+    /// The number of object numbers in the zone that are allocated, if those below `next` are.
     func usedLength(_ next: UInt64) -> Int {
         Int(truncatingIfNeeded: min(max(next, numbers.lowerBound), numbers.upperBound) - numbers.lowerBound)
     }
 
-    /// The place of a number among those of the zone, from 0.
+    /// The place of an object number: its index in the zone.
     func place(of number: UInt64) -> Int { Int(truncatingIfNeeded: number &- numbers.lowerBound) }
 
     /// The zone's name in errors.
@@ -101,7 +101,7 @@ struct ZoneKey: Hashable {
 }
 
 extension Range<UInt64> {
-    /// Calls the body with each zone of these numbers of an entity, and with its part of the numbers.
+    /// Calls the body with each zone of an entity that contains some of these numbers, and with these numbers.
     func forEachZone(of entity: Int, _ body: (ZoneKey, Range<UInt64>) throws -> Void) rethrows {
         var lower = lowerBound
         while lower < upperBound {

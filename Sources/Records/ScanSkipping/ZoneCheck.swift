@@ -3,23 +3,23 @@ internal import FetchIndexLMDB
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// Checks zones and their columns against the records, which are read in the order of their keys.
+/// Checks zones and their columns against the records, which must be read in the order of their keys.
 struct ZoneCheck {
     private(set) var defects: [String] = []
     private let reader: StoreReader
     private var key: ZoneKey?
     private var stored: Zone?
-    /// The zone of the records read so far; nil if one is damaged.
+    /// The zone that the records read so far give; nil if one of them is damaged.
     private var found: Zone?
     private var columns: ColumnCheck?
     private var checked: Set<ZoneKey> = []
-    /// The slots that each zone lists as columns; nil for a damaged zone.
+    /// The slots of the columns that each zone lists; nil for a damaged zone.
     private var named: [ZoneKey: [Int]?] = [:]
 
     init(_ reader: StoreReader) { self.reader = reader }
 
-    /// Checks the zone of a record. A damaged record ends the check of its zone, because its values are unknown; it is
-    /// reported elsewhere.
+    /// Checks a record against its zone. A damaged record ends the check of its zone, because its values are unknown;
+    /// the check of records reports it.
     mutating func read(_ object: RecordKey, _ record: RawSpan) {
         let key = ZoneKey(object)
         if key != self.key { begin(key) }
@@ -64,7 +64,7 @@ struct ZoneCheck {
 
     private func name(of key: ZoneKey) -> String { "\(key.name) (\(reader.model.entities[key.entity].name))" }
 
-    /// Ends the check. Call it after the last record: it also checks the zones without records.
+    /// Checks the zones without records. Must be called after the last record.
     mutating func end() throws {
         endZone()
         for entity in reader.model.entities.indices {

@@ -1,17 +1,17 @@
 package import FetchIndexModels
 
-/// A state of records and their links in which key paths are followed: a state of the store, or one with changes that
-/// the store doesn't have.
+/// Records and their links, for following key paths: those of a store's state, or those with changes that the store
+/// doesn't have.
 package protocol RecordState: AnyObject {
-    /// Calls the body with a record in place. Returns false if the object doesn't exist.
+    /// Calls the body with an object's record in place. Returns false if the object doesn't exist.
     func record(_ object: RecordKey, _ body: (RawSpan) throws -> Void) throws -> Bool
-    /// The objects whose records refer to an object, in the order of their links.
+    /// The objects whose records refer to `target` by a relationship, in the order of their links.
     func holders(of name: EntityLinks.Name, to target: RecordKey) throws -> [RecordKey]
-    /// The number of objects whose records refer to an object.
+    /// The number of objects whose records refer to `target` by a relationship.
     func holderCount(of name: EntityLinks.Name, to target: RecordKey) throws -> Int
-    /// The links of an entity's objects; nil if the entity has none.
+    /// The references and relationships of an entity; nil if it has none.
     func links(ofEntity entity: Int) -> EntityLinks?
-    /// The unique number of a state that never changes; nil for other states.
+    /// A unique number for a state that doesn't change; nil for a state that may change.
     var identity: UInt64? { get }
 }
 
@@ -34,7 +34,7 @@ extension StoreReader: RecordState {
     }
 }
 
-/// A state in which some objects have other records than in its base.
+/// A state in which some objects have other records than in the base state.
 package final class ChangedState: RecordState {
     private struct Side: Hashable {
         let name: EntityLinks.Name
@@ -42,16 +42,16 @@ package final class ChangedState: RecordState {
     }
 
     private let base: any RecordState
-    /// The changed records, by object. The value is nil if the object doesn't exist in this state.
+    /// The changed records, by object; nil for an object that doesn't exist in this state.
     private let records: [RecordKey: [UInt8]?]
-    /// The objects with changed records that refer to an object, in ascending order. Computed at the first use.
+    /// The objects with changed records that refer to a target, in ascending order. Computed when first used.
     private lazy var added: [Side: [RecordKey]] = findReferences()
 
     package init(_ records: [RecordKey: [UInt8]?], over base: any RecordState) {
         (self.records, self.base) = (records, base)
     }
 
-    /// The state before changes, from the state after them.
+    /// Reconstructs the state before changes from the state after them.
     package convenience init(before changes: [RecordChange], _ new: any RecordState) {
         var records: [RecordKey: [UInt8]?] = [:]
         for change in changes {

@@ -2,7 +2,7 @@ internal import FetchIndexPlatform
 package import FetchIndexModels
 
 extension RelatedPath {
-    /// Calls the body with the objects that the path leads to from an object, and with their records, until it returns
+    /// Calls the body with each object that the path leads to from `object`, and with its record, until it returns
     /// false. O(objects on the way x log n).
     package func forEachEnd(
         of object: RecordKey, _ record: RawSpan, in state: any RecordState,
@@ -11,8 +11,8 @@ extension RelatedPath {
         try forEachEnd(of: object, record, in: state, steps: steps.count, body)
     }
 
-    /// The key of the object to which a path of to-one relationships leads, even if that object no longer exists.
-    /// O(steps x log n).
+    /// The key of the object that a path of to-one relationships leads to, even if that object no longer exists; nil if
+    /// a reference is null. O(steps x log n).
     package func endKey(of object: RecordKey, _ record: RawSpan, in state: any RecordState) throws -> RecordKey? {
         guard let last = steps.last else { return object }
         var key: RecordKey?
@@ -57,12 +57,12 @@ extension RelatedPath {
         _ body: (RecordKey, RawSpan) throws -> Bool
     ) throws -> Bool {
         var continues = true
-        // A reference may lead to a deleted object, which is skipped.
+        // If a reference leads to a deleted object, it's skipped.
         _ = try state.record(object) { continues = try follow(number, object, $0, in: state, until: count, body) }
         return continues
     }
 
-    /// The number of objects that the path leads to. O(log n) for one to-many relationship.
+    /// The number of objects that the path leads to from `object`. O(log n) for one to-many relationship.
     package func endCount(of object: RecordKey, _ record: RawSpan, in state: any RecordState) throws -> Int {
         var count = 0
         if let last = steps.last, case .reference = last.kind {
@@ -80,8 +80,8 @@ extension RelatedPath {
         return count
     }
 
-    /// Prefetches the pages with the records on the path from some objects: reads them step by step, in the order of
-    /// the records. O(objects on the way x log n).
+    /// Prefetches the pages that the path from these objects reads. Reads the records of each step in the order of
+    /// their numbers. O(objects on the way x log n).
     package func readAhead(from objects: [RecordKey], in state: any RecordState) throws {
         var level = Set(objects)
         for step in steps {
@@ -102,13 +102,13 @@ extension RelatedPath {
 
     // MARK: Backwards
 
-    /// Adds the objects from which the path leads to an object at its end. O(objects on the way x log n).
+    /// Adds to `starts` the objects from which the path leads to `end`. O(objects on the way x log n).
     package func addStarts(to end: RecordKey, in state: any RecordState, _ starts: inout Set<RecordKey>) throws {
         try addStarts(of: steps.count, end, in: state, &starts)
     }
 
-    /// Adds the objects from which the path leads, or led, through a changed object. Adds nothing if the path does not
-    /// read the changed values. O(objects on the way x log n).
+    /// Adds to `starts` the objects from which the path leads through a changed object, in the old or the new state.
+    /// Adds none if the path doesn't read the changed values. O(objects on the way x log n).
     package func addStarts(
         through change: RecordChange, from old: any RecordState, to new: any RecordState, _ starts: inout Set<RecordKey>
     ) throws {
@@ -122,7 +122,7 @@ extension RelatedPath {
                         try addStarts(of: number, previous, in: state, &starts)
                     }
                 }
-                // The changed object is a link of a many-to-many relationship.
+                // The changed object is the link of a many-to-many relationship, which the step follows.
                 if case .links = step.kind, step.name.entity == object.entity,
                     let near = try step.target(of: object, record.span.bytes)
                 {
@@ -132,7 +132,7 @@ extension RelatedPath {
         }
     }
 
-    /// Adds the objects from which the first `count` steps lead to an object.
+    /// Adds to `starts` the objects from which the first `count` steps of the path lead to `object`.
     private func addStarts(
         of count: Int, _ object: RecordKey, in state: any RecordState, _ starts: inout Set<RecordKey>
     ) throws {
@@ -140,7 +140,7 @@ extension RelatedPath {
             starts.insert(object)
             return
         }
-        // A deleted object may still be referred to.
+        // Records may still refer to an object that was deleted.
         if case .reference = steps[count - 1].kind {
             for previous in try state.holders(of: steps[count - 1].name, to: object) {
                 try addStarts(of: count - 1, previous, in: state, &starts)
@@ -154,7 +154,7 @@ extension RelatedPath {
         }
     }
 
-    /// Whether a change affects a value that the path reads.
+    /// Whether the path reads a value that a change concerns.
     private func concerns(_ change: RecordChange) throws -> Bool {
         guard let slots = reads[change.object.entity] else { return false }
         guard let old = change.old, let new = change.new else { return true }
@@ -170,20 +170,20 @@ extension RelatedPath {
 }
 
 extension RelatedPath.Step {
-    /// The object to which a record refers by one of the step's references; nil if the reference is null.
+    /// The object that a record refers to by one of the step's references; nil if the reference is null.
     fileprivate func target(of holder: RecordKey, _ record: RawSpan) throws -> RecordKey? {
         guard let slot = slots[holder.entity] else { return nil }
         return try RecordView(record).integer(at: slot).map { RecordKey(rawValue: UInt64(bitPattern: $0)) }
     }
 
-    /// The objects to which the step leads from an object, by holders or links.
+    /// The objects to which the step leads from an object: those that refer to it, or those that links connect it with.
     fileprivate func next(of object: RecordKey, in state: any RecordState) throws -> [RecordKey] {
         let holders = try state.holders(of: name, to: object)
         guard case .links(let next) = kind else { return holders }
         return try holders.compactMap { try Self.target(of: $0, slot: next.slot, in: state) }
     }
 
-    /// The objects from which the step leads to an object.
+    /// The objects from which the step leads to `object`.
     fileprivate func previous(
         of object: RecordKey, _ record: [UInt8], in state: any RecordState
     ) throws -> [RecordKey] {

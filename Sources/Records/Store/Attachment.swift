@@ -2,19 +2,20 @@ internal import FetchIndexPlatform
 internal import FetchIndexLMDB
 internal import FetchIndexModels
 
-/// Bytes that another module stores in the meta table, under a name. This module knows only their checksum. They are
-/// written in the same transaction as records: both are saved, or neither.
+/// Bytes that another module stores in the meta table under a name. This module checks only their checksum. They are
+/// written in the same transaction as records, so that either both are saved or neither.
 package enum Attachment: String, CaseIterable, Sendable {
     /// The source that the store follows.
     case source
-    /// The position up to which the store has followed its source.
+    /// The position in the source up to which the store has its changes.
     case sourcePosition = "source position"
 
     fileprivate var key: [UInt8] { Array(rawValue.utf8) }
 }
 
 extension StoreReader {
-    /// The bytes of an attachment; nil if it is missing. Throws `corrupted`. O(log n).
+    /// The bytes of an attachment; nil if it's missing. Throws `corrupted` if they don't match their checksum. O(log
+    /// n).
     package func attachment(_ attachment: Attachment) throws -> [UInt8]? {
         var bytes: [UInt8]?
         _ = try view.get(attachment.key, in: tables.meta) { value in
@@ -26,7 +27,7 @@ extension StoreReader {
 }
 
 extension StoreWriter {
-    /// Replaces an attachment; nil removes it.
+    /// Replaces the bytes of an attachment, or removes it if `bytes` is nil.
     package func setAttachment(_ attachment: Attachment, to bytes: [UInt8]?) throws {
         guard var bytes else {
             try view.delete(attachment.key, in: tables.meta)

@@ -2,11 +2,11 @@ internal import FetchIndexLMDB
 
 /// A list of caches in the meta table.
 package enum CacheList: Sendable {
-    /// Caches that every writer maintains.
+    /// The caches that every writer maintains.
     case maintained
-    /// Caches with a rebuild or changes that their exact readers have not had yet.
+    /// The caches whose exact readers haven't received a rebuild, or changes.
     case unread
-    /// Caches that no other request replaces.
+    /// The caches that are locked: a fetch with another request can't replace them.
     case locked
 
     fileprivate var key: [UInt8] {
@@ -19,14 +19,14 @@ package enum CacheList: Sendable {
 }
 
 extension StoreReader {
-    /// Hands out the bytes of a list, if it exists. O(log n).
+    /// Calls the body with the bytes of a list, if it exists. O(log n).
     package func withCacheList(_ list: CacheList, _ body: (RawSpan) throws -> Void) throws {
         _ = try view.get(list.key, in: tables.meta, body)
     }
 }
 
 extension StoreWriter {
-    /// Replaces a list; nil removes it.
+    /// Replaces the bytes of a list, or removes it if `bytes` is nil.
     package func setCacheList(_ list: CacheList, _ bytes: [UInt8]?) throws {
         guard let bytes else {
             try view.delete(list.key, in: tables.meta)

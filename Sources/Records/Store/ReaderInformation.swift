@@ -1,17 +1,17 @@
 internal import FetchIndexCLibrary
 internal import FetchIndexLMDB
 
-/// A read transaction of the store in any process: the age of the state that it sees, and the pages that it pins.
+/// A read transaction of the store in any process, with the age of its state and the pages that it pins.
 package struct ReaderInformation: Sendable {
     package let process: Int
-    /// The number of LMDB transactions since the one that it sees.
+    /// The number of LMDB transactions committed since the one whose state the reader sees.
     package let transactions: Int
-    /// Seconds since the oldest commit in the log that it does not see; 0 if it sees the newest commit. Nil if the log
-    /// doesn't hold these commits.
+    /// The age in seconds of the oldest commit in the log that the reader doesn't see; 0 if it sees the newest commit.
+    /// Nil if the log has none of the commits that it doesn't see.
     package let seconds: Double?
-    /// Whether commits that it does not see may be missing in the log, so that it may be older than `seconds`.
+    /// Whether the log may lack some commits that the reader doesn't see. Then its state may be older than `seconds`.
     package let isOlder: Bool
-    /// The number of free pages whose reuse this reader prevents.
+    /// The number of free pages that writers can't reuse because of this reader.
     package let pinnedPages: Int
     package let pinnedBytes: Int
 
@@ -23,7 +23,8 @@ package struct ReaderInformation: Sendable {
         let newest = snapshot.view.identifier
         return readers.compactMap { reader in
             guard let transaction = reader.transaction, let commits else { return nil }
-            // LMDB reuses only pages that were freed before the oldest state that a reader or the next writer can see.
+            // LMDB reuses pages only if they were freed before the oldest state that a reader or the next writer can
+            // see.
             let pinned = free.reduce(0) { sum, freed in
                 sum + ((transaction..<max(transaction, newest)).contains(freed.transaction) ? freed.count : 0)
             }
@@ -35,19 +36,20 @@ package struct ReaderInformation: Sendable {
     }
 }
 
-/// The commits that a reader's transaction does not see, newest first.
+/// The commits in the log that a reader's transaction doesn't see, newest first.
 private struct RecentCommits {
     private var headers: [CommitHeader] = []
-    /// Whether older commits may be missing: trimmed from the log, or behind a damaged header.
+    /// Whether older commits may be missing, because they were trimmed from the log or follow a damaged header.
     private var isCut = false
     private let now = currentTime()
 
     init(after transaction: Int, in snapshot: Snapshot) throws {
         var commit = snapshot.commit
         while commit > snapshot.state.logStart {
-            // A damaged header has no time, and the commits before it cannot be dated.
+            // A damaged header has no time, so the commits before it can't be dated.
             guard let header = try? snapshot.commitHeader(commit) else { break }
-            // A compact copy counts transactions from 1: a greater number belongs to the store that was copied.
+            // In a compact copy, LMDB numbers transactions from 1 again. A greater number was assigned in the store
+            // that was copied.
             if header.transaction <= transaction || header.transaction > headers.last?.transaction ?? .max { return }
             headers.append(header)
             commit -= 1
@@ -63,7 +65,7 @@ private struct RecentCommits {
     }
 }
 
-/// The name of a process's program from /proc, at most 15 bytes; nil if it is unknown.
+/// The name of a process's program from /proc, at most 15 bytes long; nil if it's unknown.
 package func programName(ofProcess process: Int) -> String? {
     let file = open("/proc/\(process)/comm", O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return nil }

@@ -2,16 +2,16 @@ internal import FetchIndexLMDB
 internal import Synchronization
 
 extension StoreReader {
-    /// A reader of the same state for another thread; nil if a writer has committed since, or if no snapshot can be
-    /// opened, for example because all reader slots are taken.
+    /// Another reader of the same state, for another thread; nil if a writer has committed since, or if no snapshot can
+    /// be opened, for example because all reader slots are taken.
     package func another() -> Snapshot? {
         guard let other = try? store.snapshot(), other.view.identifier == view.identifier else { return nil }
         return other
     }
 }
 
-/// One unchanging state of a store. LMDB does not reuse the pages of the state while the snapshot exists, so release it
-/// soon.
+/// A state of a store that doesn't change. LMDB doesn't reuse the pages of the state while the snapshot exists, so
+/// release it soon.
 package final class Snapshot: StoreReader {
     private let transaction: ReadTransaction
     private var verified: Set<Int>
@@ -29,12 +29,13 @@ package final class Snapshot: StoreReader {
 
     package override var identity: UInt64? { number }
 
-    /// The number of the newest LMDB transaction that it sees, including transactions that only wrote caches.
+    /// The number of the newest LMDB transaction that the snapshot sees. Transactions that only write caches are
+    /// counted too.
     package var transactionNumber: Int { view.identifier }
 
     override var verifiedEntities: Set<Int> { verified }
 
-    /// Notes that an entity's records are verified. Snapshots of the same state that this process opens later do not
+    /// Remembers that all records of an entity are verified. Later snapshots of the same state in this process don't
     /// verify them again.
     override func noteVerified(_ entity: Int) {
         guard verified.insert(entity).inserted else { return }

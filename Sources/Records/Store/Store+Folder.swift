@@ -4,7 +4,7 @@ internal import FetchIndexPlatform
 internal import FetchIndexLMDB
 
 extension Store {
-    /// Throws unless the folder has a `data.mdb`, of any file type.
+    /// Throws unless the folder contains something named `data.mdb`, of any file type.
     static func requireFile(at path: String) throws {
         var status = stat()
         if lstat(path + "/" + StoreFiles.data, &status) == 0 { return }
@@ -16,13 +16,13 @@ extension Store {
             ? StoreError.missing(path: path) : StoreError.inaccessible(path: path, "\(reason)")
     }
 
-    /// Throws if the folder has other files but no `data.mdb`: a new store needs a folder of its own.
+    /// Throws if the folder has other files but no `data.mdb`: a new store must not share its folder.
     static func requireOwnFolder(at path: String) throws {
         var status = stat()
         if lstat(path + "/" + StoreFiles.data, &status) == 0 { return }
         for name in Folder.names(in: path) ?? [] where !StoreFiles.mayBe(name) {
             throw StoreError.notAStore(
-                path: path, "it is a folder with other files, as \(name), and a store needs one of its own")
+                path: path, "it is a folder with other files, such as \(name), but a store needs a folder of its own")
         }
     }
 }

@@ -5,12 +5,12 @@ extension Store {
     /// The file and the readers of a store.
     package struct EnvironmentInformation {
         package let fileBytes: Int
-        /// The bytes of free pages.
+        /// The total length of the free pages in bytes.
         package let freeBytes: Int
         package let readers: [ReaderInformation]
     }
 
-    /// The size of each table's pages in bytes, in a snapshot's state. O(tables).
+    /// The total length of each table's pages in bytes, in a snapshot's state. O(tables).
     package func tableBytes(in snapshot: Snapshot) throws -> [(name: String, bytes: Int)] {
         let pageSize = try environment.information().pageSize
         let all = [tables.meta, tables.records, tables.log, tables.unique, tables.caches, tables.nodes]
@@ -21,14 +21,14 @@ extension Store {
         }
     }
 
-    /// The number of LMDB's last transaction in any process. It grows with every commit and every write of a cache.
-    /// Reads shared memory only.
+    /// The number of the last LMDB transaction of any process. Each commit and each write of a cache increments it.
+    /// Only shared memory is read.
     package func lastTransaction() throws -> Int { try environment.information().lastTransaction }
 
-    /// The size of the file, its free pages, and its readers. O(transactions with free pages + commits that a reader
-    /// does not see).
+    /// The size of the file, its free pages, and its readers. O(transactions with free pages + commits that readers
+    /// don't see).
     package func environmentInformation() throws -> EnvironmentInformation {
-        // Listed before the snapshot is opened, which is a reader too.
+        // Readers are listed before the snapshot is opened, since the snapshot is one too.
         let readers = try environment.readers()
         let snapshot = try self.snapshot()
         let free: [(transaction: Int, count: Int)]
@@ -42,7 +42,7 @@ extension Store {
 }
 
 extension StoreReader {
-    /// The version of the store's format. It may be older than this program's until the next transaction raises it.
+    /// The version of the store's format. If it's older than this program's, the next transaction raises it.
     package func formatVersion() throws -> Int {
         guard let version = try Store.formatVersion(in: view, tables) else {
             throw StoreError.corrupted("the format version is missing")
@@ -52,9 +52,9 @@ extension StoreReader {
 }
 
 extension Store {
-    /// All defects of the pages of a store's file, one sentence each, including those that LMDB does not validate. The
-    /// store need not be open, and no page is read through LMDB. O(pages). Throws `StoreError` if the store can't be
-    /// opened.
+    /// All defects of the pages of a store's file, one sentence each, including those that LMDB doesn't detect. The
+    /// store need not be open. LMDB reads only the meta pages. Throws `StoreError` if the store can't be opened.
+    /// O(pages).
     package static func checkPages(at path: String) throws -> [String] {
         try requireFile(at: path)
         do {
@@ -66,7 +66,7 @@ extension Store {
 }
 
 extension Error {
-    /// Whether the system refused access or writing: the store may still be readable.
+    /// Whether the system refused access or writing. Then the store may still be readable.
     package var isPermission: Bool {
         guard let error = LMDBError(self) else { return false }
         return [LMDBError.permissionDenied, .readOnlyFileSystem].contains(error)

@@ -5,26 +5,26 @@ package import FetchIndexModels
 package import FetchIndexLMDB
 internal import Synchronization
 
-/// A store: a folder with an LMDB environment that holds a model, records, their change log, and caches.
+/// A store: a folder with an LMDB environment that contains a model, records, their change log, and caches.
 ///
-/// It is for the processes of one machine, on a local file system. Many snapshots may be open while one writer at a
-/// time works.
+/// Processes of one machine can share it, on a local file system. Any number of snapshots can be open, while one writer
+/// at a time writes.
 package final class Store: Sendable {
     package struct Options: Sendable {
         package var isReadOnly = false
-        package var durability = Environment.Durability.full
-        /// The number of the log's newest bytes that are kept even if no cache needs them: contexts and history read
-        /// them.
+        package var durability = Durability.full
+        /// The number of the log's newest bytes that are kept even if no cache needs them, because contexts and history
+        /// read them.
         package var keptLogBytes: UInt64 = 16 << 20
-        /// Whether the store is created if missing.
+        /// Whether the store is created if it's missing.
         package var creates = true
-        /// The size of the memory map in bytes. By default it depends on the file's size and on the number of stores
-        /// that this process has open. Tests make it small.
+        /// The size of the memory map in bytes. If it's nil, the size depends on the file and on the number of
+        /// environments that this process has open. Tests use a small map.
         package var mapSize: Int?
-        /// The number of threads that read and sort records. With more than one, a second thread also prepares caches
+        /// The number of threads that read and sort records. With more than one, a second thread also catches up caches
         /// while a context saves.
         package var threads = Threads.available
-        /// Whether statistics on openings of caches are written to the store's folder.
+        /// Whether statistics of cache openings are written to the store's folder.
         package var remembersOpenings = true
 
         package init() {}
@@ -37,7 +37,8 @@ package final class Store: Sendable {
 
     package let environment: Environment
     let tables: StoreTables
-    /// The store's identifier; a backup gets a new one. Nil if it was missing or damaged when the store was opened.
+    /// The store's identifier, which a backup doesn't share; nil if it was missing or damaged when the store was
+    /// opened.
     package let identifier: UUID?
     /// The stores that this one is a copy of, the oldest first.
     private let originals: [NumbersOrigin]
@@ -47,16 +48,16 @@ package final class Store: Sendable {
         var entities: Set<Int> = []
     }
 
-    /// The entities whose records have all been verified, in the newest state for which that is known.
+    /// The entities whose records were all verified, and the newest state for which that is known.
     let verified = Mutex(VerifiedEntities())
-    /// The file with statistics on openings of caches.
+    /// The file with statistics of cache openings.
     package let statistics: SideFile
-    /// The threads on which writers are open.
+    /// The threads on which this store object has open writers.
     private let openWriters = Mutex<[UInt]>([])
-    /// The threads on which caches are being built.
+    /// The threads on which this store object is building caches.
     let openBuilds = Mutex<[UInt]>([])
 
-    /// Opens a store. Creates one without entities if it is missing and the options allow it.
+    /// Opens a store. If it's missing and the options allow it, creates a store without entities.
     package init(at path: String, options: Options = Options()) throws {
         if options.isReadOnly || !options.creates { try Self.requireFile(at: path) }
         if options.creates, !options.isReadOnly { try Self.requireOwnFolder(at: path) }
@@ -81,19 +82,18 @@ package final class Store: Sendable {
 
     package var path: String { environment.path }
 
-    /// The part that the ids of an entity's objects share: the store, its originals and the entity.
+    /// The part that the ids of all objects of an entity share: the store, its originals and the entity.
     package func origin(ofEntity number: Int, named name: String) -> ObjectOrigin {
         let shared = originals.map { ObjectOrigin.Original(store: $0.store, end: $0.ends[number] ?? 1) }
         return ObjectOrigin(store: identifier, shared, entityName: name)
     }
 
-    /// Whether this store only reads. It may be true although the process has the environment open for writing
-    /// elsewhere.
+    /// Whether this store object only reads. The process may have opened the environment for writing elsewhere.
     package let isReadOnly: Bool
     package let keptLogBytes: UInt64
     package let threads: Int
 
-    /// Translates an error of opening to a `StoreError`; returns any other error unchanged.
+    /// Converts an error of opening to a `StoreError`. Returns other errors unchanged.
     static func explain(_ error: any Error, at path: String) -> any Error {
         switch error {
         case DataFileError.foreign(let reason): StoreError.notAStore(path: path, reason)
@@ -115,19 +115,20 @@ package final class Store: Sendable {
         environmentOptions.witness = StoreState.witness
         try DataFile.requirePlainFiles(StoreFiles.beside, inFolder: path)
         let environment = try Environment.open(at: path, options: environmentOptions)
-        // A compaction that was killed leaves a file.
+        // A compaction that was killed may have left a file.
         if !options.isReadOnly { NewFile.removeLeftover(of: path + "/" + StoreFiles.data) }
         return environment
     }
 
-    /// Opens the tables. Creates them only in an empty environment, never in one with another program's data.
+    /// Opens the tables. With `creating`, creates them only if the environment is empty, not if it has another
+    /// program's data.
     private static func openTables(of environment: Environment, creating: Bool) throws -> StoreTables {
         do {
             return try StoreTables(environment, creating: false)
         } catch let error as LMDBError where error == .tableNotFound && creating {
             if try environment.isEmpty() { return try StoreTables(environment, creating: true) }
         }
-        // Another process may have created them after the first attempt.
+        // Another process may have created the tables after the first attempt.
         do { return try StoreTables(environment, creating: false) } catch let error as LMDBError
             where error == .tableNotFound
         {
@@ -142,7 +143,8 @@ package final class Store: Sendable {
         case .tableNotFound: StoreError.notAStore(path: path, "its LMDB file does not have the tables of a store")
         case _ where error.isDamage: StoreError.corrupted("LMDB reports: \(error.reason)")
         case let error where error == .panic || error.isFailedWrite: StoreError(failedWrite: error) ?? error
-        // An errno: permission, a missing parent folder, a file instead of the folder. LMDB's own codes are negative.
+        // Errnos are positive: a permission, a missing parent folder, a file instead of the folder. LMDB's own codes
+        // are negative.
         case _ where error.rawValue > 0: StoreError.inaccessible(path: path, "\(error)")
         default: StoreError.notAStore(path: path, "\(error)")
         }
@@ -151,12 +153,12 @@ package final class Store: Sendable {
     // MARK: Transactions
 
     /// Throws `StoreError.moved` if the store's path no longer leads to the open files. Costs one stat if the folder
-    /// has not changed for some seconds, otherwise three.
+    /// hasn't changed for some seconds, otherwise three.
     package func requireInPlace() throws {
         do { try environment.requireInPlace() } catch { throw Self.explain(error, at: path) }
     }
 
-    /// Whether a writer of this store object is open. If so, a caller that waits for another writer may wait for
+    /// Whether a writer of this store object is open. If so, a caller that waited for another writer might wait for
     /// itself.
     package var hasOpenWriter: Bool { openWriters.withLock { !$0.isEmpty } }
 
@@ -173,14 +175,16 @@ package final class Store: Sendable {
         environment.writerThreads.withLock { remove(from: &$0) }
     }
 
-    /// Returns the mapped pages of the file to the system, unless a transaction of this process is open.
+    /// Maps the file again, so that its pages no longer count as the process's memory. Does nothing while a transaction
+    /// of this process is open.
     package func releasePages() { environment.releasePages() }
 
     // MARK: Format and model
 
-    /// Writes the contents of an empty store, unless they exist: another process may have been faster.
+    /// Writes the format, the model and the state to an empty store. Does nothing if another process has already done
+    /// it.
     private static func createIfEmpty(
-        _ environment: Environment, _ tables: StoreTables, _ durability: Environment.Durability
+        _ environment: Environment, _ tables: StoreTables, _ durability: Durability
     ) throws {
         let key = StoreLayout.formatKey
         do {
@@ -205,7 +209,7 @@ package final class Store: Sendable {
         try transaction.commit()
     }
 
-    /// Throws unless the format is one that this version reads.
+    /// Throws unless this program can read the format of the store.
     static func checkFormat(of environment: Environment, _ tables: StoreTables) throws {
         let transaction = try environment.beginRead()
         try checkFormat(in: transaction.view, tables, path: environment.path)
@@ -232,7 +236,7 @@ package final class Store: Sendable {
         return version
     }
 
-    /// The model that a transaction sees. It is decoded again only if its version changed.
+    /// The model in a transaction's state. Cached until its version changes, so that it isn't decoded each time.
     func model(version: UInt32, in view: TransactionView) throws -> Model {
         try cachedModel.withLock { cached in
             if let cached, cached.version == version { return cached.model }
@@ -249,11 +253,12 @@ package final class Store: Sendable {
 }
 
 extension Model {
-    /// The stored model with data derived from it: missing values of older records, key owners, links and derivations.
+    /// The stored model with data that is derived from it: missing values of older records, owners of unique keys,
+    /// links and derivations.
     var prepared: Model { withMissingValues().withKeyOwners().withLinks().withDerivations() }
 }
 
-/// The calling thread: LMDB's write lock belongs to one. pthread_self
+/// Identifies the calling thread: LMDB's write lock belongs to the thread that took it. pthread_self
 func currentThread() -> UInt {
     #if canImport(Glibc)
         UInt(pthread_self())

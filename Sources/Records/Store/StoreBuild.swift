@@ -3,10 +3,10 @@ internal import FetchIndexModels
 internal import FetchIndexLMDB
 internal import Synchronization
 
-/// The build of a cache in several transactions. Only one build runs at a time in all processes.
+/// The build of a cache in several transactions. All processes together run one build at a time.
 ///
-/// The store marks the number of the build's nodes, so that the nodes of a killed build are not mistaken for damage,
-/// and the next build deletes them.
+/// The store contains the number of the build's nodes. So the nodes of a killed build aren't mistaken for damage, and
+/// the next build deletes them.
 package final class StoreBuild {
     package let store: Store
     private let lock: FolderLock
@@ -24,13 +24,14 @@ package final class StoreBuild {
         }
     }
 
-    /// Publishes the commit that the build starts from: the log is kept from there on while this object lives.
+    /// Publishes the commit from which the cache is built. Other writers keep the log after this commit while this
+    /// object exists.
     package func begin(at commit: UInt64) { lock.write(commit) }
 }
 
 extension Store {
-    /// Begins a build after the one of another thread or process has ended. Returns nil if that takes longer than the
-    /// limit, or if this thread is building already and would wait for itself.
+    /// Begins a build, after waiting for the build of another thread or process. Returns nil if that takes longer than
+    /// the limit, or if this thread is building already and would wait for itself.
     package func beginBuild(limit: Duration) throws -> StoreBuild? {
         guard !isReadOnly else { throw StoreError.readOnly }
         if openBuilds.withLock({ $0.contains(currentThread()) }) { return nil }
@@ -45,12 +46,12 @@ extension Store {
         }
     }
 
-    /// The commit that the running build started from, in this process or another; nil if no build runs.
+    /// The commit from which the running build in any process started; nil if no build is running.
     package func commitBeingBuilt() -> UInt64? { FolderLock.valueOfHeld(StoreFiles.buildLock, inFolder: path) }
 }
 
 extension StoreReader {
-    /// The number of the nodes of a build that is running or was killed; nil if no build is marked.
+    /// The number of the nodes of a build that is running or was killed; nil if the store contains none.
     package func markedBuild() throws -> UInt32? {
         var number: UInt32?
         _ = try view.get(StoreLayout.buildKey, in: tables.meta) { value in
@@ -62,7 +63,7 @@ extension StoreReader {
 }
 
 extension StoreWriter {
-    /// Marks the number of a build's nodes; nil removes the mark.
+    /// Stores the number of a build's nodes, or removes it if `number` is nil.
     package func markBuild(_ number: UInt32?) throws {
         let key = StoreLayout.buildKey
         guard let number else {

@@ -15,7 +15,7 @@ extension StoreError {
             }
     }
 
-    /// The error of a write that LMDB failed to do; nil for other errors of LMDB.
+    /// Converts an error of LMDB that means that a write failed. Returns nil for other errors.
     init?(failedWrite error: LMDBError) {
         if error == .panic {
             self = .mustBeReopened
@@ -28,7 +28,7 @@ extension StoreError {
 }
 
 extension Store {
-    /// Converts an error of the model, the files, LMDB or sorting to a `StoreError`; returns any other error unchanged.
+    /// Converts an error of the model, the files, LMDB or sorting to a `StoreError`. Returns other errors unchanged.
     package static func publicError(_ error: any Error) -> any Error {
         switch error {
         case let error as ModelError: return StoreError(error)

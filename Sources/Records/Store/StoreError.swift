@@ -104,14 +104,14 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
         case .wouldWaitForItself:
             "this thread has a write transaction of the store open already; a second one would wait forever"
         case .cacheLocked(let name):
-            "the cache \"\(name)\" is not to be replaced by another request, nor deleted; unlock it, or use another name"
+            "the cache \"\(name)\" is locked, so another request cannot replace it and it cannot be deleted; unlock it, or use another name"
         case .unknownCache(let name, let near): "there is no cache \"\(name)\" in the store\(near.hint)"
         case .invalidCacheName(let name):
             (1...511).contains(name.utf8.count)
                 ? "\"\(name)\" is the name of an index"
                 : "a cache's name has 1 to 511 bytes of UTF-8; \"\(name)\" has \(name.utf8.count)"
         case .unavailable(let reason): "the store can neither be read nor written now: \(reason)"
-        case .logTooShort(let commit): "the change log no longer holds what came after commit \(commit)"
+        case .logTooShort(let commit): "the change log no longer has the changes after commit \(commit)"
         }
     }
 }
@@ -121,13 +121,15 @@ extension StoreError: DamageReporting {
 }
 
 extension ByteReader {
-    /// Reads bytes; throws `StoreError.corrupted` if their format is wrong. `subject` names them in the error.
+    /// Creates a reader that throws `StoreError.corrupted` if the bytes' format is wrong. `subject` names the bytes in
+    /// the error.
     @_lifetime(copy bytes)
     package init(_ bytes: RawSpan, _ subject: @escaping @autoclosure () -> String) {
         self.init(bytes, subject: subject) { StoreError.corrupted($0) }
     }
 
-    /// Reads bytes that end with their checksum, mixed with another one; throws like the reader above.
+    /// Creates a reader of bytes that end with a checksum XOR `other`. Throws `StoreError.corrupted` if the checksum
+    /// doesn't match.
     @_lifetime(copy bytes)
     package init(
         checked bytes: RawSpan, with other: UInt32 = 0, _ subject: @escaping @autoclosure () -> String
@@ -137,7 +139,7 @@ extension ByteReader {
 }
 
 extension StoreError {
-    /// Whether the values of one object caused the error.
+    /// Whether the values of a single object caused the error, so that other objects may still be written.
     package var isOfValues: Bool {
         switch self {
         case .notUnique, .uniqueValueTooLong, .invalidValue: true

@@ -1,18 +1,18 @@
 /// The names of the files in a store's folder.
 package enum StoreFiles {
-    /// LMDB's file.
+    /// LMDB's data file.
     static let data = "data.mdb"
-    /// LMDB's reader table and its writer's lock.
+    /// LMDB's lock file, with its reader table and its writer's lock.
     static let lock = "lock.mdb"
-    /// The lock that a writer holds in addition to LMDB's, so that others can see whether a writer is busy.
+    /// The lock that a writer holds in addition to LMDB's, so that other processes can see whether a writer is busy.
     static let writerLock = "writer.lock"
-    /// The lock of a build of a cache that is written in several transactions.
+    /// The lock that a build of a cache in several transactions holds.
     static let buildLock = "build.lock"
-    /// The lock of the process that follows a source.
+    /// The lock that the process which follows a source holds.
     package static let followLock = "follow.lock"
     /// The last report of the process that follows a source.
     package static let sourceStatus = "source.status"
-    /// Statistics on openings of caches.
+    /// The statistics of cache openings.
     static let statistics = "statistics"
     /// The former name of `statistics`.
     private static let formerStatistics = "hits"
@@ -20,8 +20,8 @@ package enum StoreFiles {
     /// The files that a store creates in addition to LMDB's.
     static let beside = [writerLock, buildLock, followLock, statistics, sourceStatus]
 
-    /// Whether a folder with a file of this name may become a store. These are a store's own files, names that begin
-    /// like the data file's, and files that file systems leave or file managers hide.
+    /// Whether a folder that contains a file of this name may become a store. These are a store's own files, names that
+    /// begin like the data file's, and files that file systems or file managers leave.
     static func mayBe(_ name: String) -> Bool {
         name == lock || beside.contains(name) || name == formerStatistics || name == "lost+found"
             || name.hasPrefix(data) || name.hasPrefix(".")

@@ -4,7 +4,7 @@ internal import FetchIndexModels
 internal import FetchIndexLMDB
 internal import FetchIndexValues
 
-/// The value of "identifier" in the meta table.
+/// Reads and writes "identifier" in the meta table, a store's UUID.
 enum StoreIdentifier {
     static func encoded(_ identifier: UUID) -> [UInt8] {
         var bytes = withUnsafeBytes(of: identifier.uuid) { [UInt8]($0) }
@@ -16,7 +16,7 @@ enum StoreIdentifier {
         try read(in: view, tables.meta)
     }
 
-    /// The store's identifier; nil in a store that was created before stores had identifiers.
+    /// The store's identifier; nil if the store was created before stores had identifiers.
     static func read(in view: TransactionView, _ meta: Table) throws -> UUID? {
         var identifier: UUID?
         _ = try view.get(StoreLayout.identifierKey, in: meta) { value in
@@ -26,7 +26,7 @@ enum StoreIdentifier {
         return identifier
     }
 
-    /// The store's identifier, nil if damaged, and the stores that it is a copy of, empty if damaged.
+    /// The store's identifier, nil if it's damaged, and the stores that it's a copy of, empty if they are damaged.
     static func readUnlessDamaged(
         in environment: Environment, _ tables: StoreTables
     ) throws -> (identifier: UUID?, originals: [NumbersOrigin]) {
@@ -41,7 +41,7 @@ enum StoreIdentifier {
         do { return try read(in: view, meta) } catch StoreError.corrupted { return nil }
     }
 
-    /// Creates an identifier if it is missing. A damaged one is not replaced until the store is repaired.
+    /// Creates an identifier if it's missing. If it's damaged, only a repair of the store replaces it.
     static func makeIfMissing(in view: TransactionView, _ tables: StoreTables) throws {
         if try view.get(StoreLayout.identifierKey, in: tables.meta, { _ in }) { return }
         try make(in: view, tables)

@@ -50,15 +50,15 @@ extension StoreReader {
         defects += links.defects
         try zones.end()
         defects += zones.defects
-        // A first import that is running or was killed may have written only some of the keys.
+        // If a first import is running or was killed, only some of its keys may be written.
         if state.unkeyed == nil, stored != uniqueKeys {
             defects.append("there are \(stored) unique keys for \(uniqueKeys) unique values")
         }
         return defects + checkLog()
     }
 
-    /// The objects of an entity whose records do not match their checksums. Throws `corrupted` if the number of records
-    /// isn't the one that the entity counts: a reader that skips damaged records would not notice lost ones. O(n).
+    /// The objects of an entity whose records don't match their checksums. Throws `corrupted` if the number of records
+    /// differs from the entity's count: a caller that skips damaged records wouldn't notice lost ones. O(n).
     package func damagedRecords(of entity: Int) throws -> [RecordKey] {
         var damaged: [RecordKey] = []
         var scanned: UInt64 = 0

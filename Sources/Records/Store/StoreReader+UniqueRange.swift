@@ -3,8 +3,8 @@ internal import FetchIndexLMDB
 package import FetchIndexModels
 
 extension StoreReader {
-    /// The number of unique keys whose value, as an OrderKey, is in `lower..<upper`; nil if it is greater than `most`.
-    /// Objects with null have no key. O(log n + most).
+    /// The number of unique keys whose value, as an OrderKey, is in `lower..<upper`; nil if it exceeds `most`. Objects
+    /// with null have no unique key. O(log n + most).
     package func keyCount(
         _ entity: Int, _ constraint: UniqueConstraint, from lower: [UInt8], to upper: [UInt8], atMost most: Int
     ) throws -> Int? {
@@ -16,7 +16,7 @@ extension StoreReader {
         return count <= most ? count : nil
     }
 
-    /// The objects with unique values in `lower..<upper`, in the order of their values. Throws `corrupted` if a key
+    /// The objects with unique values in `lower..<upper`, in the order of these values. Throws `corrupted` if a key
     /// leads to an object that is missing or has another value. O(k log n) for k objects.
     package func objects(
         _ entity: Int, _ constraint: UniqueConstraint, from lower: [UInt8], to upper: [UInt8]
@@ -34,7 +34,7 @@ extension StoreReader {
         return objects
     }
 
-    /// Calls the body with the unique keys in `lower..<upper` until it returns false.
+    /// Calls the body with the unique keys in `lower..<upper`, in order, until it returns false.
     private func forEachUniqueKey(
         _ entity: Int, _ constraint: UniqueConstraint, from lower: [UInt8], to upper: [UInt8],
         _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
@@ -42,8 +42,8 @@ extension StoreReader {
         let prefix = StoreLayout.uniqueKey(entity: entity, constraint)
         let (lower, upper) = (prefix + lower, prefix + upper)
         try view.withCursor(on: tables.unique) { cursor in
-            // LMDB limits a key's length, so the seek uses a prefix of the bound. A key that equals the prefix is less
-            // than the bound.
+            // LMDB limits the length of a key, so the seek uses a prefix of the bound. A stored key that equals the
+            // prefix is less than the bound.
             var isFound = try cursor.seek(toKeyFrom: Array(lower.prefix(Table.maximumKeyLength)).span.bytes)
             while isFound, cursor.key.compare(lower.span.bytes) < 0 { isFound = try cursor.seekToNext() }
             while isFound, try cursor.key.compare(upper.span.bytes) < 0 && body(cursor.key, cursor.value) {

@@ -3,10 +3,11 @@ package import FetchIndexModels
 package import FetchIndexLMDB
 package import FetchIndexValues
 
-/// Reads a store in one transaction: a `Snapshot` or the `StoreWriter`. Only one thread at a time may use it.
+/// Reads a store in a transaction, which is that of a `Snapshot` or a `StoreWriter`. Must be used by one thread at a
+/// time.
 package class StoreReader {
     package let store: Store
-    /// The transaction's view; the subclass owns the transaction.
+    /// The view of the transaction. The subclass owns the transaction.
     package let view: TransactionView
     package let tables: StoreTables
     package internal(set) var state: StoreState
@@ -27,7 +28,7 @@ package class StoreReader {
         return state
     }
 
-    /// See `RecordState`.
+    /// A number for this state, if it doesn't change: see `RecordState`.
     package var identity: UInt64? { nil }
 
     /// The newest commit that this reader sees.
@@ -39,8 +40,8 @@ package class StoreReader {
         return state
     }
 
-    /// Calls the body with a record in place. Returns false if the object doesn't exist. Throws `corrupted` if the
-    /// record does not match its checksum. O(log n).
+    /// Calls the body with an object's record in place. Returns false if the object doesn't exist. Throws `corrupted`
+    /// if the record doesn't match its checksum. O(log n).
     package func record(_ object: RecordKey, _ body: (RawSpan) throws -> Void) throws -> Bool {
         do {
             return try storedRecord(object) { record in
@@ -52,7 +53,7 @@ package class StoreReader {
         }
     }
 
-    /// The version of the stored model. It changes with each change of the model.
+    /// The version of the stored model, a number that changes whenever the model does.
     package var modelVersion: UInt32 { state.modelVersion }
 
     /// A copy of a record; nil if the object doesn't exist. Throws like `record`. O(log n).
@@ -62,12 +63,12 @@ package class StoreReader {
         return copy
     }
 
-    /// Like `record`, for checks: the record may be damaged.
+    /// Calls the body with a record that may be damaged, for checks. Returns false if the object doesn't exist.
     func storedRecord(_ object: RecordKey, _ body: (RawSpan) throws -> Void) throws -> Bool {
         try view.get(object.rawValue, in: tables.records, body)
     }
 
-    /// Throws unless a record matches its checksum.
+    /// Throws `corrupted` unless a record matches its checksum.
     @inline(__always)
     func verify(_ record: RawSpan, of object: RecordKey) throws {
         guard record.endsWithChecksum() else { throw damaged(object) }
@@ -78,18 +79,19 @@ package class StoreReader {
         return .corrupted("the record of \(entity) \(object.number) does not match its checksum")
     }
 
-    /// The error for damaged pages among an entity's records.
+    /// The error to throw if pages with records of an entity are damaged.
     func damaged(_ error: LMDBError, among entity: Int) -> StoreError {
         let name = model.entities.indices.contains(entity) ? model.entities[entity].name : "an entity"
         return .corrupted("pages with records of \(name): \(error.reason)")
     }
 
-    /// Calls the body with an entity's records in place, by number from the given one on, until it returns false.
-    /// Throws `corrupted` for a record that does not match its checksum, and at the end of a whole scan if the number
-    /// of records isn't the one that the entity counts. After a snapshot's first whole scan, records are not verified
-    /// again. O(n).
+    /// Calls the body with the records of an entity in place, in the order of their numbers from `number` on, until it
+    /// returns false. Throws `corrupted` for a record that doesn't match its checksum. At the end of a whole scan, also
+    /// throws if the number of records differs from the entity's count. Once a snapshot has scanned an entity
+    /// completely, its records aren't verified again. O(n).
     ///
-    /// Records are read one by one, so the body may write if this is a writer. `Scan` reads blocks, on several threads.
+    /// Records are read one by one, so if this is a writer, the body may write. `Scan` reads blocks of records on
+    /// several threads.
     package func scan(_ entity: Int, from number: UInt64 = 0, _ body: (RecordKey, RawSpan) throws -> Bool) throws {
         var isWhole = true
         var scanned: UInt64 = 0
@@ -107,7 +109,7 @@ package class StoreReader {
         noteVerified(entity)
     }
 
-    /// Like `scan`, for checks: records may be damaged or missing.
+    /// Calls the body with records like `scan`, for checks: records may be damaged or missing.
     func scanStored(
         _ entity: Int, from number: UInt64 = 0, _ body: (RecordKey, RawSpan) throws -> Bool
     ) throws {
@@ -119,7 +121,7 @@ package class StoreReader {
         }
     }
 
-    /// The least number of an entity's objects; 0 if it has no objects. O(log n).
+    /// The least object number of an entity; 0 if it has no objects. O(log n).
     func firstNumber(of entity: Int) throws -> UInt64 {
         var number: UInt64 = 0
         try withScanErrors(of: entity) {
@@ -136,7 +138,7 @@ package class StoreReader {
         do { try body() } catch let error as LMDBError where error.isDamage { throw damaged(error, among: entity) }
     }
 
-    /// Throws unless an entity counts `scanned` objects from a number on.
+    /// Throws `corrupted` unless an entity's count says that `scanned` objects have at least this number.
     func requireCount(of entity: Int, _ scanned: UInt64, from number: UInt64 = 0) throws {
         let counted = try count(of: entity, from: number)
         guard scanned == counted else {
@@ -144,21 +146,23 @@ package class StoreReader {
         }
     }
 
-    /// The entities whose records have all been verified.
+    /// The entities whose records were all verified.
     var verifiedEntities: Set<Int> { [] }
     func noteVerified(_ entity: Int) {}
 
-    /// Whether changed zones are not written yet.
+    /// Whether changed zones aren't written yet.
     var hasOpenZones: Bool { false }
 
-    /// The object that has a value of a unique attribute; nil if it doesn't exist. Throws `corrupted` if the key leads
-    /// to an object that is missing or has another value. O(log n), or O(n) for objects whose unique keys are left out.
+    /// The object that has a value of a unique attribute; nil if there isn't one. Throws `corrupted` if the unique key
+    /// leads to an object that is missing or has another value. O(log n), or O(n) for objects whose unique keys a first
+    /// import left out.
     package func object(_ entity: Int, slot: Int, equalTo value: Value) throws -> RecordKey? {
         guard let constraint = model.entities[entity].uniqueConstraint(ofSlot: slot) else { return nil }
         return try object(entity, constraint, equalTo: [value])
     }
 
-    /// The object that has the values of attributes that are unique together, with the same errors and cost.
+    /// The object that has these values of attributes that are unique together; nil if there isn't one. Throws and
+    /// costs like `object(_:slot:equalTo:)`.
     package func object(_ entity: Int, _ constraint: UniqueConstraint, equalTo values: [Value]) throws -> RecordKey? {
         var key = StoreLayout.uniqueKey(entity: entity, constraint)
         for value in values { OrderKey.append(value, to: &key) }
@@ -169,12 +173,12 @@ package class StoreReader {
         return object
     }
 
-    /// Throws unless a record has the unique key that led to it.
+    /// Throws `corrupted` unless a record has the unique key that led to it.
     func requireUniqueKey(
         _ key: [UInt8], _ constraint: UniqueConstraint, of object: RecordKey, _ record: RawSpan
     ) throws {
         let entity = model.entities[object.entity]
-        // In a hierarchy, the constraint may belong to another entity.
+        // In a hierarchy of entities, another entity may have declared the constraint.
         let own =
             constraint.owner == nil && entity.superentity == nil
             ? constraint : entity.uniqueConstraints.first { StoreLayout.isKey(key, of: $0, object.entity) }
@@ -183,7 +187,7 @@ package class StoreReader {
         }
     }
 
-    /// The unique key of a record, of any length; nil if a value is null: records with nulls are exempt.
+    /// The unique key of a record, of any length; nil if one of the values is null, since null isn't unique.
     func uniqueKey(_ entity: Int, _ constraint: UniqueConstraint, _ record: RawSpan) throws -> [UInt8]? {
         try Self.uniqueKey(entity, model.entities[entity], constraint, record)
     }
@@ -195,7 +199,8 @@ package class StoreReader {
         return try makeUniqueKey(number, entity, constraint, record, in: &key) ? key : nil
     }
 
-    /// Makes the unique key of a record in the memory of another key. Returns false if a value is null.
+    /// Writes the unique key of a record into `key`, whose memory is reused. Returns false if one of the values is
+    /// null.
     static func makeUniqueKey(
         _ number: Int, _ entity: Entity, _ constraint: UniqueConstraint, _ record: RawSpan, in key: inout [UInt8]
     ) throws -> Bool {
@@ -216,8 +221,8 @@ package class StoreReader {
         )
     }
 
-    /// The object that a unique key leads to; nil if the key is missing. The key's value is the object's number, with
-    /// the object's entity in the high 16 bits if it is a subentity of the key's entity.
+    /// The object that a unique key leads to; nil if the key is missing. The key's value is the object's number. If the
+    /// object is of a subentity of the key's entity, the high 16 bits are that subentity.
     func object(unique key: [UInt8]) throws -> RecordKey? {
         var object: RecordKey?
         _ = try view.get(key, in: tables.unique) { object = try self.object(unique: key, value: $0) }

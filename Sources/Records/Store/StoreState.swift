@@ -3,27 +3,28 @@ internal import FetchIndexPlatform
 package import FetchIndexLMDB
 internal import FetchIndexModels
 
-/// The counters of a store: the value of "state" in the meta table.
+/// The counters of a store, which are the value of "state" in the meta table.
 package struct StoreState: Equatable, Sendable {
     /// The number of the newest commit; 0 in a new store.
     package var commit: UInt64 = 0
-    /// The log holds every change after this commit.
+    /// The log has every change after this commit.
     package var logStart: UInt64 = 0
     package var logBytes: UInt64 = 0
-    /// The log is trimmed from its start if it grows past this number of bytes.
+    /// If the log grows past this number of bytes, its oldest commits are removed.
     package var logLimit: UInt64 = 256 << 20
-    /// Grows by one whenever the stored model changes. A repair of the state sets it to a new number.
+    /// The version of the model, incremented whenever the stored model changes. A repair of the state sets it to a new
+    /// number.
     var modelVersion: UInt32 = 0
 
-    /// Objects that may lack their unique keys: those of a first import that is running, was killed, or met damage.
+    /// The objects that may lack their unique keys: those of a first import that is running, was killed, or met damage.
     struct UnkeyedObjects: Equatable, Sendable {
         let entity: Int
-        /// The number of the first such object. Objects before it have their keys.
+        /// The number of the first object that may lack its unique keys.
         let first: UInt64
     }
     var unkeyed: UnkeyedObjects?
 
-    /// The LMDB transaction that wrote the state; 0 in a store of version 2, which did not store it.
+    /// The LMDB transaction that wrote the state; 0 in a store of version 2, which didn't store it.
     private var transaction: UInt64 = 0
 
     /// The upper bound of commit numbers and byte counts.
@@ -40,11 +41,11 @@ package struct StoreState: Equatable, Sendable {
         modelVersion = try reader.uint32()
         if !reader.isAtEnd { transaction = try reader.uint64() }
         if !reader.isAtEnd {
-            // Older programs left out the keys of all objects, and do not read the number.
+            // Older programs left out the keys of all objects, and don't read this number.
             let entity = Int(try reader.uint16())
             unkeyed = UnkeyedObjects(entity: entity, first: reader.isAtEnd ? 0 : try reader.uint64())
         }
-        // Checksums find damage, not forgery: no sum of these counters may overflow.
+        // A checksum finds damage, not forgery, so the counters are limited: no sum of them may overflow.
         guard [commit, logStart, logBytes, logLimit].allSatisfy({ $0 <= Self.greatest }),
             unkeyed?.first ?? 0 <= RecordKey.maximumNumber
         else {
@@ -65,8 +66,8 @@ package struct StoreState: Equatable, Sendable {
         return bytes
     }
 
-    /// Checks that the newest state in a file is the one that the file's newest transaction wrote. A compact copy
-    /// counts its transactions from 1 again, but has the original's state.
+    /// Checks that the newest state in a file was written by the file's newest transaction. A compact copy has the
+    /// original's state, although LMDB numbers its transactions from 1 again.
     static let witness = Witness(table: StoreLayout.metaTable, key: StoreLayout.stateKey) { transaction, value in
         guard let bytes = value, let state = try? StoreState(decoding: bytes.span.bytes), state.transaction > 0,
             transaction > 1, transaction != state.transaction
@@ -102,7 +103,7 @@ package struct EntityState: Equatable, Sendable {
     }
 }
 
-/// Seconds since 1970.
+/// The current time in seconds since 1970.
 package func currentTime() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)

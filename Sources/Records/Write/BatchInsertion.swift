@@ -1,17 +1,17 @@
 internal import FetchIndexLMDB
 internal import FetchIndexModels
 
-/// The objects that a batch has inserted so far. They are noted in counters, zones and the log in groups: noting each
-/// object alone would cost more than writing it.
+/// The objects that a batch has inserted so far. Counters, zones and the log are updated for groups of them: updating
+/// them for each object would cost more than writing it.
 struct BatchInsertion {
     var keys: BatchKeys
     let entity: Int
-    /// The part of the batch that is inserted; nil before the first record.
+    /// The part of the batch from which records are being inserted; nil before the first record.
     private var part: (number: Int, part: BatchPart)?
-    /// The number of the next object, and that of the first object that is not noted yet.
+    /// The number of the next object, and that of the first object not yet in counters, zones and log.
     private var next: UInt64
     private var first: UInt64
-    /// The rows of the objects that are not noted yet; nil if they are not successive.
+    /// The batch's rows of the objects not yet in counters, zones and log; nil if these aren't successive.
     private var rows: Range<Int>?
     private var hasNoted = false
 
@@ -22,7 +22,7 @@ struct BatchInsertion {
         first = next
     }
 
-    /// Inserts a record, but not its unique key.
+    /// Inserts a record, but doesn't write its unique key.
     mutating func insert(_ row: Int, of batch: borrowing RecordBatch, in writer: StoreWriter) throws -> RecordKey {
         if writer.hasLinks { try writer.checkLinks(of: entity, batch[row]) }
         let number = row / BatchPart.length
@@ -36,12 +36,13 @@ struct BatchInsertion {
         rows = rows.flatMap { $0.upperBound == row ? $0.lowerBound..<row + 1 : nil }
         next += 1
         keys.note(object, insertedFor: row)
-        // The first object is noted at once: updates of objects from it on are not logged.
+        // The first object is recorded at once. Updates of it and of later objects aren't logged then, since this
+        // commit inserts them.
         if !hasNoted { try noteInserted(in: writer) }
         return object
     }
 
-    /// Notes the inserted objects if the given one is among them: it must be noted before it changes.
+    /// Updates counters, zones and log if the given object isn't in them yet. Called before that object changes.
     mutating func noteInserted(through object: RecordKey, in writer: StoreWriter) throws {
         if object.number >= first { try noteInserted(in: writer) }
     }
@@ -57,14 +58,14 @@ struct BatchInsertion {
         hasNoted = true
     }
 
-    /// Ends the batch: notes the last objects, and writes the unique keys of all inserted ones.
+    /// Ends the batch: updates counters, zones and log, and writes the unique keys of all inserted objects.
     mutating func end(in writer: StoreWriter) throws {
         try noteInserted(in: writer)
         try keys.write(in: writer)
     }
 
-    /// Ends the batch after an error, and returns the error to throw. If the first error ended the transaction, the end
-    /// fails with `badTransaction`, which says nothing new.
+    /// Ends the batch after an error, and returns the error to throw. If the first error ended the transaction, ending
+    /// the batch fails with `badTransaction`; then the first error is returned.
     mutating func end(in writer: StoreWriter, after error: any Error) -> any Error {
         do { try end(in: writer) } catch let later {
             return later as? LMDBError == .badTransaction ? error : later

@@ -2,17 +2,17 @@ internal import FetchIndexPlatform
 internal import FetchIndexLMDB
 internal import FetchIndexModels
 
-/// The objects to which the unique keys of a batch's records lead.
+/// For each record of a batch, the object that its unique key leads to.
 struct BatchKeys {
     enum Row {
-        /// No object has the unique value, or a value of the record is null.
+        /// No stored object has the record's unique value, or a value is null.
         case new
-        /// An earlier record of the batch has the unique value.
+        /// An earlier record of the batch has the same unique value.
         case same(as: Int)
         case stored(RecordKey)
         case tooLong
         case inserted(RecordKey)
-        /// The object has these bytes already, and no other record of the batch changes it.
+        /// The stored object has the record's bytes already, and no other record of the batch changes it.
         case unchanged(RecordKey)
 
         var object: RecordKey? {
@@ -26,15 +26,15 @@ struct BatchKeys {
     }
 
     private(set) var rows: [Row]
-    /// Whether new keys go to many pages, and few to each.
+    /// Whether the new keys belong on many pages, with few keys on each.
     let areScattered: Bool
-    /// New keys are scattered if fewer than `keysOfPage` go to a page on average, on at least `manyPages` pages.
-    /// Sorting all keys of an import first costs less then.
+    /// New keys are scattered if they belong on at least `manyPages` pages, with fewer than `keysOfPage` keys on a page
+    /// on average. Then it costs less to sort all keys of an import first.
     private static let (keysOfPage, manyPages) = (8, 32)
     private var hasInserted = false
     private let keys: RecordBatch.UniqueKeys?
 
-    /// Looks up the keys in their order, except for records that are known to be unchanged.
+    /// Looks up the unique keys in ascending order, except those of records that `unchanged` has found.
     init(
         _ batch: borrowing RecordBatch, _ entity: Int, _ constraint: UniqueConstraint?, _ unchanged: UnchangedRows?,
         in writer: StoreWriter
@@ -63,8 +63,8 @@ struct BatchKeys {
         self.rows = rows
     }
 
-    /// Marks an unchanged record as stored if another record of the batch has its key: each is compared in its turn
-    /// then.
+    /// Treats an unchanged record as stored if another record of the batch has the same unique key. Each of these
+    /// records is then compared when it's written.
     private static func giveUpChanged(_ rows: inout [Row]) {
         var found: Set<RecordKey> = []
         for case .stored(let object) in rows { found.insert(object) }
@@ -74,7 +74,7 @@ struct BatchKeys {
         }
     }
 
-    /// Looks up the keys in their order. Returns whether the new ones are scattered.
+    /// Looks up the keys in ascending order. Returns whether the new ones are scattered.
     private static func find(
         _ keys: RecordBatch.UniqueKeys, _ rows: inout [Row], in writer: StoreWriter
     ) throws -> Bool {
@@ -93,7 +93,8 @@ struct BatchKeys {
                 first = row
                 last.removeAll(keepingCapacity: true)
                 last.appendBytes(key)
-                // The cursor is at the first stored key that is not less than an earlier key of the batch.
+                // The cursor is at the first stored key that isn't less than an earlier key of the batch, so it needn't
+                // always seek.
                 if hasMore, !isAtKey || cursor.key.compare(key) < 0 { hasMore = try cursor.seek(toKeyFrom: key) }
                 isAtKey = true
                 if hasMore && cursor.key.isEqual(to: key) {
@@ -112,10 +113,11 @@ struct BatchKeys {
         hasInserted = true
     }
 
-    /// Notes that an object was inserted for a later record, because the first one with its unique value was refused.
+    /// Records that a later record of the batch was inserted, because the first record with the same unique value was
+    /// refused.
     mutating func note(_ object: RecordKey, insteadOf first: Int) { rows[first] = .stored(object) }
 
-    /// Writes the keys of the records that were inserted, in their order.
+    /// Writes the unique keys of the inserted records, in ascending order.
     func write(in writer: StoreWriter) throws {
         guard hasInserted else { return }
         try writer.view.withCursor(on: writer.tables.unique) { cursor in

@@ -1,5 +1,4 @@
-/// The error of a commit that succeeded, but of which no snapshot could be opened, for example because all reader slots
-/// are taken.
+/// The commit succeeded, but no snapshot of it could be opened, for example because all reader slots are taken.
 package struct CommittedWithoutSnapshot: Error, CustomStringConvertible {
     package let reason: any Error
 

@@ -1,6 +1,6 @@
-/// A set of object numbers, one bit each: some 3 MB for ten million successive numbers.
+/// A set of object numbers with one bit per number: about 3 MB for ten million successive numbers.
 package struct ObjectNumbers: Sendable {
-    /// Words of 64 bits, by number / 64, since numbers may have large gaps.
+    /// Words of 64 bits, by number / 64. A dictionary, since numbers may have large gaps.
     private var words: [UInt64: UInt64] = [:]
 
     package init() {}

@@ -10,13 +10,13 @@ extension Store {
         }
     }
 
-    /// Begins a transaction after the writer of another thread or process has ended. Throws `writerBusy` if that takes
-    /// longer than the limit, and `wouldWaitForItself` if this thread has a writer. With `changesRecords`, first writes
-    /// the unique keys that a first import left out, which takes O(n log n).
+    /// Begins a transaction, after waiting for the writer of another thread or process. Throws `writerBusy` if that
+    /// takes longer than the limit, and `wouldWaitForItself` if this thread has a writer. With `changesRecords`, first
+    /// writes the unique keys that a first import left out, which takes O(n log n).
     package func beginWrite(
         author: String = "", limit: Duration? = nil, changesRecords: Bool = true
     ) throws -> StoreWriter {
-        // Waiting for a writer of this thread would never end.
+        // Waiting for a writer of the same thread would not end.
         if environment.writerThreads.withLock({ $0.contains(currentThread()) }) {
             throw StoreError.wouldWaitForItself
         }
@@ -57,8 +57,8 @@ extension Store {
 }
 
 extension StoreWriter {
-    /// Counts the calling thread as one of the writer's while the body runs. Waiting for another writer on it is an
-    /// error, because the writer's thread waits for the body.
+    /// Runs a body that the writer's thread waits for on the calling thread. Beginning another writer in the body
+    /// throws `wouldWaitForItself`, since that writer would wait for this one.
     package func countingThread(_ body: () -> Void) {
         let thread = currentThread()
         store.writerBegan(on: thread)

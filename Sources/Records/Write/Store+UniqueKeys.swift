@@ -3,18 +3,19 @@ internal import FetchIndexLMDB
 package import FetchIndexModels
 internal import FetchIndexSorting
 
-/// Unique keys that a first import leaves out. They are written at its end in sorted order, so that each page is
-/// written once. Until then the state names the objects without keys: readers scan these objects for a unique value,
-/// and the next writer of records writes the keys first. So a killed import needs no repair.
+/// Unique keys that a first import leaves out. At the import's end they are sorted and written, so that each page is
+/// written about once. Until then, the state names the objects without keys. Readers scan these objects for a unique
+/// value, and the next writer of records first writes the missing keys. So a store needs no repair after an import was
+/// killed.
 extension Store {
-    /// The bytes of keys that are sorted in memory, and the bytes that one transaction writes: LMDB holds the pages
-    /// that it changes in memory.
+    /// The bytes of keys that are sorted in memory, and the bytes of keys that one transaction writes. The latter are
+    /// limited, because LMDB holds the pages that it changes in memory.
     private static let memoryBudget = 96 << 20
     private static let partLength = 24 << 20
 
-    /// Writes the missing unique keys under a lock, which it returns. O(n log n) for the objects without keys. If a
-    /// record is damaged or two objects have the same unique value, the state still names the objects: objects of other
-    /// entities can be saved, but those of this entity wait for a repair.
+    /// Writes the missing unique keys under the writer's lock, and returns the lock. If a record is damaged, or two
+    /// objects have the same unique value, the state still names the objects without keys: objects of other entities
+    /// can be saved, but those of this entity only after a repair. O(n log n) for the objects without keys.
     func completeUniqueKeys(_ lock: consuming FolderLock) throws -> FolderLock {
         var writer = try StoreWriter(self, author: "", lock)
         guard let unkeyed = writer.state.unkeyed, writer.model.entities.indices.contains(unkeyed.entity) else {
@@ -44,8 +45,8 @@ extension Store {
         do { return try body() } catch  where error.isDamage { return nil }
     }
 
-    /// The keys of the objects without unique keys, each followed by its object's number. The caller has the writer's
-    /// lock, so the snapshot has the writer's state.
+    /// The unique keys of the objects that lack them, each followed by its object's number, in sorters. The caller has
+    /// the writer's lock, so the snapshot sees the writer's state.
     private func sortedUniqueKeys(of unkeyed: StoreState.UnkeyedObjects) throws -> [KeySorter] {
         let snapshot = try snapshot()
         let (number, first) = (unkeyed.entity, unkeyed.first)
@@ -78,7 +79,8 @@ extension StoreReader {
         return object.entity != unkeyed.entity || object.number < unkeyed.first
     }
 
-    /// Finds the object with a unique key by a scan of the objects whose keys are left out. O(n) for these.
+    /// Finds the object with a unique key among the objects that lack their keys, by scanning their records. Nil if
+    /// there isn't one. O(n) for these objects.
     func unkeyedObject(_ entity: Int, _ constraint: UniqueConstraint, _ key: [UInt8]) throws -> RecordKey? {
         guard let unkeyed = state.unkeyed, unkeyed.entity == entity else { return nil }
         var found: RecordKey?
@@ -92,7 +94,7 @@ extension StoreReader {
         return found
     }
 
-    /// The number of objects of an entity from a number on, if none of these was deleted.
+    /// The number of an entity's objects with at least this number, if none of them was deleted.
     func count(of entity: Int, from number: UInt64) throws -> UInt64 {
         let state = try entityState(entity)
         return min(state.count, state.nextObject - min(max(number, 1), state.nextObject))
@@ -100,15 +102,15 @@ extension StoreReader {
 }
 
 extension StoreWriter {
-    /// Whether the next objects of an entity may be inserted without unique keys: it has only this constraint, no links
-    /// and no related entities, it isn't abstract, and the model has no derived attributes.
+    /// Whether the next objects of an entity may be inserted without unique keys: the entity isn't abstract, has only
+    /// this constraint, no links and no related entities, and the model has no derived attributes.
     package func canDeferUniqueKeys(of number: Int, _ constraint: UniqueConstraint) -> Bool {
         let entity = model.entities[number]
         return state.unkeyed == nil && entity.uniqueConstraints == [constraint] && !hasDerivations
             && !entity.isAbstract && links(of: number) == nil && model.family(of: number).count == 1
     }
 
-    /// Throws `corrupted` if unique keys of an entity are missing: damage prevented writing them.
+    /// Throws `corrupted` if unique keys of an entity are missing, because damage prevented writing them.
     func requireUniqueKeys(of entity: Int) throws {
         guard !hasUniqueKeys(of: entity) else { return }
         throw StoreError.corrupted(
@@ -116,7 +118,7 @@ extension StoreWriter {
                 + "unique value; repair the store")
     }
 
-    /// Notes in the state that the next objects of an entity are inserted without unique keys.
+    /// Records in the state that the next objects of an entity are inserted without unique keys.
     package func beginUnkeyed(_ entity: Int) throws {
         state.unkeyed = StoreState.UnkeyedObjects(entity: entity, first: try entityState(entity).nextObject)
         isStateChanged = true
@@ -127,8 +129,8 @@ extension StoreWriter {
         isStateChanged = true
     }
 
-    /// Whether each record of a batch has the unique value of a stored object; objects whose keys are left out are not
-    /// found. O(k log n).
+    /// Whether each record of a batch has the unique value of a stored object. Objects that lack their unique keys
+    /// aren't found. O(k log n).
     package func findStored(
         _ entity: Int, _ batch: borrowing RecordBatch, by constraint: UniqueConstraint
     ) throws -> [Bool] {
@@ -143,8 +145,8 @@ extension StoreWriter {
     }
 
     /// Writes sorted unique keys, each followed by its object's number. Returns the approximate number of bytes that
-    /// LMDB holds for them until the commit. Keys that are the greatest of the table are appended, which fills their
-    /// pages. A key that leads to another object is not replaced, and sets `isWhole` to false.
+    /// LMDB holds in memory for them until the commit. Keys that are greater than all keys of the table are appended,
+    /// which fills pages. If a key leads to another object already, it isn't replaced, and `isWhole` is set to false.
     fileprivate func writeUniqueKeys(_ block: KeyBlock, of entity: Int, isWhole: inout Bool) throws -> Int {
         var held = 0
         var pages = VisitedPages()
@@ -160,7 +162,7 @@ extension StoreWriter {
                     if try cursor.seek(toKeyFrom: key) {
                         pages.visit(cursor)
                         if cursor.key.isEqual(to: key) {
-                            // A completion that was killed may have written the object's own key.
+                            // A killed attempt to write the missing keys may have written this key.
                             isWhole = isWhole && cursor.value.isEqual(to: value)
                             return
                         }
@@ -172,7 +174,7 @@ extension StoreWriter {
         return held + pages.byteCount
     }
 
-    /// Appends a unique key. Returns false if it isn't the greatest key of the table.
+    /// Appends a unique key. Returns false if the key isn't the greatest one of the table.
     private func appendUniqueKey(_ key: RawSpan, _ value: RawSpan) throws -> Bool {
         guard canAppendUniqueKeys else { return false }
         do {

@@ -2,15 +2,15 @@ internal import FetchIndexPlatform
 package import FetchIndexModels
 
 extension StoreWriter {
-    /// Inserts the records of a batch in their order, or updates the objects that have their unique values, as the rule
-    /// says. For each record in order, calls `done` with the outcome, or `refused` with the error that its values
-    /// cause; a refused record is not written. An error that one of these throws ends the batch; the previous records
-    /// are written. A batch whose records leave out slots needs a rule with `merge`. Damage may be found before any
+    /// Writes the records of a batch in their order: inserts each, or updates the object with the same unique value, as
+    /// the rule says. Calls `done` with the outcome of each record, or `refused` with the error that its values cause;
+    /// a refused record isn't written. If one of these closures throws, the batch ends with its error, and the previous
+    /// records are written. If records leave out slots, the rule must have `merge`. Damage may be found before any
     /// record is written.
     ///
     /// If the entity has at most one constraint and the model no derived attributes, unique keys are looked up and
-    /// written in their own order, so that their pages are read and changed once. O(k log n) for k records; O(k) for
-    /// records that the store has already, if they come in the order of their objects.
+    /// written in ascending order, so that their pages are read and changed once. O(k log n) for k records; O(k) for
+    /// records that the store has already, if they are in the order of their objects.
     @discardableResult
     package func write(
         _ entity: Int, _ batch: borrowing RecordBatch, _ rule: WriteRule,
@@ -24,16 +24,17 @@ extension StoreWriter {
             && (rule.constraints.isEmpty || rule.constraints == stored.uniqueConstraints)
         if isSorted { try requireUniqueKeys(of: entity) }
         var unchanged: UnchangedRows?
-        // A record that is stored byte for byte is also equal in the slots that it would keep.
+        // If a record is stored byte for byte, it's also equal in the slots that it leaves out.
         if isSorted, let constraint = rule.constraints.first {
             unchanged = try UnchangedRows(batch, entity, constraint, in: self)
         }
         let keys = try BatchKeys(batch, entity, isSorted ? stored.uniqueConstraints.first : nil, unchanged, in: self)
         var insertion = try BatchInsertion(keys, of: entity, in: self)
-        // Records that were written before an error stay, with their unique keys.
+        // The records that were written before an error stay, so their unique keys must be written.
         do {
             for row in 0..<batch.count {
-                // No `Result`: it has room for an error, so that passing it on took 7 % of an import's writing thread.
+                // This isn't a `Result`: one has room for an error, and passing it on took 7 % of an import's writing
+                // thread.
                 let outcome: WriteOutcome
                 do {
                     outcome =
@@ -54,7 +55,8 @@ extension StoreWriter {
             areMostUnchanged: (unchanged?.count ?? 0) * 2 > batch.count, areKeysScattered: insertion.keys.areScattered)
     }
 
-    /// Inserts objects without their unique keys. The caller guarantees that their unique values are all different.
+    /// Inserts objects without their unique keys. All of their unique values must be different, which the caller
+    /// guarantees.
     package func appendUnkeyed(_ entity: Int, _ batch: borrowing RecordBatch, where isWanted: (Int) -> Bool) throws {
         try requireChangeable()
         var insertion = try BatchInsertion(BatchKeys(batch, entity, nil, nil, in: self), of: entity, in: self)
@@ -62,7 +64,7 @@ extension StoreWriter {
         try insertion.end(in: self)
     }
 
-    /// Writes a record whose unique key was looked up with those of its batch.
+    /// Writes a record whose unique key was looked up together with the others of its batch.
     private func write(
         _ row: Int, of batch: borrowing RecordBatch, _ rule: WriteRule, _ insertion: inout BatchInsertion
     ) throws -> WriteOutcome {
@@ -73,7 +75,7 @@ extension StoreWriter {
             try requireValues(of: batch.keptSlots(at: row), entity)
             return .inserted(try insertion.insert(row, of: batch, in: self))
         case .same(let first):
-            // The first record was refused: this one takes the value.
+            // The first record with this unique value was refused, so this one is inserted.
             if case .new = insertion.keys.rows[first] {
                 try requireValues(of: batch.keptSlots(at: row), entity)
                 let object = try insertion.insert(row, of: batch, in: self)
@@ -96,11 +98,11 @@ extension StoreWriter {
         throw try notUnique(entity, model.entities[entity].uniqueConstraints[0], batch[row])
     }
 
-    /// Writes a record whose unique keys are looked up alone.
+    /// Writes a record whose unique keys are looked up only now.
     private func write(
         _ record: RawSpan, of entity: Int, _ kept: KeptSlots?, _ rule: WriteRule
     ) throws -> WriteOutcome {
-        // A merged record is completed later: this one may lack the values that derived values are computed from.
+        // A merged record is completed later: this one may lack values that derived values are computed from.
         if rule.merge == nil, let completed = try completed(entity, record) {
             return try updateOrInsert(completed.span.bytes, of: entity, kept, rule)
         }
@@ -120,7 +122,7 @@ extension StoreWriter {
         return .inserted(try insert(entity, record))
     }
 
-    /// Throws `invalidValue` for a record that can update an object, but lacks a value that a new one needs.
+    /// Throws `invalidValue` if a record lacks a required value, so that it can't insert an object.
     private func requireValues(of kept: KeptSlots?, _ entity: Int) throws {
         guard let slot = kept?.requiredSlot else { return }
         let entity = model.entities[entity]
@@ -128,8 +130,8 @@ extension StoreWriter {
             entity: entity.name, attribute: entity.attribute(at: slot).name, "is required in a new object")
     }
 
-    /// Updates an object with a record made from attributes. Without `merge`, the object keeps its references where the
-    /// record has none; otherwise `merge` makes the new record. O(log n).
+    /// Updates an object with a record that was made from attributes. `merge` makes the new record from the old one and
+    /// this one. Without `merge`, the object keeps its references if the record has none. O(log n).
     package func update(
         _ object: RecordKey, from record: RawSpan, _ kept: KeptSlots? = nil, _ merge: RecordMerge? = nil,
         foundBy constraint: UniqueConstraint? = nil
@@ -163,7 +165,7 @@ extension StoreWriter {
         return isChanged ? .updated(object) : .unchanged(object)
     }
 
-    /// Whether an object has these bytes already; then it has their unique values and their checksum too.
+    /// Whether an object already has a record's bytes. Then it also has their unique values, and a right checksum.
     private func isStored(_ record: RawSpan, as object: RecordKey) throws -> Bool {
         var isEqual = false
         _ = try storedRecord(object) { isEqual = $0.isEqual(to: record) }

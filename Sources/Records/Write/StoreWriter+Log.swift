@@ -1,8 +1,8 @@
 internal import FetchIndexLMDB
 
 extension StoreWriter {
-    /// Deletes commits from the log, oldest first, through the given one; with `bytes`, only until at most this number
-    /// of bytes is left. Caches older than the remaining log are rebuilt when opened.
+    /// Deletes the commits through `commit` from the log, oldest first. With `bytes`, stops when the log has at most
+    /// this number of bytes. Caches that are older than the remaining log are rebuilt when they are next opened.
     package func trimLog(through commit: UInt64, keeping bytes: UInt64 = 0) throws {
         guard commit > state.logStart else { return }
         var freed: UInt64 = 0
@@ -19,7 +19,7 @@ extension StoreWriter {
             return true
         }
         state.logStart = max(state.logStart, last)
-        // An empty log has no bytes, even if damage changed the sum.
+        // An empty log has no bytes, even if damage changed their stored sum.
         state.logBytes = state.logStart == state.commit ? 0 : state.logBytes - min(freed, state.logBytes)
         isStateChanged = true
     }
@@ -29,7 +29,7 @@ extension StoreWriter {
         isStateChanged = true
     }
 
-    /// Trims a log that exceeds its limit to 7/8 of the limit: trimming a little in every commit would cost more than
+    /// Trims a log that exceeds its limit to 7/8 of the limit. Trimming a little at each commit would cost more than
     /// the commit.
     func enforceLogLimit() throws {
         if state.logBytes > state.logLimit { try trimLog(through: state.commit, keeping: state.logLimit / 8 * 7) }

@@ -2,8 +2,8 @@ internal import FetchIndexLMDB
 internal import FetchIndexModels
 
 extension StoreWriter {
-    /// Deletes all objects of an entity, and the entity from the model. Returns the number of its objects. Throws
-    /// `invalidModel` if a relationship of another entity leads to it. O(n log n).
+    /// Deletes all objects of an entity, and removes the entity from the model. Returns the number of its objects.
+    /// Throws `invalidModel` if another entity has a relationship to it. O(n log n).
     package func dropEntity(_ entity: Int) throws -> Int {
         let name = model.entities[entity].name
         for other in model.entities where other.name != name && !other.isJoin {
@@ -16,12 +16,12 @@ extension StoreWriter {
             objects.append(object)
             return true
         }
-        // Relationships to a superentity may lead to these objects, so delete rules apply.
+        // Delete rules are applied, because relationships to a superentity may lead to these objects.
         try delete(objects)
         var model = model
         let own = model.entities[entity].storedRelationships
         model.entities[entity] = .dropped
-        // The join entities of its many-to-many relationships with itself.
+        // The entity's many-to-many relationships with itself have join entities, which are removed too.
         for case .join(let join, _) in own.map(\.storage) where !model.usedJoins.contains(join) {
             model.entities[join] = .dropped
         }
@@ -30,7 +30,7 @@ extension StoreWriter {
     }
 
     func setModel(_ model: Model) throws {
-        // Open zones have the types of the old model.
+        // Open zones have the types of the old model, so they are written and then read again.
         try writeZones()
         zones.removeAll()
         let key = StoreLayout.modelKey

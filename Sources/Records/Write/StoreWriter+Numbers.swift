@@ -1,17 +1,17 @@
 internal import FetchIndexModels
 
 extension StoreWriter {
-    /// Throws `invalidValue` for a number that was allocated before, or is too great for the next object.
+    /// Throws `invalidValue` if an object number was allocated before, or is too great for the next object.
     func requireFree(_ number: UInt64, in entity: Int) throws {
         let state = try entityState(entity)
         guard number >= state.nextObject else {
             throw invalid(
-                entity, "is \(number), and the numbers below \(state.nextObject) are not given to new objects any more")
+                entity, "is \(number), but numbers below \(state.nextObject) are no longer given to new objects")
         }
         guard number <= state.greatestNext else {
             throw invalid(
                 entity,
-                "is \(number), and the next object of the entity has a number from \(state.nextObject) to \(state.greatestNext)"
+                "is \(number), but the next object of the entity must have a number from \(state.nextObject) to \(state.greatestNext)"
             )
         }
     }
@@ -22,10 +22,11 @@ extension StoreWriter {
 }
 
 extension EntityState {
-    /// The maximum gap before a given number. Scans go through all numbers, so larger gaps would make them slow.
+    /// The maximum number of object numbers that a given number may skip. Scans go through all numbers, so that larger
+    /// gaps would make them slow.
     private static let mostSkipped: UInt64 = 1 << 28
 
-    /// The greatest number that the next object may have.
+    /// The greatest object number that may be given for the next object.
     var greatestNext: UInt64 { min(nextObject + Self.mostSkipped, RecordKey.firstTemporaryNumber - 1) }
 
     func skipping(to number: UInt64) -> EntityState {

@@ -2,13 +2,13 @@ internal import FetchIndexPlatform
 package import FetchIndexModels
 internal import FetchIndexLMDB
 
-// Writes one object at a time. Everything derived from a record changes with it: unique keys, links, its zone, counters
-// and the log. These are not batches of one: a batch sorts its keys, and computes the bounds and columns of its parts,
-// before it writes.
+// Writes one object at a time. All data derived from a record changes with it: unique keys, links, its zone, counters
+// and the log. These functions aren't batches of one record, since a batch sorts its keys, and computes the bounds and
+// columns of its parts, before it writes.
 extension StoreWriter {
-    /// Inserts an object with the next number or a given one, for example from a store's export. Throws if a unique
-    /// value is taken, a reference is invalid, or the number was allocated before or is too great; nothing is changed
-    /// then. O(log n).
+    /// Inserts an object. Its number is the next one, or a given one, for example from another store's export. If a
+    /// unique value is taken, a reference is invalid, or the number was allocated before or is too great, throws before
+    /// anything is changed. O(log n).
     @discardableResult
     package func insert(_ entity: Int, _ record: RawSpan, as number: UInt64? = nil) throws -> RecordKey {
         try requireChangeable()
@@ -19,14 +19,14 @@ extension StoreWriter {
         return try insertCompleted(entity, record, as: number)
     }
 
-    /// The record with its derived values; nil if it has them already, or the entity has no derived attributes.
+    /// The record with its derived values; nil if it has them already, or if the entity has no derived attributes.
     func completed(_ entity: Int, _ record: RawSpan) throws -> [UInt8]? {
         guard hasDerivations, model.entities.indices.contains(entity) else { return nil }
         return try model.entities[entity].completed(record)
     }
 
-    /// Inserts a record that has its derived values. A given number has passed `requireFree`; skipped numbers before it
-    /// are never allocated.
+    /// Inserts a record that has its derived values. A given number must have passed `requireFree`; the numbers that it
+    /// skips aren't allocated later.
     private func insertCompleted(_ entity: Int, _ record: RawSpan, as number: UInt64?) throws -> RecordKey {
         if firstInserted[entity] == nil, model.entities[entity].isAbstract {
             throw StoreError.abstractEntity(model.entities[entity].name)
@@ -43,7 +43,7 @@ extension StoreWriter {
         return object
     }
 
-    /// Notes in counters and log that objects with successive numbers from `first` on were inserted.
+    /// Updates counters and log for inserted objects, whose numbers are successive from `first` on.
     func noteInserted(_ first: RecordKey, count: UInt64) throws {
         var entityState = try entityState(first.entity)
         if firstInserted[first.entity] == nil { firstInserted[first.entity] = first.number }
@@ -53,8 +53,8 @@ extension StoreWriter {
         entities[first.entity] = entityState
     }
 
-    /// Replaces an object's record. Returns false if it has these bytes already: nothing is changed or logged then.
-    /// O(log n).
+    /// Replaces an object's record. Returns false if the object has these bytes already; then it's neither written nor
+    /// logged. O(log n).
     @discardableResult
     package func update(_ object: RecordKey, _ record: RawSpan) throws -> Bool {
         if let completed = try completed(object.entity, record) {
@@ -73,7 +73,7 @@ extension StoreWriter {
                 throw StoreError.unknownObject("\(object.number)")
             }
             try verify(cursor.value, of: object)
-            // An equal record has the same unique keys.
+            // A record with the same bytes has the same unique keys.
             if cursor.value.isEqual(to: record) { return false }
             if let unique { try requireUniqueKey(unique.key, unique.constraint, of: object, cursor.value) }
             let old = [UInt8](copying: cursor.value)
@@ -83,7 +83,7 @@ extension StoreWriter {
             try checkUnique(keys, of: object.entity, record, except: object, old: oldKeys)
             try putUniqueKeys(keys, of: object, replacing: oldKeys)
             if hasLinks { try putLinks(of: object, record, replacing: old.span.bytes) }
-            // The cursor is still at the record.
+            // The cursor is still at the object's record.
             try cursor.put(record, for: object.rawValue)
             try noteRecord(object, old: old.span.bytes, new: record)
             try log(.updated, object, old)
@@ -91,8 +91,8 @@ extension StoreWriter {
         }
     }
 
-    /// Deletes objects, and applies the delete rules to the objects linked to them. Returns how many of the given
-    /// objects existed. O(log n) for each object and link. Throws like `applyDeleteRules`.
+    /// Deletes objects, and applies the delete rules to the objects linked to them. Returns the number of given objects
+    /// that existed. Throws like `applyDeleteRules`. O(log n) for each object and link.
     @discardableResult
     package func delete(_ objects: [RecordKey]) throws -> Int {
         var deleted: [DeletedObject] = []
@@ -105,13 +105,13 @@ extension StoreWriter {
     @discardableResult
     package func delete(_ object: RecordKey) throws -> Bool { try delete([object]) > 0 }
 
-    /// Deletes an object without delete rules, and returns its record; nil if it doesn't exist. The caller applies the
-    /// delete rules after all deletions.
+    /// Deletes an object without applying delete rules. Returns its record; nil if it doesn't exist. The caller must
+    /// apply the delete rules after all deletions.
     @discardableResult
     package func remove(_ object: RecordKey) throws -> [UInt8]? {
         try requireChangeable()
         guard let old = try copy(of: object) else { return nil }
-        // Objects without unique keys cannot be deleted: their count follows from their numbers.
+        // Objects that lack unique keys can't be deleted, because their count is computed from their numbers.
         if !mustHaveUniqueKeys(object) { try requireUniqueKeys(of: object.entity) }
         try deleteUniqueKeys(of: object, old.span.bytes)
         if hasLinks { try deleteLinks(of: object, old.span.bytes) }
@@ -128,14 +128,14 @@ extension StoreWriter {
     /// several times counts once.
     package var changeCount: Int { log.changeCount }
 
-    /// Logs the first change of an object that existed before the current commit.
+    /// Logs a change of an object, if the object existed before the current commit and hasn't changed in it yet.
     private func log(_ kind: LogEntryKind, _ object: RecordKey, _ old: [UInt8]) throws {
         if let first = firstInserted[object.entity], object.number >= first { return }
         try log.change(kind, object, old.span.bytes, in: self)
     }
 
-    /// Writes the record and the links of a new object. LMDB fills its pages if records are appended. Never replaces a
-    /// record: the counter from which the number came may be damaged. The caller notes the object in its zone.
+    /// Writes the record and the links of a new object. Appended records fill LMDB's pages. An existing record isn't
+    /// replaced, since damaged counters may give a number twice. The caller must include the object in its zone.
     func append(_ record: RawSpan, as object: RecordKey) throws {
         if hasLinks { try putLinks(of: object, record) }
         if canAppend {

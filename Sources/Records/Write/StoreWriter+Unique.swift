@@ -4,7 +4,7 @@ internal import FetchIndexLMDB
 internal import FetchIndexValues
 
 extension StoreWriter {
-    /// Makes a key like `uniqueKey`. Throws `uniqueValueTooLong` if it exceeds LMDB's maximum length.
+    /// Makes a unique key like `uniqueKey(_:_:_:)`. Throws `uniqueValueTooLong` if it exceeds LMDB's maximum length.
     func storableUniqueKey(_ entity: Int, _ constraint: UniqueConstraint, _ record: RawSpan) throws -> [UInt8]? {
         guard let key = try uniqueKey(entity, constraint, record) else { return nil }
         guard key.count <= Table.maximumKeyLength else { throw uniqueValueTooLong(entity, constraint) }
@@ -16,14 +16,14 @@ extension StoreWriter {
         return .uniqueValueTooLong(entity: entity.name, attribute: entity.name(of: constraint))
     }
 
-    /// The unique keys of a record, in the order of the entity's constraints; nil for a constraint with a null value.
-    /// Throws `uniqueValueTooLong` if a key exceeds LMDB's maximum length.
+    /// The unique keys of a record, in the order of the entity's constraints; nil for a constraint if one of its values
+    /// is null. Throws `uniqueValueTooLong` if a key exceeds LMDB's maximum length.
     func uniqueKeys(_ entity: Int, _ record: RawSpan) throws -> [[UInt8]?] {
         try requireUniqueKeys(of: entity)
         return try model.entities[entity].uniqueConstraints.map { try storableUniqueKey(entity, $0, record) }
     }
 
-    /// Throws `notUnique` if another object has one of a record's unique keys. Keys that the old record has too are not
+    /// Throws `notUnique` if another object has one of a record's unique keys. Keys that the old record has too aren't
     /// looked up.
     func checkUnique(
         _ keys: [[UInt8]?], of entity: Int, _ record: RawSpan, except object: RecordKey? = nil, old: [[UInt8]?] = []
@@ -36,7 +36,7 @@ extension StoreWriter {
         }
     }
 
-    /// The error for a record with the unique value of another object.
+    /// The error to throw if another object has a record's unique value.
     func notUnique(_ entity: Int, _ constraint: UniqueConstraint, _ record: RawSpan) throws -> StoreError {
         let entity = model.entities[entity]
         let view = try RecordView(record, of: entity)
@@ -49,19 +49,19 @@ extension StoreWriter {
             entity: entity.name, attribute: entity.name(of: constraint), value: values.joined(separator: ", "))
     }
 
-    /// The object that has a record's values of a constraint; nil also if a value is null. O(log n).
+    /// The object that has a record's values of a constraint; nil if there isn't one, or if a value is null. O(log n).
     package func object(_ entity: Int, _ constraint: UniqueConstraint, inRecord record: RawSpan) throws -> RecordKey? {
         try storableUniqueKey(entity, constraint, record).flatMap { try object(unique: $0) }
     }
 
-    /// The object that has a unique value of a record. If several have one, the first constraint decides; if its object
-    /// is of another entity, returns nil. O(log n).
+    /// The object that has a unique value of a record. If several objects do, the first constraint decides. Returns nil
+    /// if that object is of another entity. O(log n).
     package func object(_ entity: Int, withUniqueValueOf record: RawSpan) throws -> RecordKey? {
         for constraint in model.entities[entity].uniqueConstraints {
             if let key = try storableUniqueKey(entity, constraint, record),
                 let object = try self.object(unique: key)
             {
-                // The record cannot update an object of another entity, and inserting it throws `notUnique`.
+                // A record can't update an object of another entity. Inserting it throws `notUnique`.
                 guard object.entity == entity else { return nil }
                 let isFound = try self.record(object) { try requireUniqueKey(key, constraint, of: object, $0) }
                 if !isFound { throw wrongUniqueKey(constraint, to: object) }
@@ -71,12 +71,12 @@ extension StoreWriter {
         return nil
     }
 
-    /// Writes an object's unique keys, and deletes those of its old record.
+    /// Writes an object's unique keys, and deletes those that only its old record has.
     func putUniqueKeys(_ keys: [[UInt8]?], of object: RecordKey, replacing old: [[UInt8]?] = []) throws {
         for (index, key) in keys.enumerated() {
             if index < old.count, let oldKey = old[index] {
                 if oldKey == key { continue }
-                // Another object may have taken the old key already.
+                // Another object may have taken over the old key.
                 if try self.object(unique: oldKey) == object {
                     try view.delete(oldKey, in: tables.unique)
                 }
@@ -90,9 +90,9 @@ extension StoreWriter {
         try Self.withUniqueValue(of: object, under: key) { try view.put($0, for: key, in: tables.unique) }
     }
 
-    /// Calls the body with the value of a unique key that leads to an object: the object's number, with the entity if
-    /// it isn't the key's, without high bytes that are 0; and a checksum. The value isn't an array, which would be
-    /// allocated for each row of an import.
+    /// Calls the body with the value of a unique key that leads to `object`. The value is the object's number, with its
+    /// entity if that isn't the key's, without high bytes that are 0, and a checksum. It isn't an array, because an
+    /// array would be allocated for each row of an import.
     static func withUniqueValue<Result>(
         of object: RecordKey, under key: RawSpan, _ body: (RawSpan) throws -> Result
     ) rethrows -> Result {
@@ -107,8 +107,8 @@ extension StoreWriter {
         }
     }
 
-    /// Deletes the unique keys that an object's new record no longer has, so that other objects can take the values
-    /// before the object is updated.
+    /// Deletes the unique keys that an object's new record will no longer have. So other objects can take these values
+    /// before this object is updated.
     package func releaseUniqueKeys(of object: RecordKey, _ old: RawSpan, for new: RawSpan) throws {
         for constraint in model.entities[object.entity].uniqueConstraints {
             guard let key = try storableUniqueKey(object.entity, constraint, old),

@@ -2,34 +2,36 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 internal import FetchIndexLMDB
 
-/// The one write transaction of a store. Released without `commit()`, it is rolled back; release it after an error.
+/// A write transaction of a store, of which one exists at a time. If it's released without `commit()`, it's rolled
+/// back; release it after an error.
 ///
-/// It writes every change of a record to the change log, in the same transaction.
+/// Each change of a record is also written to the change log, in the same transaction.
 package final class StoreWriter: StoreReader {
     private var transaction: WriteTransaction?
     private var lock: FolderLock?
     var log: LogWriter
-    /// The counters of entities whose objects changed.
+    /// The counters of the entities whose objects this transaction changed.
     var entities: [Int: EntityState] = [:]
-    /// The number of the first object inserted by the current commit, by entity.
+    /// By entity, the number of the first object that the current commit inserted.
     var firstInserted: [Int: UInt64] = [:]
     let zones = OpenZones()
-    /// Whether the keys of new records, and new unique keys, have been the greatest of their table so far.
+    /// Whether each new record's key was so far the greatest key of its table; likewise for unique keys.
     var canAppend = true
     var canAppendUniqueKeys = true
     private var isCounted = false
-    /// Whether an entity has derived attributes. Asking one entity for each record would copy it.
+    /// Whether an entity of the model has derived attributes. A flag, since asking an entity would copy it for each
+    /// record.
     var hasDerivations = false
-    /// The links of each entity's objects.
+    /// The references and relationships of each entity.
     private(set) var linksByEntity: [EntityLinks?] = []
     var hasLinks = false
-    /// Whether required references may be null: objects that refer to each other get them later.
+    /// Whether required references may be null for now: objects that refer to each other get them later.
     package var acceptsMissingReferences = false
     private let thread = currentThread()
     private var isSealed = false
     private var hasCommits = false
     var isStateChanged = false
-    /// Whether the transaction is a commit even if no object changed.
+    /// Whether the transaction counts as a commit even if no object changed.
     var commitsWithoutChanges = false
 
     init(_ store: Store, author: String, _ lock: consuming FolderLock) throws {
@@ -38,7 +40,7 @@ package final class StoreWriter: StoreReader {
         self.transaction = consume transaction
         self.lock = consume lock
         self.log = LogWriter(author: author)
-        // A newer program may have written since the store was opened.
+        // A program with a newer format may have written since the store was opened.
         try Store.checkFormat(in: view, store.tables, path: store.path)
         try super.init(store, view)
         log.commit = state.commit + 1
@@ -56,7 +58,7 @@ package final class StoreWriter: StoreReader {
         hasLinks = linksByEntity.contains { $0 != nil }
     }
 
-    /// Throws unless the calling thread is the one that began the transaction.
+    /// Throws `wrongThread` unless the calling thread began the transaction.
     func checkThread() throws { if currentThread() != thread { throw StoreError.wrongThread } }
 
     func requireChangeable() throws {
@@ -73,8 +75,8 @@ package final class StoreWriter: StoreReader {
 
     // MARK: Commit
 
-    /// Commits: the changes become the store's newest state, which reaches the disk as the store's durability says.
-    /// Returns the number of the newest commit, which is a new one only if records changed.
+    /// Commits the transaction. Its changes become the store's newest state; the store's durability says when they are
+    /// on disk. Returns the number of the newest commit, which is a new one only if records changed.
     @discardableResult
     package func commit() throws -> UInt64 {
         defer { finish() }
@@ -82,7 +84,7 @@ package final class StoreWriter: StoreReader {
         return state.commit
     }
 
-    /// Commits and takes a snapshot of exactly that state, before another writer can begin. Throws
+    /// Commits, and opens a snapshot of exactly this state before another writer can begin. Throws
     /// `CommittedWithoutSnapshot` if only the snapshot fails.
     package func commitAndRead() throws -> Snapshot {
         defer { finish() }
@@ -90,7 +92,7 @@ package final class StoreWriter: StoreReader {
         do { return try store.snapshot() } catch { throw CommittedWithoutSnapshot(reason: error) }
     }
 
-    /// Commits, and returns the lock for the next writer of the thread.
+    /// Commits, and returns the writer's lock, so that this thread can begin the next writer without waiting.
     func commitAndKeepLock() throws -> FolderLock {
         guard let kept = lock.take() else { preconditionFailure("A transaction is committed once.") }
         defer { finish() }
@@ -98,7 +100,7 @@ package final class StoreWriter: StoreReader {
         return kept
     }
 
-    /// Ends the transaction, if it is still open, and then releases the lock.
+    /// Ends the transaction if it's still open, and then releases the writer's lock.
     private func finish() {
         transaction = nil
         lock = nil
@@ -107,7 +109,7 @@ package final class StoreWriter: StoreReader {
     }
 
     /// Ends the changes of records and writes their log, so that caches can catch up to the new commit in the same
-    /// transaction. Returns the number of that commit.
+    /// transaction. Returns the number of this commit.
     @discardableResult
     package func seal() throws -> UInt64 {
         if isSealed { return state.commit }
@@ -125,8 +127,8 @@ package final class StoreWriter: StoreReader {
         return state.commit
     }
 
-    /// Ends a commit and begins the next one in the same transaction. The next commit has a number and an author of its
-    /// own, but both reach the disk together, or neither does (group commit).
+    /// Ends a commit and begins the next one in the same transaction (group commit). The next commit has its own number
+    /// and author, but both are saved together or not at all.
     package func beginNextCommit(author: String) throws {
         try checkThread()
         try seal()

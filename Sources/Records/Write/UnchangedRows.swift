@@ -2,17 +2,17 @@ internal import FetchIndexPlatform
 internal import FetchIndexLMDB
 internal import FetchIndexModels
 
-/// The records of a batch that the store has already, byte for byte, if they come in the order of their objects. A
-/// catalogue that is imported again has most of its rows unchanged, in the order in which they were inserted: each of
-/// these costs a step of a cursor and a comparison, instead of a search by its unique key.
+/// Finds records of a batch that the store has already, byte for byte, if they are in the order of their objects. If a
+/// catalogue is imported again, most of its rows are unchanged and in the order in which they were inserted. Each of
+/// them then costs a step of a cursor and a comparison instead of a lookup of its unique key.
 ///
-/// If a record is not the expected one, its unique key leads to the place where the order continues. O(1) for each
-/// expected record, O(log n) for each other one. The latter are few, because many of them end the walk.
+/// If a record isn't the expected one, its unique key leads to the object from which the walk continues. O(1) for each
+/// expected record, O(log n) for each other one. The latter are few, because the walk ends after too many of them.
 struct UnchangedRows {
-    /// The number of the object that each record equals; nil if it was not found in this way.
+    /// For each record, the number of the object that has the same bytes; nil if the walk didn't find one.
     private(set) var numbers: [UInt64?]
     private(set) var count = 0
-    /// The number of missed records that the walk allows, and the number of found records that allow one more.
+    /// The number of unexpected records that the walk allows, and the number of expected records that allow one more.
     private static let (mostMissed, foundPerMissed) = (16, 8)
 
     init(
@@ -36,7 +36,7 @@ struct UnchangedRows {
                     isEqual = cursor.value.isEqual(to: batch[row])
                 }
                 let object = RecordKey(rawValue: cursor.integerKey)
-                // A record with a null in a unique attribute is a new object each time.
+                // If a record has a null in a unique attribute, it's a new object each time.
                 if isEqual, object.entity == entity,
                     try constraint.isComplete(in: batch[row], of: description)
                 {
@@ -50,7 +50,7 @@ struct UnchangedRows {
 }
 
 extension UniqueConstraint {
-    /// Whether a record has a value for each of the attributes.
+    /// Whether a record has a value for each attribute of the constraint.
     fileprivate func isComplete(in record: RawSpan, of entity: borrowing Entity) throws -> Bool {
         let view = try RecordView(record, of: entity)
         for slot in slots where try view.range(of: slot) == nil { return false }

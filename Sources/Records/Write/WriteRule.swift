@@ -1,16 +1,16 @@
 package import FetchIndexModels
 
-/// The rule for writing a record whose unique value an object may have.
+/// The rule for a record whose unique value a stored object may have.
 package enum WriteRule {
-    /// Every record is a new object: a unique value that is taken is an error.
+    /// Each record is a new object. If its unique value is taken, that is an error.
     case insert
-    /// The record updates the object that has its unique value; the first constraint with an object decides. `merge`
-    /// makes the new record; without it, the object keeps references that the written record lacks.
+    /// The record updates the object that has its unique value. The first constraint with such an object decides.
+    /// `merge` makes the new record; without it, the object keeps references that the written record lacks.
     case update(by: [UniqueConstraint], merge: RecordMerge? = nil)
 
     var isUpdate: Bool { if case .update = self { true } else { false } }
 
-    /// The constraints whose values lead to stored objects.
+    /// The constraints whose values lead to the objects to be updated.
     var constraints: [UniqueConstraint] {
         switch self {
         case .insert: []
@@ -33,7 +33,7 @@ package typealias RecordMerge = (_ old: RawSpan, _ new: RawSpan, _ kept: KeptSlo
 package enum WriteOutcome: Equatable, Sendable {
     case inserted(RecordKey)
     case updated(RecordKey)
-    /// The stored record had these bytes already.
+    /// The stored record had the same bytes already.
     case unchanged(RecordKey)
 
     package var object: RecordKey {
@@ -45,11 +45,11 @@ package enum WriteOutcome: Equatable, Sendable {
     package var isUnchanged: Bool { if case .unchanged = self { true } else { false } }
 }
 
-/// Traits of a written batch, which the next batch of an import probably has too.
+/// Properties of a written batch that the next batch of an import probably has too.
 package struct BatchTraits {
-    /// Whether the store had most records already, in the order of their objects: sorting keys beforehand is useless
-    /// then.
+    /// Whether the store had most records already, in the order of their objects. Then sorting their keys beforehand is
+    /// useless.
     package var areMostUnchanged = false
-    /// Whether new keys went to many pages, and few to each.
+    /// Whether the new keys belonged on many pages, with few keys on each.
     package var areKeysScattered = false
 }

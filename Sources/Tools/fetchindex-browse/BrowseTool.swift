@@ -17,7 +17,7 @@ struct BrowseTool: ParsableCommand {
         commandName: "fetchindex-browse",
         abstract: "Show a store and its caches on a live page, for browsers on this machine, until interrupted.",
         discussion: """
-            The page's address, which holds a secret, is printed. Nothing in the store is changed: caches that are behind are \
+            The page's address, which contains a secret, is printed. The store is not changed: caches that are behind are \
             caught up in memory.
             """)
 

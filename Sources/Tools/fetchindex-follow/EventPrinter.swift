@@ -33,7 +33,7 @@ struct EventPrinter {
             show("following \(address.visible)", Line(event: "connected", source: address))
         case .makingSlot(let name):
             show(
-                "making the slot \(name.visible): the source waits for transactions that are open",
+                "creating the slot \(name.visible): the source waits for open transactions to end",
                 Line(event: "makingSlot", slot: name))
         case .copying(let table, let rows):
             // Printed for people when the copy has ended.

@@ -16,18 +16,17 @@ struct FollowTool: ParsableCommand {
         abstract: "Keep entities of a store in step with tables of a PostgreSQL source, until interrupted.",
         usage: """
             fetchindex follow STORE postgres://… --table SCHEMA.TABLE[=ENTITY] [options]
-            fetchindex follow STORE [options]      goes on with what the store follows
+            fetchindex follow STORE [options]      continues with the tables that the store follows
             """,
         discussion: """
-            The tables are copied, and then their changes are read from the source's log (logical replication), or with --change-table from a \
-            table that triggers write. What is interrupted goes on where it was. Passwords are taken from where libpq has \
-            them: ~/.pgpass, PGPASSWORD, a service file. With several tables, [ENTITY:] \
-            tells which table an option is for.
+            The tables are copied. Then their changes are read from the source's log (logical replication) or, with \
+            --change-table, from a table that triggers write. An interrupted follower continues where it stopped. Passwords \
+            come from where libpq looks for them: ~/.pgpass, PGPASSWORD, a service file. With several tables, [ENTITY:] \
+            selects the table of an option.
             """)
 
-    @Argument(help: "The store's folder; made where there is none.") var store: String
-    @Argument(help: "The source, as libpq has it: postgres://user@host/database, or host=… dbname=…") var source:
-        String?
+    @Argument(help: "The store's folder; created if missing.") var store: String
+    @Argument(help: "The source in libpq's form: postgres://user@host/database, or host=… dbname=…") var source: String?
     @Option(
         parsing: .unconditionalSingleValue,
         help:
@@ -36,51 +35,52 @@ struct FollowTool: ParsableCommand {
     var table: [String] = []
     @Option(
         parsing: .unconditionalSingleValue,
-        help: "[ENTITY:]COLUMN whose values name rows: NOT NULL with a unique index. The primary key by default.")
+        help: "[ENTITY:]COLUMN that identifies rows: NOT NULL with a unique index. The primary key by default.")
     var key: [String] = []
     @Option(
         parsing: .unconditionalSingleValue,
         help:
-            "[ENTITY:]CONDITION in the source's SQL: only rows that it holds for are followed (PostgreSQL 15 or later)."
+            "[ENTITY:]CONDITION in the source's SQL: only rows that satisfy it are followed (PostgreSQL 15 or later)."
     )
     var `where`: [String] = []
     @Option(
         parsing: .unconditionalSingleValue,
         help:
-            "[ENTITY:]COLUMN,… that are followed, and the key; all columns by default, also those that are added later."
+            "[ENTITY:]COLUMN,… to follow, besides the key; all columns by default, including ones added later."
     )
     var columns: [String] = []
     @Option(
         parsing: .unconditionalSingleValue,
-        help: "[ENTITY:]COLUMN,… that are stored as text: arrays, numbers of more than 38 digits.")
+        help: "[ENTITY:]COLUMN,… to store as text, such as arrays and numbers of more than 38 digits.")
     var text: [String] = []
-    @Option(parsing: .unconditionalSingleValue, help: "A cache that is brought up to date with each transaction.")
+    @Option(parsing: .unconditionalSingleValue, help: "A cache to catch up with each transaction.")
     var cache: [String] = []
     @Flag(
-        help: "Read changes from a change table, which triggers write, and not from the source's log: it needs no slot."
+        help: "Read changes from a change table that triggers write, instead of the source's log; no slot is needed."
     )
     var changeTable = false
-    @Flag(help: "Print the SQL that makes the change table and its triggers, and end.") var printSetup = false
-    @Option(help: "The replication slot; one is made where it is not there.") var slot: String?
-    @Option(help: "A publication that is there; one is made by default.") var publication: String?
-    @Flag(help: "End when the store has caught up with what the source had at the beginning.") var once = false
-    @Flag(help: "Copy all tables again; rows that are gone are deleted at the end.") var recopy = false
-    @Flag(help: "Copy all tables again where changes are lost: the slot, or what was trimmed of the change table.")
+    @Flag(help: "Print the SQL that creates the change table and its triggers, and exit.") var printSetup = false
+    @Option(help: "The replication slot; created if missing.") var slot: String?
+    @Option(help: "An existing publication; by default one is created.") var publication: String?
+    @Flag(help: "Exit when the store has caught up with the state that the source had at the beginning.") var once =
+        false
+    @Flag(help: "Copy all tables again; rows that the source no longer has are deleted at the end.") var recopy = false
+    @Flag(help: "Copy all tables again if changes are lost, because the slot is gone or the change table was trimmed.")
     var recopyWhenLost = false
-    @Flag(help: "End following: drop the slot and the publication that were made for the store; the rows stay.")
+    @Flag(help: "Stop following: drop the slot and the publication that were created for the store. The rows stay.")
     var end = false
     @Option(help: "Lines for people, or JSON lines for programs.") var output = OutputFormat.table
 
     func validate() throws {
-        if end, !table.isEmpty || recopy || once { throw ValidationError("--end goes with no other option.") }
+        if end, !table.isEmpty || recopy || once { throw ValidationError("--end cannot be used with other options.") }
         if changeTable, slot != nil || publication != nil {
-            throw ValidationError("--slot and --publication are not for --change-table.")
+            throw ValidationError("--slot and --publication cannot be used with --change-table.")
         }
         if printSetup, source == nil || table.isEmpty {
             throw ValidationError("--print-setup needs the source's address and --table.")
         }
         if table.isEmpty, !(key + `where` + columns + text).isEmpty {
-            throw ValidationError("--key, --where, --columns and --text go with --table.")
+            throw ValidationError("--key, --where, --columns and --text need --table.")
         }
     }
 
@@ -95,7 +95,7 @@ struct FollowTool: ParsableCommand {
         if printSetup { return events.line(try Follower.setup(source ?? "", options.tables)) }
         if end {
             if let left = try Follower.end(storeAt: store) { EventPrinter.error(left) }
-            return events.line("the store follows nothing any more; its rows stay")
+            return events.line("the store no longer follows a source; its rows stay")
         }
         do {
             let follower = try Follower(
@@ -111,7 +111,7 @@ struct FollowTool: ParsableCommand {
                 // A colon may belong to the value, as in a condition with ::text.
                 let named = choices.firstIndex { text.hasPrefix($0.entity + ":") && !text.hasPrefix($0.entity + "::") }
                 guard named != nil || choices.count == 1 else {
-                    throw ValidationError("\(option) \(text) does not tell which table it is for: write ENTITY:…")
+                    throw ValidationError("\(option) \(text) does not say which table it is for: write ENTITY:…")
                 }
                 let value = named.map { String(text.dropFirst(choices[$0].entity.count + 1)) } ?? text
                 set(&choices[named ?? 0], value)

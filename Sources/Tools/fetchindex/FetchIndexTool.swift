@@ -3,6 +3,7 @@ internal import FetchIndexCatalogues
 internal import FetchIndexModels
 internal import ArgumentParser
 internal import FetchIndexCLibrary
+internal import FetchIndexCatalogues
 internal import FetchIndexPlatform
 internal import FetchIndexInspection
 
@@ -93,7 +94,7 @@ enum Main {
         case StoreError.invalidCacheName(let name) where PersistentContainer.isIndex(name):
             ": `fetchindex model index` adds and drops these"
         case StoreError.modelMismatch: "; `fetchindex model migrate` changes the model of a store"
-        default: InputRemedy.advice(on: error)
+        default: Remedy.advice(on: error)
         }
     }
 

@@ -60,7 +60,7 @@ extension Date {
         let scale = powers[places]
         let digits = ((number - whole) * scale).rounded(.down)
         let next = Date(whole: whole, digits: digits + 1, places: places).timeIntervalSinceReferenceDate
-        // The nearest double to 0.333 can be less than 0.333; rounding it down alone would give 0.332.
+        // The nearest double to 0.333 can be less than 0.333; rounding down would then give 0.332.
         return digits + 1 < scale && next <= number ? digits + 1 : digits
     }
 

@@ -75,7 +75,7 @@ public struct SectionCalendar: Hashable, Sendable {
         }
     }
 
-    /// Whether the calendar has a unit: quarters need years that always have twelve months.
+    /// Whether the calendar has a unit. Quarters need a calendar in which every year has twelve months.
     func has(_ unit: CalendarUnit) -> Bool {
         switch system {
         case .hebrew, .coptic, .ethiopic, .chinese, .dangi: unit != .quarter

@@ -7,8 +7,8 @@ public struct UnknownTimeZone: Error, Equatable, CustomStringConvertible {
     public var description: String { "\"\(name)\" is not a time zone; write one like \"UTC\" or \"Asia/Tokyo\"" }
 }
 
-/// Converts instants to the days of a time zone, with the newer of the system's and ICU's data. Caches each offset with
-/// its period: ICU takes 2 µs to find one.
+/// Converts instants to the days of a time zone, with the newer of the system's and ICU's data. Caches the offset of
+/// each period, because ICU needs 2 µs to find one.
 package final class TimeZoneOffsets: Sendable {
     private struct State {
         // ICU's calendar isn't thread-safe; the mutex around this state guards it.

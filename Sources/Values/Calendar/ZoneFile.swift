@@ -60,7 +60,7 @@ struct ZoneFile: Sendable {
         private let utIndicators, standardIndicators, leapSeconds, changes, types, characters: Int
 
         init(_ reader: inout Reader) throws(Damage) {
-            guard try reader.bytes(4).elementsEqual("TZif".utf8) else { throw Damage(reason: "it is no time zone") }
+            guard try reader.bytes(4).elementsEqual("TZif".utf8) else { throw Damage(reason: "it is not a time zone") }
             version = try reader.bytes(16).first ?? 0
             utIndicators = try reader.count()
             standardIndicators = try reader.count()

@@ -17,7 +17,8 @@ final class Sale: ManagedObject {
         .count(\.sold), .min(\.sold), .max(\.sold),
     ]
 
-    /// The aggregates of an array of objects, computed one by one. Weights are quarters, so that their sums are exact.
+    /// The oracle: aggregates of an array of objects, computed one by one. Weights are quarters, so that their sums are
+    /// exact.
     static func plain(_ sales: [Sale]) -> [Value] {
         let (amounts, weights) = (sales.compactMap(\.amount), sales.compactMap(\.weight))
         let (costs, dates) = (sales.compactMap(\.cost), sales.compactMap(\.sold))
@@ -38,7 +39,7 @@ final class Sale: ManagedObject {
         ]
     }
 
-    /// Foundation divides decimals with an error in the last digit.
+    /// Rounds a decimal, since Foundation's division has an error in the last digit.
     static func rounded(_ value: Value) -> Value {
         guard case .decimal(var number) = value else { return value }
         var rounded = Decimal()
@@ -90,8 +91,8 @@ final class Sale: ManagedObject {
         }
     }
 
-    /// Controllers on a cache, in memory and on some rows, through unsaved edits, saves, rollbacks and merges.
-    @Test(arguments: 1...4 as ClosedRange<UInt64>) func controllersKeepThemUpToDate(seed: UInt64) throws {
+    /// Controllers with a cache, in memory and with a limit, through unsaved edits, saves, rollbacks and merges.
+    @Test(arguments: 1...4 as ClosedRange<UInt64>) func controllersKeepAggregatesUpToDate(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let other = store.container.newContext()
         var some = request()
@@ -135,7 +136,7 @@ final class Sale: ManagedObject {
         }
         try context.save()
         for name in ["by shop", "all"] { #expect(try store.container.verifyCache(name) == [], "seed \(seed)") }
-        // Another process finds the same.
+        // The reopened store has the same aggregates.
         let reopened = try store.reopened().newContext()
         let fresh = try FetchedResultsController(
             fetchRequest: request(), context: reopened, sectionKey: .attribute("shop"), cacheName: "by shop")
@@ -151,7 +152,7 @@ final class Sale: ManagedObject {
         try context.save()
     }
 
-    @Test func otherAggregatesAreAnotherRequest() throws {
+    @Test func aCacheIsRebuiltOnlyForAggregatesThatItLacks() throws {
         try insert([1, 2, nil])
         func fetch(_ aggregates: [Aggregate<Sale>]) throws -> (FetchOutcome, Value) {
             let controller = try FetchedResultsController(
@@ -162,7 +163,7 @@ final class Sale: ManagedObject {
         #expect(try fetch([]) == (.rebuilt(.first), .null))
         #expect(try fetch([.sum(\.amount)]) == (.rebuilt(.aggregatesChanged), .integer(3)))
         #expect(try fetch([.sum(\.amount)]) == (.hit, .integer(3)))
-        // What is kept for a sum is enough for an average, and for the least value what is kept for the greatest.
+        // A cache with sums has averages and counts too, and a cache with greatest values has least values too.
         #expect(try fetch([.average("amount"), .count(\.amount)]) == (.hit, .double(1.5)))
         #expect(try fetch([.max("amount"), .sum(\.amount)]) == (.rebuilt(.aggregatesChanged), .integer(2)))
         #expect(try fetch([.sum("amount"), .min(\.amount), .sum(\.amount)]) == (.hit, .integer(3)))
@@ -171,7 +172,7 @@ final class Sale: ManagedObject {
         #expect(try fetch([]) == (.rebuilt(.aggregatesChanged), .null))
     }
 
-    @Test func sumsThatTakeMoreThan64BitsAreDecimals() throws {
+    @Test func sumsBeyond64BitsAreDecimals() throws {
         try insert([.max, .max, .max])
         let controller = try FetchedResultsController(fetchRequest: request(), context: context)
         try controller.performFetch()
@@ -180,15 +181,15 @@ final class Sale: ManagedObject {
         #expect(controller.aggregate(.average(\.amount), in: 0..<3) == .double(9.223372036854775807e18))
     }
 
-    @Test func nothingAddsUpToZero() throws {
+    @Test func sumsOfNoRowsAreZero() throws {
         let controller = try FetchedResultsController(fetchRequest: request(), context: context)
         try controller.performFetch()
         #expect(Sale.aggregates.map { controller.sections[0].aggregate($0) } == Sale.plain([]))
         #expect(Sale.aggregates.map { controller.aggregate($0, in: 0..<0) } == Sale.plain([]))
     }
 
-    /// A value that shapes nothing else: the cache catches up, and its section says so.
-    @Test func aCacheCatchesUpWithValuesAlone() throws {
+    /// The changed value is aggregated, but neither sorted nor grouped by.
+    @Test func aCacheCatchesUpWithAggregatedValues() throws {
         try insert([1, 2], shop: "a")
         try insert([3], shop: "b")
         let request = request([.sum(\.weight)])
@@ -214,7 +215,7 @@ final class Sale: ManagedObject {
         #expect(try open() == (.hit, [.double(2.5), .double(0)]))
     }
 
-    @Test func aRequestThatDoesNotFitIsAnError() throws {
+    @Test func aggregatesOfUnfitAttributesAreErrors() throws {
         func fetch(_ aggregates: [Aggregate<Sale>]) throws {
             _ = try FetchedResultsController(fetchRequest: request(aggregates), context: context).performFetch()
         }
@@ -242,7 +243,7 @@ final class Sale: ManagedObject {
         }
     }
 
-    @Test func averagesLieBetweenTheLeastAndTheGreatest() throws {
+    @Test func theAverageOfEqualDoublesIsTheirCommonValue() throws {
         let least = Double.leastNonzeroMagnitude
         for weights in [[0.1, 0.1, 0.1], [1.5e308, 1.5e308], [least, least, least]] {
             let store = try LiveStore(Model(Sale.self))
@@ -255,7 +256,7 @@ final class Sale: ManagedObject {
         }
     }
 
-    @Test func textsAreReadBack() throws {
+    @Test func aggregatesAreReadBackFromTheirTexts() throws {
         for aggregate in Sale.aggregates + [.sum("a, b"), .max("x(y)")] {
             #expect(try Aggregate<Sale>(parsing: aggregate.description) == aggregate)
         }

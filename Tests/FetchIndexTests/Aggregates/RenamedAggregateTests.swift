@@ -28,7 +28,7 @@ import Testing
         return (outcome, sums.map { controller.aggregate($0, in: 0..<50) })
     }
 
-    @Test func theFormerNameIsKnown() throws {
+    @Test func anAggregateMayUseTheFormerNameOfAnAttribute() throws {
         let store = try store()
         #expect(try fetch(store, [.sum("price")], sums: [.sum("price")]) == (.rebuilt(.first), [.integer(1225)]))
         try store.container.migrate(
@@ -49,7 +49,7 @@ import Testing
         #expect(try store.container.verifyCache("c") == [])
     }
 
-    @Test func aConvertedAttributeIsSummedUpAnew() throws {
+    @Test func aggregatesOfAConvertedAttributeAreRebuilt() throws {
         let store = try store()
         _ = try fetch(store, [.sum("price")], sums: [])
         try store.container.migrate(

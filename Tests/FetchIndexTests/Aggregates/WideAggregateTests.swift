@@ -2,9 +2,10 @@ import FetchIndex
 import FetchIndexTestSupport
 import Testing
 
-/// Sums of doubles of very different sizes make nodes overflow: the summaries of a branch take more bytes than those that it had.
+/// Sums of doubles of very different sizes make nodes overflow: the new summaries of a branch take more bytes than the
+/// old ones.
 @Suite struct WideAggregateTests {
-    @Test(arguments: [1, 2] as [UInt64]) func sumsOfDoublesOfAllSizes(seed: UInt64) throws {
+    @Test(arguments: [1, 2] as [UInt64]) func sumsOfDoublesOfAllSizesFitTheirNodes(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let names = (0..<5).map { "d\($0)" }
         let model = Model(
@@ -33,7 +34,7 @@ import Testing
                 if round > 0 { guard case .caughtUp = order.outcome else { Issue.record("\(order.outcome)"); return } }
                 try order.forEachSection { section in
                     for name in names {
-                        // The sum from the sections tree, and the sum from the rows tree.
+                        // One sum comes from the sections tree, and the other one from the rows tree.
                         let sum = try section.aggregate(.sum(name))
                         let sumOfRows = try order.aggregate(
                             .sum(name), inRows: section.rowsBefore..<section.rowsBefore + section.count)
@@ -46,8 +47,8 @@ import Testing
         }
     }
 
-    /// Sixteen integers fit, whose sums take little.
-    @Test func manyAttributesOfIntegers() throws {
+    /// Sums of integers take few bytes, so sixteen of them fit.
+    @Test func sumsOfSixteenIntegersFitTheirNodes() throws {
         let names = (0..<16).map { "n\($0)" }
         let store = try LiveStore(Model(entities: [Entity("Many", names.map { AttributeDescription($0, .integer) })]))
         let writer = try BatchWriter(store.container, entity: "Many")
@@ -61,8 +62,8 @@ import Testing
         }
     }
 
-    /// Long keys with a common beginning stay in their nodes.
-    @Test func aggregatesDoNotShatterLongKeys() throws {
+    /// Long keys with a common beginning share nodes, even if the nodes have aggregates.
+    @Test func aggregatesDoNotScatterLongKeysOverMoreNodes() throws {
         let model = Model(entities: [
             Entity("Page", [AttributeDescription("path", .string), AttributeDescription("size", .integer)])
         ])

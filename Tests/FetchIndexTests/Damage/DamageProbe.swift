@@ -5,19 +5,19 @@ import FetchIndexOrderCaches
 import FetchIndexRecords
 import FetchIndexTestSupport
 
-/// Does with a store all that a user does, and writes down what comes of it. A damaged store gives errors of the
+/// Uses a store as a user does, and records the results. A damaged store gives errors of the
 /// library's own types, or answers.
 final class DamageProbe {
-    /// What reads gave, by the name of the read; nothing where they threw.
+    /// The results of reads, by the name of the read; a read that threw has none.
     private(set) var contents: [String: [String]] = [:]
-    /// Defects that `check` reported, or the error when the store could not be checked at all.
+    /// Defects that `check` reported, or the error if the store could not be checked.
     private(set) var defects: [String] = []
-    /// Errors of types that users don't know.
+    /// Errors of types that are not public.
     private(set) var strangeErrors: [String] = []
 
     private let folder: TemporaryFolder
 
-    /// Reads everything before anything can be mended.
+    /// Reads everything before anything can repair it.
     init(_ folder: TemporaryFolder) {
         self.folder = folder
         do { defects = try DamageableStore.open(folder).check { _, _ in } } catch {

@@ -9,8 +9,8 @@ import FetchIndexValues
 @testable import FetchIndex
 
 /// A small store with everything in it: two entities, every type of value, unique keys, relationships with links, a record
-/// of several pages, a log, caches that are fresh and ones that are behind, two of them through relationships, one of them maintained
-/// and locked. Tests damage copies of it.
+/// of several pages, a log, caches that are fresh and ones that are behind, two of them through relationships, one of
+/// them maintained and locked. Tests damage copies of it.
 struct DamageableStore {
     /// A value in a table of the store's LMDB environment.
     struct Entry {
@@ -87,7 +87,7 @@ struct DamageableStore {
         try relate(container)
         try container.withOrder(fresh, .init(cacheName: "fresh")) { _ in }
         try container.withOrder(byOwner, .init(cacheName: "by owner")) { _ in }
-        // Also notes what its reader has had.
+        // This also records what the cache's reader has got.
         try container.setMaintained(true, cacheNamed: "by owner")
         try container.setLocked(true, cacheNamed: "by owner")
     }
@@ -148,7 +148,7 @@ struct DamageableStore {
         }
     }
 
-    /// A copy of the store in a folder of its own, changed behind its back: an entry gets a new value, or goes.
+    /// A copy of the store in a folder of its own, with changed entries; an entry without a value is removed.
     func copy(_ changes: [(key: [UInt8], table: String, value: [UInt8]?)] = []) throws -> TemporaryFolder {
         let copy = TemporaryFolder()
         let stateKey = Array("state".utf8)
@@ -165,7 +165,7 @@ struct DamageableStore {
                 }
             }
             if !changes.contains(where: { $0.key == stateKey }), let meta = tables["meta"] {
-                // As every writer does: else the store would be refused for that.
+                // Every writer does this: otherwise the store would be refused for another reason.
                 var state: StoreState?
                 let key = stateKey
                 _ = try transaction.view.get(key.span.bytes, in: meta) { state = try StoreState(decoding: $0) }

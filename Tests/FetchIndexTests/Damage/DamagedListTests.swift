@@ -7,7 +7,9 @@ import Testing
 
 @testable import FetchIndexRecords
 
-/// Damaged lists of caches, and a damaged origin of numbers: `check` finds them, a repair writes them anew, and no cache suffers.
+/// Damaged lists of caches and a damaged record of the store whose export filled this one: `check` reports them, and a
+/// repair empties or removes them. No cache is deleted; after a damaged list of unread changes, each reader is told once
+/// to fetch again.
 @Suite struct DamagedListTests {
     private static let byPrice = OrderDefinition(entity: "Book", sortKeys: [SortKey("price")])
     private let folder: TemporaryFolder
@@ -45,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: [CacheList.maintained, .unread, .locked])
-    func aDamagedListIsFoundAndWrittenAnew(list: CacheList) throws {
+    func aDamagedListIsReportedAndReplaced(list: CacheList) throws {
         try damage(list)
         let defects = try container.check { _, _ in }
         #expect(defects.count == 1 && defects[0].contains("the list of \(list) caches"), "\(defects)")
@@ -56,7 +58,7 @@ import Testing
         #expect(try container.cacheStatistics().map(\.name) == ["a", "b"])
     }
 
-    @Test func aDamagedOriginOfNumbersIsFoundAndForgotten() throws {
+    @Test func aDamagedRecordOfTheOriginOfNumbersIsRemoved() throws {
         let writer = try container.store.beginWrite()
         try writer.view.put(Array("damaged".utf8), for: StoreLayout.numbersKey, in: writer.tables.meta)
         try writer.commit()
@@ -67,7 +69,7 @@ import Testing
         #expect(repair.left == [])
     }
 
-    /// Who knows what was in the list? Each reader hears that it has to fetch again, once.
+    /// The lost list may have named any cache, so each reader gets one rebuild.
     @Test(arguments: [false, true]) func aDamagedListOfUnreadCachesLosesNoBatch(isRepaired: Bool) throws {
         try damage(.unread)
         if isRepaired { _ = try repair() }
@@ -79,7 +81,7 @@ import Testing
         #expect(try container.check { _, _ in } == [])
     }
 
-    /// What a live controller, a maintained cache and a repair need is a rebuild for the same request.
+    /// A live controller, a maintained cache and a repair rebuild the cache for the same request.
     @Test(arguments: ["live", "maintained", "repair"]) func aDamagedListOfLocksDeletesNoCache(way: String) throws {
         if way == "maintained" { try container.setMaintained(true, cacheNamed: "a") }
         let context = container.newContext()

@@ -8,7 +8,7 @@ import Testing
 @testable import FetchIndex
 @testable import FetchIndexRecords
 
-/// Calls every public function that throws with each fault that can reach it: what it throws is a public type.
+/// Calls every public function that throws, under each fault that can reach it. Each error must be of a public type.
 @Suite struct ErrorBoundaryTests {
     enum Fault: String, CaseIterable {
         case damagedState, damagedModel, damagedRecords, damagedUniqueKeys, damagedLog, damagedHeaders, damagedNodes
@@ -19,7 +19,7 @@ import Testing
         case sound, unknownEntity, unknownAttribute, wrongType, unknownLocale, unknownTimeZone, longName
     }
 
-    /// What a fault keeps open while the functions are called.
+    /// Keeps snapshots and writers open while the functions are called.
     private final class Held {
         var snapshots: [Snapshot] = []
         var writer: StoreWriter?
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    /// Brings a fault about; returns the container that meets it.
+    /// Causes a fault, and returns the container that meets it.
     private func bring(_ fault: Fault, _ container: PersistentContainer, _ held: Held) throws -> PersistentContainer {
         func damage(_ table: (StoreTables) -> Table) throws {
             let writer = try container.store.beginWrite()
@@ -117,9 +117,9 @@ import Testing
         return container
     }
 
-    @Test(arguments: Fault.allCases) func everyErrorIsPublic(fault: Fault) throws {
+    @Test(arguments: Fault.allCases) func everyThrownErrorHasAPublicType(fault: Fault) throws {
         let held = Held()
-        // Objects and a controller of before the fault.
+        // These objects and the controller are from before the fault.
         let opened = try filled(fault)
         let context = opened.newContext()
         var request = FetchRequest<ManagedObject>(entityName: "Book")

@@ -5,10 +5,10 @@ import FetchIndexTestSupport
 import Testing
 
 /// Every byte of every value, and some keys and whole entries, changed behind the store's back: errors of the library's
-/// own types, a rebuilt cache or right answers, and never a trap. No read takes a damaged value for a right one; what reads
-/// get wrong for want of an entry, `check` finds.
+/// own types, a rebuilt cache or right answers, and never a trap. No read returns a damaged value. If a missing entry
+/// makes a read wrong, `check` finds it.
 @Suite(.serialized) struct FlippedValueTests {
-    /// FETCHINDEX_TEST_FLIPS is how many bytes of a table are flipped, or "all".
+    /// The number of bytes of a table that are flipped: FETCHINDEX_TEST_FLIPS, which may be "all".
     static let flips = TestSettings.flips ?? 40
 
     @Test(arguments: DamageableStore.tables) func aFlippedByteIsFoundOrDoesNoHarm(table: String) throws {
@@ -35,7 +35,7 @@ import Testing
         let store = try DamageableStore()
         let sound = DamageProbe(try store.copy())
         let entries = store.entries.filter { $0.table == table }
-        // All at once, one by one, under another key, and with another's value.
+        // All entries are removed at once; then each is removed, put under another key, and given another entry's value.
         try expectHarmless(entries.map { ($0.key, table, nil) }, of: store, sound, "\(table) without entries")
         for entry in entries.shuffled(using: &generator).prefix(Self.flips / 4) {
             try expectHarmless([(entry.key, table, nil)], of: store, sound, "\(table) without \(entry.key)")
@@ -55,8 +55,8 @@ import Testing
         }
     }
 
-    /// Whoever changes one of two caches with one number would change the other one's nodes.
-    @Test func aCacheWithTheNumberOfAnotherIsFoundAndComputedAnew() throws {
+    /// With the same number, a change of one cache would change the nodes of the other.
+    @Test func twoCachesWithOneNumberAreFoundAndRepaired() throws {
         let store = try DamageableStore()
         let name = Array("fresh, too".utf8)
         var header = try #require(store.entries.first { $0.key == Array("fresh".utf8) }).value

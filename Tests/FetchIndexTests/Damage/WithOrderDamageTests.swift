@@ -5,7 +5,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// What `withOrder` does when its body meets damage: only damage of the cache makes it begin again.
+/// If the body of `withOrder` meets damage, only damage of the cache makes it begin again.
 @Suite struct WithOrderDamageTests {
     private let container: PersistentContainer
     private let definition = OrderDefinition(entity: "Row", sortKeys: [SortKey("name")])
@@ -31,7 +31,7 @@ import Testing
         } catch { return (count, error) }
     }
 
-    @Test func aDamagedRecordLeavesTheCacheAlone() throws {
+    @Test func aDamagedRecordDoesNotRebuildTheCache() throws {
         let writer = try container.store.beginWrite()
         let key = UInt64(5)
         try writer.view.put(Array("damaged".utf8).span.bytes, for: key, in: writer.tables.records)
@@ -42,7 +42,7 @@ import Testing
         #expect(try container.cacheStatistics().map(\.isFresh) == [true])
     }
 
-    @Test func anErrorOfTheBodyIsNoDamageOfTheCache() {
+    @Test func anErrorOfTheBodyDoesNotRebuildTheCache() {
         let result = calls { _ in throw StoreError.corrupted("another store") }
         #expect(result.count == 1)
         #expect(result.error as? StoreError == .corrupted("another store"))

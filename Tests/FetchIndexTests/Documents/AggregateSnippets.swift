@@ -6,7 +6,7 @@ import Testing
 // The example of the article "Sections", word for word.
 
 @Suite struct AggregateSnippets {
-    @Test func aggregates() throws {
+    @Test func theExampleOfAggregatesWorksAsDocumented() throws {
         let container = try PersistentContainer(temporaryWith: Model(Book.self))
         let context = container.newContext()
         for (title, price) in [("a", 100), ("b", 300)] {

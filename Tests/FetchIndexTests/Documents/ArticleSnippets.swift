@@ -4,7 +4,7 @@ import Observation
 import FetchIndexTestSupport
 import Testing
 
-// The examples of the articles and of doc comments, word for word; what is around them gives what they need.
+// The examples of the articles and of doc comments, word for word; the code around them declares what they use.
 
 private enum Attributes {
     enum Genre: String, AttributeValue, CaseIterable {
@@ -110,7 +110,7 @@ private enum Concurrency {
         try context.save()
     }
 
-    @Test func attributes() throws {
+    @Test func theExampleOfAttributesWorksAsDocumented() throws {
         let container = try container(Attributes.Author.self)
         let context = container.newContext()
         let new = Attributes.Author(context: context)
@@ -119,7 +119,7 @@ private enum Concurrency {
         try Attributes.read(new.objectID, context)
     }
 
-    @Test func uniqueAttributes() throws {
+    @Test func theExampleOfUniqueAttributesWorksAsDocumented() throws {
         let container = try container(Attributes.Edition.self)
         for _ in 0..<2 { try Attributes.upsert(container.newContext()) }
         let context = container.newContext()
@@ -153,7 +153,7 @@ private enum Concurrency {
         counting.cancel()
     }
 
-    @Test func concurrency() async throws {
+    @Test func theExampleOfConcurrencyWorksAsDocumented() async throws {
         let container = try container(Book.self)
         let count = try await container.perform { context in
             let request = FetchRequest<Book>(predicate: try FetchPredicate("price == nil"), sortKeys: [])
@@ -164,7 +164,7 @@ private enum Concurrency {
         #expect(count == 0)
     }
 
-    @Test func batchJobs() throws {
+    @Test func theExampleOfBatchJobsWorksAsDocumented() throws {
         let entity = Entity(
             "Book",
             [
@@ -203,7 +203,7 @@ private enum Concurrency {
         try container.withOrder(definition, options) { #expect($0.outcome == .hit) }
     }
 
-    @Test func gettingStarted() async throws {
+    @Test func theExampleOfGettingStartedWorksAsDocumented() async throws {
         let folder = TemporaryFolder()
         let url = URL(fileURLWithPath: folder.path)
         let container = try PersistentContainer(at: url, model: Model(Book.self))
@@ -237,7 +237,7 @@ private enum Concurrency {
         printing.cancel()
     }
 
-    @Test func controllers() throws {
+    @Test func theExampleOfControllersWorksAsDocumented() throws {
         let context = try container(Book.self).newContext()
         try insertBooks(context)
         let request = FetchRequest<Book>(sortKeys: [SortKey(\.publisher)])
@@ -247,7 +247,7 @@ private enum Concurrency {
         for section in controller.sections { print(section.name, section.count) }
     }
 
-    @Test func predicates() throws {
+    @Test func theExampleOfPredicatesWorksAsDocumented() throws {
         let context = try container(Book.self).newContext()
         try insertBooks(context)
         var request = FetchRequest<Book>()

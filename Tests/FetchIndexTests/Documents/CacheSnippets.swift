@@ -11,7 +11,7 @@ private enum Caches {
 }
 
 @Suite struct CacheSnippets {
-    @Test func history() throws {
+    @Test func theExampleOfACacheHistoryWorksAsDocumented() throws {
         let container = try PersistentContainer(temporaryWith: Model(Caches.Book.self))
         let definition = OrderDefinition(entity: "Book", sortKeys: [SortKey("publisher")])
         try container.withOrder(definition, .init(cacheName: "by publisher")) { _ in }

@@ -1,7 +1,7 @@
 import FetchIndexTestSupport
 import Testing
 
-/// What the compiler says to declarations that cannot be: what is wrong, and what to write instead.
+/// The compiler's messages for wrong declarations say what to write instead.
 @Suite(.enabled(if: UserProgram.canBeCompiled)) struct CompilerMessageTests {
     private func complaints(_ declaration: String, _ inverse: String = "") throws -> String {
         try UserProgram(
@@ -22,25 +22,25 @@ import Testing
 
     private let book = "@Relationship(\"author\", inverse: \"books\") var author: Author?"
 
-    @Test func rightDeclarationsCompile() throws {
+    @Test func correctDeclarationsCompile() throws {
         let right = "@Relationship(\"books\", inverse: \"author\") var books: Related<Book>"
         #expect(try complaints(right, book) == "")
     }
 
-    @Test func aToManyRelationshipWithoutInverseIsToldToNameIt() throws {
+    @Test func theMessageForAMissingInverseSaysHowToNameIt() throws {
         let text = try complaints("@Relationship(\"books\") var books: Related<Book>", book)
         #expect(text.contains("A to-many relationship needs the other side: inverse: \"author\""), "\(text)")
     }
 
     @Test(arguments: ["[Book]", "Set<Book>"])
-    func aToManyRelationshipOfAnotherTypeIsToldToBeRelated(type: String) throws {
+    func theMessageForACollectionTypeSaysToUseRelated(type: String) throws {
         for inverse in [", inverse: \"author\"", ""] {
             let text = try complaints("@Relationship(\"books\"\(inverse)) var books: \(type)", book)
             #expect(text.contains("declare it as Related<Author>"), "\(text)")
         }
     }
 
-    @Test func anObjectAsASortKeyIsToldToNameAnAttribute() throws {
+    @Test func theMessageForAnObjectAsASortKeySaysToUseItsAttribute() throws {
         let program = """
 
             let sorted = SortKey<Book>(\\.author)

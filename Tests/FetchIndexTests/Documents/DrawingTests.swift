@@ -15,7 +15,7 @@ import Testing
     private struct Target {
         /// The line "// MARK: Ground" that is before it.
         let layer: String
-        /// Its folder, from Sources.
+        /// The path of its folder in Sources.
         let folder: String
         /// The names that its declaration has in quotes; the first one is its own.
         var names: [String]
@@ -81,7 +81,8 @@ import Testing
         #expect(known.count > 30)
     }
 
-    /// Satellites and tools see FetchIndex, the vocabularies that it passes on, and each other: `Scripts/check` looks at their imports.
+    /// Satellites and tools see FetchIndex, the vocabularies that it passes on, and each other: `Scripts/check` looks
+    /// at their imports.
     @Test func satellitesAndToolsDependOnNoRoomBelowFetchIndex() throws {
         let targets = try targets()
         let hidden = targets.filter { ["structures", "store", "orders"].contains($0.layer) }.map { $0.names[0] }
@@ -121,7 +122,7 @@ import Testing
     }
 
     /// The plan has sixteen folders; each has its row in the table of rooms.
-    @Test func eachFolderIsARoom() throws {
+    @Test func theTableOfRoomsListsEachSourceFolder() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
         let folders = try FileManager.default.contentsOfDirectory(atPath: root.path + "/Sources")

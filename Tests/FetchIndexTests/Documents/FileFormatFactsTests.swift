@@ -23,7 +23,7 @@ import Testing
         #expect(Set(listed) == Set(StoreFiles.beside + [StoreFiles.data, StoreFiles.lock]))
     }
 
-    @Test func theHistoryListsEachVersionUpToTheNewest() throws {
+    @Test func theLayoutCommentListsEveryFormatVersion() throws {
         let layout = try text("Sources/Records/Layout/StoreLayout.swift")
         let versions = layout.components(separatedBy: "\n").compactMap { line -> UInt32? in
             guard line.hasPrefix("/// - "), let colon = line.firstIndex(of: ":") else { return nil }

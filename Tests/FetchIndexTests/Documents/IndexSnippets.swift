@@ -23,7 +23,7 @@ private enum Indexes {
 }
 
 @Suite struct IndexSnippets {
-    @Test func indexes() throws {
+    @Test func theExampleOfIndexesWorksAsDocumented() throws {
         let container = try PersistentContainer(temporaryWith: Model(Indexes.Book.self, Indexes.Line.self))
         let context = container.newContext()
         for number in 0..<40 {

@@ -25,7 +25,7 @@ private enum Inheritance {
     private typealias Tome = Inheritance.Tome
     private typealias Periodical = Inheritance.Periodical
 
-    @Test func inheritance() throws {
+    @Test func theExampleOfInheritanceWorksAsDocumented() throws {
         let container = try PersistentContainer(temporaryWith: Model(Work.self, Tome.self, Periodical.self))
         let context = container.newContext()
         for number in 0..<400 {

@@ -30,7 +30,7 @@ private enum ModelChanges {
 }
 
 @Suite struct ModelChangeSnippets {
-    @Test func modelChanges() throws {
+    @Test func theExampleOfModelChangesWorksAsDocumented() throws {
         let folder = TemporaryFolder()
         let url = URL(fileURLWithPath: folder.path)
         let title = AttributeDescription("title", .string, isOptional: false)

@@ -13,8 +13,8 @@ private enum Readme {
 
 /// The README's example in Swift, word for word.
 @Suite struct ReadmeTests {
-    /// As a user's file: all blocks, one after the other, and nothing else.
-    @Test(.enabled(if: UserProgram.canBeCompiled)) func theSwiftOfTheReadmeIsAProgram() throws {
+    /// The README's Swift blocks, one after the other, are one file of a user.
+    @Test(.enabled(if: UserProgram.canBeCompiled)) func theReadmesSwiftCompilesAsOneProgram() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
         let text = try String(contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)
@@ -60,8 +60,8 @@ private enum Readme {
         for await change in controller.changes { print(change) }  // whoever makes it
     }
 
-    /// Without a context: an order is opened, read and closed.
-    @Test func anOrderIsOpenedByItself() throws {
+    /// Without a context, an order is opened, read and closed.
+    @Test func anOrderIsReadWithoutAContext() throws {
         let folder = TemporaryFolder()
         let book = Entity(
             "Book",

@@ -53,7 +53,7 @@ private enum Authors {
     private typealias Chapter = Related1.Chapter
     private typealias Tag = Related1.Tag
 
-    @Test func relationships() throws {
+    @Test func theExampleOfRelationshipsWorksAsDocumented() throws {
         let container = try PersistentContainer(
             temporaryWith: Model(Publisher.self, Book.self, Chapter.self, Tag.self))
         let context = container.newContext()
@@ -98,7 +98,7 @@ private enum Authors {
         #expect(try chats.fetch(latest).isEmpty)
     }
 
-    @Test func trees() throws {
+    @Test func theExampleOfTreesWorksAsDocumented() throws {
         let context = try PersistentContainer(temporaryWith: Model(Tree.Folder.self)).newContext()
         let root = Tree.Folder(context: context)
         root.name = "/"

@@ -4,7 +4,7 @@ import Testing
 
 /// A target's name must be the only one of its kind among all packages of a build.
 @Suite(.disabled(if: isUnderSanitizer)) struct TargetNameTests {
-    @Test func aPackageThatDependsOnOursMayHaveTargetsOfOurFolderNames() throws {
+    @Test func aDependentPackageMayHaveTargetsNamedLikeOurFolders() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
         let files = FileManager.default
@@ -37,7 +37,7 @@ import Testing
         let shell = "swift package --package-path \"$1\" show-dependencies 2>&1"
         let result = try TemporaryFolder.run("sh", ["-c", shell, "sh", folder.path])
         #expect(result.status == 0, "\(result.output.suffix(2000))")
-        // A program that uses the library alone fetches nothing that only the tools need.
+        // A package that uses only the library fetches no dependency of the tools.
         let fetched = try? files.contentsOfDirectory(atPath: folder.path + "/.build/checkouts")
         #expect((fetched ?? []) == [])
     }

@@ -13,7 +13,7 @@ final class Mail: ManagedObject {
 }
 
 @Suite struct UnreadSnippets {
-    @Test func unreadCounts() throws {
+    @Test func theExampleOfUnreadCountsWorksAsDocumented() throws {
         let container = try PersistentContainer(temporaryWith: Model(Mail.self))
         let context = container.newContext()
         for (subject, sender, isRead) in [("a", "x", false), ("b", "x", true), ("c", "x", false), ("d", "y", true)] {

@@ -4,7 +4,7 @@ import FetchIndexModels
 import FetchIndexTestSupport
 import Testing
 
-/// Hierarchies in stores whose model changes.
+/// Hierarchies whose model changes.
 @Suite struct HierarchyModelTests {
     private static let base = [
         AttributeDescription("code", .integer, isUnique: true), AttributeDescription("name", .string),
@@ -36,12 +36,12 @@ import Testing
         return try withExtendedLifetime(context) { try context.fetch(request).map { $0["code"] } }
     }
 
-    @Test func subentitiesAreAddedToAStoreForFree() throws {
+    @Test func subentitiesAreAddedToAStoreWithoutAMigration() throws {
         try insert("Base", 0..<3, store.open(model()))
         let second = model(with: Entity("One", [AttributeDescription("own", .string)], superentity: "Base"))
         let container = try store.open(second)
         try insert("One", 3..<6, container)
-        // The subentity of a subentity, and one that a program declares without the others' attributes.
+        // One new entity is a subentity of a subentity, and one is declared without the attributes of the others.
         let third = try store.open(
             model(
                 with: Entity("Two", [], superentity: "Base"), Entity("One", [], superentity: "Base"),
@@ -54,7 +54,7 @@ import Testing
         #expect(try third.check { _, _ in }.isEmpty)
     }
 
-    @Test func aSubentityMayBeDeclaredAlone() throws {
+    @Test func aSubentityMayBeDeclaredWithoutItsSuperentity() throws {
         try insert("One", 0..<3, store.open(model(with: Entity("One", [], superentity: "Base"))))
         let alone = try store.open(Model(entities: [Entity("One", Self.base)]))
         try insert("One", 3..<5, alone)
@@ -62,7 +62,7 @@ import Testing
         #expect(try codes("Base", in: alone).count == 5)
     }
 
-    @Test func aSuperentityNeverChanges() throws {
+    @Test func theSuperentityOfAnEntityCannotChange() throws {
         try insert("One", 0..<3, store.open(Model(entities: [Entity("One", Self.base), Entity("Base", Self.base)])))
         #expect(throws: StoreError.self) {
             try store.open(model(with: Entity("One", [], superentity: "Base")), .automatic)
@@ -70,7 +70,7 @@ import Testing
         #expect(throws: StoreError.self) { try store.open(nil).dropEntity(named: "None") }
     }
 
-    @Test func aBaseEntityChangesOnlyWithItsSubentities() throws {
+    @Test func aModelThatChangesABaseEntityMustDeclareItsSubentities() throws {
         let declared = Entity("One", [], superentity: "Base")
         let container = try store.open(model(with: declared))
         try insert("Base", 0..<2, container)
@@ -84,10 +84,10 @@ import Testing
         let changed = try store.open(model(added, with: declared))
         #expect(try codes("Base", "price == 7", in: changed) == (0..<4).map { .integer($0) })
         #expect(throws: StoreError.self) { try changed.dropEntity(named: "Base") }
-        // Removed from both.
+        // The attribute is removed from both entities.
         let removed = try store.open(model(Self.base, removed: ["price"], with: declared))
         #expect(try removed.model().entities.allSatisfy { $0.attributes.map(\.name) == ["code", "name"] })
-        // The attribute gets another type in both entities, by a pass over each.
+        // A type is changed in both entities, by a pass over each.
         let text = [AttributeDescription("code", .string, isUnique: true), AttributeDescription("name", .string)]
         let converted = try store.open(model(text, with: declared), .automatic)
         #expect(try codes("Base", in: converted) == (0..<4).map { .string("\($0)") })
@@ -95,7 +95,7 @@ import Testing
         #expect(try converted.check { _, _ in }.isEmpty)
     }
 
-    @Test func uniquenessIsAddedToAllEntitiesOrNone() throws {
+    @Test func uniquenessIsAddedToAllEntitiesOfAHierarchyOrNone() throws {
         let plain = [AttributeDescription("code", .integer), AttributeDescription("name", .string)]
         let declared = Entity("One", [], superentity: "Base")
         let container = try store.open(model(plain, with: declared))
@@ -117,7 +117,7 @@ import Testing
         #expect(try unique.check { _, _ in }.isEmpty)
     }
 
-    @Test func anIndexHasTheObjectsOfSubentitiesThatAreAddedLater() throws {
+    @Test func anIndexIncludesTheObjectsOfLaterSubentities() throws {
         let index = [Index(["name"])]
         let first = try store.open(model(indexes: index))
         try insert("Base", 0..<1000, first)
@@ -136,7 +136,7 @@ import Testing
         #expect(statistics.isFresh && statistics.rowCount == 2000)
     }
 
-    @Test func aMaintainedCacheFollowsSubentities() throws {
+    @Test func aMaintainedCacheIncludesTheObjectsOfSubentities() throws {
         let container = try store.open(model(with: Entity("One", [], superentity: "Base")))
         try insert("Base", 0..<5, container)
         let definition = OrderDefinition(entity: "Base", sortKeys: [SortKey("name")])
@@ -146,6 +146,43 @@ import Testing
         try container.withOrder(definition, .init(cacheName: "kept")) { order in
             #expect(order.outcome == .hit)
             #expect(order.rowCount == 9)
+        }
+    }
+
+    @Test func aNewSubentityTakesTheDefaultValuesStoredForItsSuperentity() throws {
+        func attribute(_ value: Int64) -> AttributeDescription {
+            AttributeDescription("n", .integer, defaultValue: .integer(value))
+        }
+        _ = try store.open(Model(entities: [Entity("Base", [.title, attribute(1)])]))
+        let container = try store.open(
+            Model(entities: [Entity("Base", [.title, attribute(2)]), Entity("One", [], superentity: "Base")]))
+        #expect(try container.model().entities.map { $0.attributes[1].defaultValue } == [.integer(1), .integer(1)])
+    }
+
+    @Test func anEntityBecomesAbstractOnlyWithoutObjects() throws {
+        let concrete = Model(entities: [Entity("Base", [.title])])
+        let abstract = Model(entities: [Entity("Base", [.title], isAbstract: true)])
+        let container = try store.open(concrete)
+        #expect(try container.plan(for: abstract).steps.map(\.change) == [.changeAbstract(to: true)])
+        try container.migrate(to: abstract)
+        #expect(try container.model().entities[0].isAbstract)
+        #expect(throws: StoreError.abstractEntity("Base")) { try store.insert("Base", [["title": "a"]], container) }
+        try container.migrate(to: concrete)
+        try store.insert("Base", [["title": "a"]], container)
+        #expect(throws: StoreError.self) { try container.migrate(to: abstract) }
+        #expect(try container.model().entities[0].isAbstract == false)
+    }
+
+    @Test func aSubentityCannotReuseAFormerNameOfAnInheritedAttribute() throws {
+        let container = try store.open(Model(entities: [Entity("Base", [.title])]))
+        try store.insert("Base", [["title": "b"]], container)
+        let name = AttributeDescription("name", .string, renamedFrom: "title")
+        let renamed = try store.open(Model(entities: [Entity("Base", [name]), Entity("One", [], superentity: "Base")]))
+        try store.insert("One", [["name": "c"]], renamed)
+        let request = OrderDefinition(entity: "Base", predicate: try FetchPredicate("title == 'c'"))
+        #expect(try renamed.withOrder(request, .init()) { $0.rowCount } == 1)
+        #expect(throws: StoreError.self) {
+            try store.open(Model(entities: [Entity("Base", [name]), Entity("Two", [.title], superentity: "Base")]))
         }
     }
 }

@@ -3,9 +3,9 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Random edits of all entities of a hierarchy, followed by controllers of each, against plain lists.
+/// Random edits of all entities of a hierarchy, followed by a controller of each entity and compared with plain lists.
 @Suite struct HierarchySeriesTests {
-    /// What is expected of an object.
+    /// The expected values of an object.
     private struct Plain {
         var entity: String
         var title: String

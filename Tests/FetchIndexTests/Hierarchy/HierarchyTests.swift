@@ -17,7 +17,7 @@ import Testing
         let container = try store.open()
         let stored = try container.model()
         #expect(Set(stored.entities) == Set(model.entities))
-        // A model without classes gives the same.
+        // A model made without classes is equal.
         let declared = Model(entities: [
             Entity("Tome", [AttributeDescription("pages", .integer)], superentity: "Work"),
             Entity("Work", [AttributeDescription("title", .string)]),
@@ -25,7 +25,7 @@ import Testing
         #expect(declared.entities[0].attributes.map(\.name) == ["title", "pages"])
     }
 
-    @Test func aFetchFindsObjectsOfSubentitiesUnlessAskedNotTo() throws {
+    @Test func aFetchFindsObjectsOfSubentitiesUnlessExcluded() throws {
         let container = try store.open()
         try store.fill(container, 30)
         let context = container.newContext()
@@ -47,7 +47,7 @@ import Testing
         #expect(try context.count(for: tomes) == expected.count)
         tomes.includesSubentities = false
         #expect(Set(try context.fetch(tomes).map(\.code)) == Set(expected.filter { $0 % 3 == 0 }))
-        // Unsaved edits are counted by the attributes of their own entities.
+        // Unsaved objects are evaluated by the attributes of their own entities.
         let manga = Manga(context: context)
         (manga.code, manga.pages) = (1000, 400)
         tomes.includesSubentities = true
@@ -55,7 +55,7 @@ import Testing
         #expect(try context.fetch(tomes).contains { $0 === manga })
     }
 
-    @Test func dictionariesAndIdsAreOfTheirOwnEntities() throws {
+    @Test func idsOfABaseEntitysObjectsNameTheirSubentities() throws {
         let container = try store.open()
         try store.fill(container, 9)
         let context = container.newContext()
@@ -73,7 +73,7 @@ import Testing
         #expect(try context.existingObject(with: try #require(ObjectID(uriRepresentation: uri))) is Periodical)
     }
 
-    @Test func aCacheHasTheObjectsOfAllEntities() throws {
+    @Test func aCacheIncludesTheObjectsOfSubentities() throws {
         let container = try store.open()
         try store.fill(container, 60)
         var definition = OrderDefinition(
@@ -95,7 +95,7 @@ import Testing
         #expect(change.rows.map(\.id.entityName) == ["Periodical"])
         #expect(try container.verifyCache("all").isEmpty)
         #expect(try container.cacheStatistics().first?.isFresh == true)
-        // Values are read by the attributes of the row's own entity.
+        // A row's values are read by the attributes of its own entity.
         try container.withOrder(definition, .init(cacheName: "all")) { order in
             try order.forEachRow { row in
                 let code = try row.value(of: "code")
@@ -104,7 +104,7 @@ import Testing
                 #expect(row.entity.name == ["Tome", "Manga", "Periodical"][Int(number) % 3])
             }
         }
-        // Without subentities it is another order.
+        // A request without subentities is another request.
         definition.includesSubentities = false
         #expect(try outcome() == .rebuilt(.modelChanged))
         #expect(try container.verifyCache("all").isEmpty)
@@ -116,7 +116,7 @@ import Testing
         let context = container.newContext()
         let tome = Tome(context: context)
         tome.code = 2
-        // 2 is a periodical.
+        // Object 2 is a periodical.
         #expect(throws: ValidationError.self) { try context.save() }
         context.onUniqueConflict = .update
         #expect(throws: ValidationError.self) { try context.save() }
@@ -131,7 +131,7 @@ import Testing
         #expect(try writer.object(key: .integer(2)) != nil)
         #expect(try writer.object(key: .integer(3)) == nil)
         writer.rollback()
-        // A value that another entity's object gives up can be taken.
+        // A value is free once the object of another entity gives it up.
         let periodical = try #require(
             try context.fetch(FetchRequest<Work>(predicate: FetchPredicate("code == 2"), sortKeys: [])).first)
         periodical.code = 900
@@ -143,7 +143,7 @@ import Testing
         #expect(found == [taken])
     }
 
-    @Test func anAbstractEntityHasNoObjectsOfItsOwn() throws {
+    @Test func insertingAnObjectOfAnAbstractEntityIsAnError() throws {
         let container = try store.open()
         let context = container.newContext()
         let work = try context.insert("Work")
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func batchRequestsReachSubentities() throws {
+    @Test func batchRequestsIncludeSubentitiesUnlessExcluded() throws {
         let container = try store.open()
         try store.fill(container, 30)
         let context = container.newContext()
@@ -176,7 +176,7 @@ import Testing
         #expect(try container.check { _, _ in }.isEmpty)
     }
 
-    @Test func wrongHierarchiesAreRefused() {
+    @Test func invalidHierarchiesAreRefused() {
         func refused(_ entities: Entity...) -> Bool {
             do { try Model(entities: entities).validate() } catch ModelError.invalid { return true } catch {}
             return false
@@ -187,6 +187,37 @@ import Testing
         #expect(refused(Entity("A", [name], superentity: "B"), Entity("B", [name], superentity: "A")))
         #expect(refused(Entity("A", [name]), Entity("B", [AttributeDescription("name", .integer)], superentity: "A")))
         #expect(!refused(Entity("A", [name]), Entity("B", [], superentity: "A")))
+    }
+
+    @Test func objectsOfUndeclaredSubentitiesAreOfTheBaseClass() throws {
+        try store.fill(try store.open(), 3)
+        // This program declares the base class alone.
+        let container = try store.open(Model(Work.self))
+        let context = container.newContext()
+        let inserted = try context.insert("Tome")
+        #expect(inserted is Work)
+        inserted["code"] = .integer(77)
+        try context.save()
+        #expect(try context.fetch(FetchRequest<Work>(sortKeys: [SortKey(\.code)])).map(\.code) == [0, 1, 2, 77])
+        // Asking for an object as one of the base class fails, and leaves its class undecided.
+        let tomes = try PersistentContainer(at: URL(fileURLWithPath: store.folder.path), durability: .none)
+        let second = tomes.newContext()
+        let id = try second.objectID(of: "Tome", number: 1)
+        #expect(throws: ContextError.self) { try second.existingObject(with: id, as: Work.self) }
+        #expect(try second.fetch(FetchRequest<Tome>(sortKeys: [SortKey(\.code)])).count == 3)
+        withExtendedLifetime((context, second)) {}
+    }
+
+    @Test func aBatchWriterRefusesObjectsOfOtherEntities() throws {
+        let container = try store.open()
+        try store.fill(container, 6)
+        let context = container.newContext()
+        let tome = try #require(try context.fetch(FetchRequest<Tome>(sortKeys: [SortKey(\.code)])).first)
+        let writer = try BatchWriter(container, entity: "Periodical", key: "code")
+        #expect(throws: RequestError.self) { try writer.values(of: tome.objectID) }
+        #expect(throws: RequestError.self) { try writer.update(tome.objectID, [.integer(1)]) }
+        #expect(throws: RequestError.self) { try writer.delete(tome.objectID) }
+        writer.rollback()
     }
 }
 

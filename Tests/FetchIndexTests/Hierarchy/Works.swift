@@ -25,7 +25,7 @@ final class Periodical: Work {
 /// A store of works, which are tomes, manga or periodicals.
 struct Works {
     let folder = TemporaryFolder()
-    // Subclasses before their base classes: the order has no meaning.
+    // Subclasses are listed before their base classes, since the order has no meaning.
     static let model = Model(Manga.self, Periodical.self, Tome.self, Work.self)
 
     func open(_ model: Model? = Works.model, _ migration: MigrationPolicy = .freeChanges) throws
@@ -35,7 +35,17 @@ struct Works {
             at: URL(fileURLWithPath: folder.path), model: model, migration: migration, durability: .none)
     }
 
-    /// Tomes, manga and periodicals by turns, with codes from 0.
+    /// Inserts an object for each row, with the row's values.
+    func insert(_ entity: String, _ rows: [[String: Value]], _ container: PersistentContainer) throws {
+        let context = container.newContext()
+        for row in rows {
+            let object = try context.insert(entity)
+            for (name, value) in row { object[name] = value }
+        }
+        try context.save()
+    }
+
+    /// Inserts tomes, manga and periodicals by turns, with codes from 0.
     func fill(_ container: PersistentContainer, _ count: Int) throws {
         let context = container.newContext()
         for code in 0..<count {
@@ -60,4 +70,10 @@ struct Works {
         }
         try context.save()
     }
+}
+
+extension AttributeDescription {
+    static let isbn = AttributeDescription("isbn", .string)
+    static let uniqueISBN = AttributeDescription("isbn", .string, isUnique: true)
+    static let title = AttributeDescription("title", .string)
 }

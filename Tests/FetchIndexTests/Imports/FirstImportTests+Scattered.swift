@@ -5,9 +5,9 @@ import FetchIndexRecords
 import FetchIndexTestSupport
 import Testing
 
-/// First imports that begin in the order of their keys and go on in another one, as sorted files one after the other.
+/// First imports whose keys begin in ascending order and go on scattered, as when sorted files follow each other.
 extension FirstImportTests {
-    /// So many times as many rows fill the same number of pages.
+    /// The factor by which larger pages need more rows.
     private static let scale = Int(getpagesize()) / 4096
     private static let batchLength = 200 * scale
 
@@ -16,7 +16,7 @@ extension FirstImportTests {
         "id-\(1_000_000 + number)" + String(repeating: "x", count: 380)
     }
 
-    /// Three batches in the order of their keys and twelve that are not. Some keys come again: those of the first part, or of the other.
+    /// Three batches of ascending keys and twelve of scattered ones. Some keys repeat earlier ones of either part.
     private func interleavedRows(_ generator: inout SeededGenerator) -> [Row] {
         let count = 3 * Self.batchLength
         let first = (0..<count).map { (id: longID($0 * 10), size: Int64($0)) }
@@ -45,7 +45,7 @@ extension FirstImportTests {
     private var isDeferred: Bool { get throws { try !container.store.snapshot().hasUniqueKeys(of: 0) } }
 
     @Test(arguments: 1...4 as ClosedRange<UInt64>, [300, 100_000])
-    func keysThatBecomeScatteredAreLeftOutFromThere(seed: UInt64, most: Int) throws {
+    func uniqueKeysAreDeferredFromTheFirstScatteredBatch(seed: UInt64, most: Int) throws {
         var generator = SeededGenerator(seed: seed)
         let rows = interleavedRows(&generator)
         let writer = try BatchWriter(container, entity: "Row", key: "id")
@@ -59,7 +59,7 @@ extension FirstImportTests {
             for row in [rows[0], part[part.startIndex]] { #expect(try count(of: row.id) == 1) }
         }
         try writer.commit()
-        // The first batch with scattered keys is written with them; where few may be left out, they are written in between.
+        // The first scattered batch still writes its keys. If only few may be deferred, they are written in between.
         let changes = zip(wasDeferred, wasDeferred.dropFirst()).count { $0 != $1 }
         #expect(wasDeferred[..<5] == [false, false, false, false, true], "seed \(seed)")
         #expect(most == 300 ? changes > 2 : changes == 1, "\(wasDeferred), seed \(seed)")
@@ -70,8 +70,8 @@ extension FirstImportTests {
         for row in rows.suffix(20) { #expect(try count(of: row.id) == 1) }
     }
 
-    /// Keys that a file has again do not go to new pages: nothing is left out for them.
-    @Test func keysThatAreStoredAreNotScattered() throws {
+    /// Repeated keys are on existing pages, so no key is deferred.
+    @Test func repeatedKeysAreNotDeferred() throws {
         var generator = SeededGenerator(seed: 3)
         let rows = Array(interleavedRows(&generator)[..<(3 * Self.batchLength)])
         let writer = try writer()
@@ -84,8 +84,8 @@ extension FirstImportTests {
         try expectWhole()
     }
 
-    /// So many that threads share the keys that were left out.
-    @Test func manyScatteredKeysAreCompletedOnThreads() throws {
+    /// There are enough deferred keys for several threads.
+    @Test func deferredKeysAreWrittenOnSeveralThreads() throws {
         var generator = SeededGenerator(seed: 4)
         let first = (0..<12_000 * Self.scale).map { (id: "id-\(1_000_000 + 10 * $0)", size: Int64(0)) }
         let end = 10 * first.count + 1
@@ -104,8 +104,7 @@ extension FirstImportTests {
         }
     }
 
-    /// The keys that were left out are completed by the next writer too, and the keys before them exist.
-    @Test func scatteredKeysThatAnImportLeftAreCompleted() throws {
+    @Test func theNextWriterWritesTheDeferredKeysOfAnUnfinishedImport() throws {
         var generator = SeededGenerator(seed: 7)
         let rows = interleavedRows(&generator)
         do {
@@ -128,8 +127,8 @@ extension FirstImportTests {
         #expect(try storedSizes() == sizes(rows + [("z", -1)]))
     }
 
-    /// What another program has inserted before keys were left out, and meanwhile.
-    @Test func anotherWriterMayComeBetweenScatteredBatches() throws {
+    /// The other writer inserts objects before keys are deferred, and while they are.
+    @Test func anotherWriterMayWriteBetweenScatteredBatches() throws {
         var generator = SeededGenerator(seed: 8)
         let rows = interleavedRows(&generator)
         let writer = try writer()
@@ -152,8 +151,8 @@ extension FirstImportTests {
         #expect(try storedSizes() == sizes(all))
     }
 
-    /// Rows whose attributes the file lacks, put aside because their objects are stored: with a key, or without one yet.
-    @Test func scatteredRowsKeepWhatTheFileDoesNotHave() throws {
+    /// The file lacks an attribute. Its repeated rows wait, since their objects are stored, with or without their keys.
+    @Test func scatteredRowsKeepStoredValuesOfMissingColumns() throws {
         var generator = SeededGenerator(seed: 10)
         let rows = interleavedRows(&generator)
         let writer = try writer()
@@ -166,8 +165,8 @@ extension FirstImportTests {
         #expect(try storedSizes() == Dictionary(rows.map { ($0.id, Value.integer($0.size)) }) { first, _ in first })
     }
 
-    /// Nulls, keys that are too long, and a rollback, where keys are left out.
-    @Test func otherRowsAmongScatteredOnes() throws {
+    /// Rows with null keys, rows with too long keys, and a rollback, while keys are deferred.
+    @Test func deferringKeysAllowsNullsAndRefusesTooLongKeys() throws {
         var generator = SeededGenerator(seed: 9)
         let rows = interleavedRows(&generator)
         let writer = try BatchWriter(container, entity: "Other", key: "id")
@@ -188,7 +187,7 @@ extension FirstImportTests {
                 default: expected.insert(row.id)
                 }
             }
-            try writer.prepare(&batch)
+            try writer.prepare(&batch, as: writer.preparation)
             try writer.write(batch, refused: { _, _ in refused += number == 6 ? 0 : 1 }, done: { _, _ in })
             if number == 6 {
                 #expect(try !container.store.snapshot().hasUniqueKeys(of: 1))

@@ -5,7 +5,7 @@ import FetchIndexRecords
 import FetchIndexTestSupport
 import Testing
 
-/// First imports by a key, whose unique keys are written at their end.
+/// First imports by a key: unique keys of rows in no order are deferred, and written at the end.
 @Suite struct FirstImportTests {
     private let model = Model(entities: [
         Entity(
@@ -29,7 +29,7 @@ import Testing
             let record = try writer.entity.record([.string(row.id), .integer(row.size)])
             batch.append(record.span.bytes)
         }
-        try writer.prepare(&batch)
+        try writer.prepare(&batch, as: writer.preparation)
         return batch
     }
 
@@ -59,7 +59,7 @@ import Testing
         return try container.newContext().count(for: request)
     }
 
-    /// What an upsert means: a dictionary, in the order in which its keys came.
+    /// The oracle of upserts: a dictionary, in the order in which its keys came first.
     func expected(_ rows: [Row]) -> [String] {
         var order: [String] = []
         var sizes: [String: Int64] = [:]
@@ -69,7 +69,9 @@ import Testing
         return order.enumerated().map { "\($0 + 1) \($1) \(sizes[$1] ?? 0)" }
     }
 
-    @Test(arguments: 1...8 as ClosedRange<UInt64>) func shuffledRowsWithRepetitionsAreADictionary(seed: UInt64) throws {
+    @Test(arguments: 1...8 as ClosedRange<UInt64>) func importsOfShuffledAndRepeatedRowsEqualADictionary(seed: UInt64)
+        throws
+    {
         var generator = SeededGenerator(seed: seed)
         let rows = (0..<2000).map { _ -> Row in
             (
@@ -85,7 +87,7 @@ import Testing
             let snapshot = try container.store.snapshot()
             isDeferred = isDeferred || !snapshot.hasUniqueKeys(of: 0)
             #expect(try snapshot.check() == [])
-            // Found by a scan meanwhile.
+            // While keys are deferred, a scan finds the object.
             #expect(try count(of: rows[start].id) == 1)
         }
         #expect(isDeferred)
@@ -97,15 +99,15 @@ import Testing
         for row in rows.prefix(20) { #expect(try count(of: row.id) == 1) }
     }
 
-    @Test func rowsInTheOrderOfTheirKeysHaveTheirKeysAtOnce() throws {
+    @Test func keysOfAscendingRowsAreNotDeferred() throws {
         let writer = try writer()
         try writer.write(batch((0..<500).map { ("id-\($0 + 1000)", 1) }, writer)) { _, _ in }
         try writer.commitBatch()
         try expectWhole()
     }
 
-    /// A process that is killed leaves what it has committed; the next writer of records completes it.
-    @Test func whatAnImportLeftIsCompletedByTheNextWriter() throws {
+    /// An import ends after its first commit, as if it were killed.
+    @Test func theNextWriterWritesDeferredKeys() throws {
         let rows = (0..<900).map { (id: "id-\($0 * 7919 % 900)", size: Int64($0)) }
         do {
             let writer = try writer()
@@ -114,7 +116,7 @@ import Testing
             try writer.write(batch(rows[600...], writer)) { _, _ in }
         }
         #expect(try !container.store.snapshot().hasUniqueKeys(of: 0))
-        // A writer that changes no records leaves it so.
+        // A writer that changes no records does not write deferred keys.
         try container.withOrder(.init(entity: "Row", sortKeys: [SortKey("size")]), .init(cacheName: "c")) { order in
             #expect(order.rowCount == 600)
         }
@@ -134,7 +136,7 @@ import Testing
     }
 
     /// Between two batches another writer inserts an object that the file has too.
-    @Test func anotherWriterMayComeBetweenBatches() throws {
+    @Test func anotherWriterMayWriteBetweenBatches() throws {
         let rows = (0..<900).map { (id: "id-\($0 * 7919 % 900)", size: Int64($0)) }
         let writer = try writer()
         try writer.write(batch(rows[..<300] + rows[..<5], writer)) { _, _ in }
@@ -151,8 +153,8 @@ import Testing
         #expect(try stored() == expected)
     }
 
-    /// Attributes that a file does not have stay as they are stored.
-    @Test func storedValuesAreKept() throws {
+    /// The file lacks an attribute.
+    @Test func storedValuesOfMissingColumnsAreKept() throws {
         let writer = try BatchWriter(container, entity: "Row", key: "id")
         try writer.insert([.string("a"), .integer(7)])
         let rows = [(id: "a", size: Int64(1)), (id: "b", size: 2)]
@@ -161,8 +163,8 @@ import Testing
         #expect(try stored() == expected([("a", 7), ("b", 2)]))
     }
 
-    /// A unique value belongs to all entities of a hierarchy.
-    @Test func valuesOfAnotherEntityAreRefusedInTheirPlace() throws {
+    /// A value is unique among all entities of a hierarchy.
+    @Test func aRowWithTheValueOfAnotherEntityIsRefused() throws {
         let id = AttributeDescription("id", .string, isUnique: true)
         let works = Model(entities: [Entity("Work", [id]), Entity("Film", [id], superentity: "Work")])
         let folder = TemporaryFolder()
@@ -184,8 +186,8 @@ import Testing
         #expect(try container.store.snapshot().check() == [])
     }
 
-    /// A row that came twice is written at the end, when another program may have changed the object.
-    @Test func aRepeatedRowKeepsWhatTheFileDoesNotHave() throws {
+    /// A repeated row is written at the end of the import, and another program changes its object before that.
+    @Test func aRepeatedRowKeepsStoredValuesOfMissingColumns() throws {
         let rows = (0..<300).map { (id: "id-\($0 * 7919 % 900)", size: Int64($0)) }
         let writer = try writer()
         try writer.write(batch(rows + [(rows[7].id, -1)], writer), keepingSlots: [1]) { _, _ in }
@@ -199,8 +201,8 @@ import Testing
         #expect(try stored() == expected(rows + [(rows[7].id, 99)]))
     }
 
-    /// A damaged record keeps the unique keys of its entity from being written, but no other entity's objects from being saved.
-    @Test func aDamagedRecordStopsItsEntityAlone() throws {
+    /// The deferred keys of an entity with a damaged record cannot be written. Other entities are not concerned.
+    @Test func aDamagedRecordStopsWritersOfItsEntityAlone() throws {
         let rows = (0..<300).map { (id: "id-\($0 * 7919 % 900 + 1000)", size: Int64($0)) }
         do {
             let writer = try writer()
@@ -223,7 +225,7 @@ import Testing
         #expect(throws: StoreError.self) { try row.write(batch(rows, row)) { _, _ in } }
     }
 
-    @Test func aRollBackLeavesWhatWasCommitted() throws {
+    @Test func aRollbackKeepsCommittedBatches() throws {
         let rows = (0..<900).map { (id: "id-\($0 * 7919 % 900)", size: Int64($0)) }
         let writer = try writer()
         try writer.write(batch(rows[..<300], writer)) { _, _ in }

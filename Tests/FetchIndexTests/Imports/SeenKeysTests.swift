@@ -3,10 +3,10 @@ import Testing
 
 @testable import FetchIndex
 
-/// The hashes of the keys of a first import, beside a set.
+/// The set of key hashes of a first import, compared with Swift's `Set`.
 @Suite struct SeenKeysTests {
-    /// Hashes of all parts, or of the first alone; all of these grow several times.
-    @Test(arguments: [.max, 1 << 20 - 1] as [UInt64]) func eachHashIsNewOnce(mask: UInt64) {
+    /// Hashes fall into all parts of the set, or into the first part alone. Each part grows several times.
+    @Test(arguments: [.max, 1 << 20 - 1] as [UInt64]) func aSetOfSeenKeysReportsEachHashAsNewOnce(mask: UInt64) {
         var generator = SeededGenerator(seed: 5)
         var seen = SeenKeys(most: 70_000)
         var (hashes, expected): ([UInt64], Set<UInt64>) = ([], [])

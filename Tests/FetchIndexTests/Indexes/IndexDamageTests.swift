@@ -7,7 +7,7 @@ import FetchIndexOrderCaches
 import FetchIndexTestSupport
 import Testing
 
-/// What writers do when an index, or a record that it needs, is damaged.
+/// Writers go on while an index, or a record that it needs, is damaged.
 @Suite struct IndexDamageTests {
     private let container: PersistentContainer
     private static let name = "index:Row(name)"
@@ -39,8 +39,8 @@ import Testing
         try writer.view.put(header, for: Array(Self.name.utf8), in: writer.tables.caches)
     }
 
-    /// One missing index does not keep the model from changing.
-    @Test func aMissingIndexAndADamagedRecordDoNotKeepAModelFromChanging() throws {
+    /// An index cannot be built because of a damaged record.
+    @Test func aModelMayChangeWhileAnIndexIsMissing() throws {
         try damage { writer in
             try writer.view.put(Array("damaged".utf8).span.bytes, for: UInt64(5), in: writer.tables.records)
             try damageHeader(writer)
@@ -51,7 +51,7 @@ import Testing
         #expect(try container.cacheStatistics().map(\.name) == ["index:Other(name)"])
     }
 
-    @Test func aDamagedListOfMaintainedCachesStopsNoWriter() throws {
+    @Test func writersGoOnWithADamagedListOfMaintainedCaches() throws {
         let definition = OrderDefinition(entity: "Row", sortKeys: [SortKey("name", .descending)])
         try container.withOrder(definition, .init(cacheName: "turned")) { _ in }
         try container.setMaintained(true, cacheNamed: "turned")
@@ -66,7 +66,7 @@ import Testing
         #expect(try container.cacheStatistics().map(\.isFresh) == [true, true])
     }
 
-    @Test func aDamagedOrderIsBuiltAgainByTheNextSave() throws {
+    @Test func theNextSaveRebuildsADamagedIndex() throws {
         try damage { writer in
             try writer.view.forEachEntry(in: writer.tables.nodes) { cursor in
                 var node = [UInt8](copying: cursor.value)
@@ -80,14 +80,14 @@ import Testing
         #expect(try container.cacheStatistics().map(\.rowCount) == [21])
     }
 
-    @Test func aDamagedHeaderIsMadeAgainByTheNextSave() throws {
+    @Test func theNextSaveReplacesADamagedIndexHeader() throws {
         try damage { try damageHeader($0) }
         try save("new")
         #expect(try container.check { _, _ in } == [])
         #expect(try container.cacheStatistics().map(\.rowCount) == [21])
     }
 
-    @Test func aDamagedRecordKeepsNoOneFromSaving() throws {
+    @Test func savesGoOnWithoutAnIndexThatCannotBeBuilt() throws {
         let record = try #require(try container.store.snapshot().copy(of: RecordKey(entity: 0, number: 5)))
         try damage { writer in
             try writer.view.put(Array("damaged".utf8).span.bytes, for: UInt64(5), in: writer.tables.records)

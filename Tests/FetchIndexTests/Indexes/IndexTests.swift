@@ -4,7 +4,7 @@ import FetchIndexOrderCaches
 import FetchIndexTestSupport
 import Testing
 
-/// Indexes: orders that every writer keeps, so that they are always current.
+/// Indexes: orders that every writer maintains, so that they are always current.
 @Suite struct IndexTests {
     final class Book: ManagedObject {
         @Attribute("isbn", isUnique: true) var isbn: Int?
@@ -48,7 +48,7 @@ import Testing
         return request
     }
 
-    /// Expects that indexes are current and right, and that a fetch uses the one of publishers.
+    /// Expects that the indexes exist, and are current and right.
     private func expectKept(
         _ container: PersistentContainer, _ names: [String] = names, _ comment: Comment? = nil,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -71,7 +71,7 @@ import Testing
         try expectKept(container)
     }
 
-    @Test func everyWriterKeepsThem() throws {
+    @Test func everyWriterMaintainsIndexes() throws {
         let container = try open(Model(Book.self))
         try fill(container)
         try expectKept(container, Self.names, "import")
@@ -103,7 +103,7 @@ import Testing
         try expectKept(container, Self.names, "a batch with a cache")
     }
 
-    @Test func lookUpsUseThemAfterEverySave() throws {
+    @Test func lookupsUseIndexesAfterEachSave() throws {
         let container = try open(Model(Book.self))
         try fill(container)
         let context = container.newContext()
@@ -123,8 +123,8 @@ import Testing
         try expectKept(container)
     }
 
-    /// Commits that do not change an entity leave its indexes current, however many there are.
-    @Test func manyCommitsOfAnotherEntityLeaveThemCurrent() throws {
+    /// However many commits there are, those that do not change an entity leave its indexes current.
+    @Test func commitsOfOtherEntitiesKeepIndexesCurrent() throws {
         let other = Entity("Other", [AttributeDescription("name", .string)])
         let container = try open(Model(entities: Model(Book.self).entities + [other]))
         try fill(container)
@@ -138,8 +138,8 @@ import Testing
             try source("publisher == 'publisher 1'", container) == .order(name: Self.names[0], attribute: "publisher"))
     }
 
-    /// A log that is cut, and imports that began before an index.
-    @Test func historyAndImportsDoNotLoseThem() throws {
+    /// The log is trimmed, and an import began before the index was added.
+    @Test func indexesStayCurrentWithATrimmedLogAndEarlierImports() throws {
         let other = Entity("Other", [AttributeDescription("name", .string)], indexes: [Index(["name"])])
         let container = try open(Model(entities: Model(Book.self).entities + [other]))
         try fill(container)
@@ -175,7 +175,7 @@ import Testing
             ])
         let container = try open(Model(Book.self), .automatic)
         try expectKept(container)
-        // A program without the indexes keeps them.
+        // A program that does not declare the indexes maintains them.
         let older = try open(Self.plain)
         let context = older.newContext()
         try context.insert("Book")["publisher"] = .string("older")
@@ -183,14 +183,14 @@ import Testing
         try expectKept(container)
     }
 
-    @Test func anIndexOfAnEmptyEntityIsFree() throws {
+    @Test func anIndexOfAnEmptyEntityNeedsNoPass() throws {
         _ = try open(Self.plain)
         let container = try open(Model(Book.self))
         try fill(container)
         try expectKept(container)
     }
 
-    @Test func aRemovedIndexIsGoneAndStaysSo() throws {
+    @Test func aRemovedIndexIsNotAddedAgainByAnOlderProgram() throws {
         let container = try open(Model(Book.self))
         try fill(container)
         let entity = Model(Book.self).entities[0]
@@ -201,12 +201,12 @@ import Testing
                     removedIndexes: [Index(["publisher", "price:desc"])])
             ]))
         try expectKept(container, [Self.names[0]])
-        // The store has followed this class before.
+        // The store has had this program's model before.
         try expectKept(open(Model(Book.self)), [Self.names[0]])
         #expect(try container.model().entities[0].indexes == [Index(["publisher"])])
     }
 
-    @Test func changesOfAnAttributeTakeItsIndexesAlong() throws {
+    @Test func indexesFollowRenamedConvertedAndRemovedAttributes() throws {
         try fill(open(Model(Book.self)))
         func book(_ attributes: [AttributeDescription], removed: [String] = []) -> Model {
             Model(entities: [Entity("Book", attributes, removed: removed)])
@@ -229,7 +229,7 @@ import Testing
         #expect(try removed.model().entities[0].indexes == [])
     }
 
-    @Test func theirCachesBelongToThem() throws {
+    @Test func cachesOfIndexesCannotBeDeletedOrReplaced() throws {
         let container = try open(Model(Book.self))
         try fill(container)
         #expect(throws: StoreError.invalidCacheName(Self.names[0])) { try container.deleteCache(named: Self.names[0]) }
@@ -248,7 +248,7 @@ import Testing
         ([Index([String]())], "an index of Book needs one attribute, or several different ones"),
         ([Index(["price", "price:desc"])], "an index of Book needs one attribute, or several different ones"),
     ])
-    func aWrongIndexIsRefused(indexes: [Index], reason: String) {
+    func anInvalidIndexIsRefused(indexes: [Index], reason: String) {
         let model = Model(entities: [Entity("Book", [AttributeDescription("price", .integer)], indexes: indexes)])
         #expect(throws: StoreError.invalidModel(reason)) { try open(model) }
     }

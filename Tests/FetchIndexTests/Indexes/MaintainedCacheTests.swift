@@ -3,7 +3,7 @@ import FetchIndexOrderCaches
 import FetchIndexTestSupport
 import Testing
 
-/// Caches that every writer keeps.
+/// Maintained caches: every writer keeps them current.
 @Suite struct MaintainedCacheTests {
     private func filled() throws -> PersistentContainer {
         let container = try PersistentContainer(temporaryWith: IndexTests.plain)
@@ -23,8 +23,8 @@ import Testing
         return request
     }
 
-    /// A cache of this name that belongs to another request now is kept as that one.
-    @Test func aMaintainedCacheThatAnotherRequestTookOverIsKept() throws {
+    /// Another request has replaced a maintained cache under its name.
+    @Test func aReplacedCacheStaysMaintainedForItsNewRequest() throws {
         let container = try filled()
         let context = container.newContext()
         var request = FetchRequest<ManagedObject>(entityName: "Book")
@@ -41,7 +41,7 @@ import Testing
         withExtendedLifetime(controller) {}
     }
 
-    @Test func aCacheIsMaintainedUntilItIsNot() throws {
+    @Test func aCacheIsKeptCurrentOnlyWhileItIsMaintained() throws {
         let container = try filled()
         let byPrice = OrderDefinition(
             entity: "Book", predicate: try FetchPredicate("price > 5"), sortKeys: [SortKey("price")],
@@ -67,7 +67,7 @@ import Testing
         try container.setMaintained(false, cacheNamed: "by price")
         try change()
         #expect(try isFresh() == false)
-        // A deleted cache is not kept when it comes back.
+        // A cache that was deleted and built again is not maintained.
         try container.setMaintained(true, cacheNamed: "by price")
         try container.deleteCache(named: "by price")
         try container.withOrder(byPrice, .init(cacheName: "by price")) { _ in }

@@ -5,7 +5,7 @@ import Synchronization
 import FetchIndexTestSupport
 import Testing
 
-/// Attributes whose values every writer computes from others.
+/// Derived attributes: every writer computes their values from other attributes.
 @Suite struct DerivedAttributeTests {
     final class Item: ManagedObject {
         @Attribute("code", isUnique: true) var code: Int?
@@ -18,7 +18,7 @@ import Testing
 
     let store = ItemStore()
 
-    /// Expects every stored value to be that of an oracle.
+    /// Expects every stored derived value to equal the oracle's.
     private func expectDerived(_ container: PersistentContainer, _ comment: Comment? = nil) throws {
         let context = container.newContext()
         for item in try context.fetch(store.request()) {
@@ -37,7 +37,7 @@ import Testing
         #expect(try container.check { _, _ in } == [], comment)
     }
 
-    @Test func anUnsavedObjectHasItsValues() throws {
+    @Test func anUnsavedObjectHasItsDerivedValues() throws {
         let container = try PersistentContainer(temporaryWith: Model(Item.self))
         let context = container.newContext()
         let item = Item(context: context)
@@ -60,7 +60,7 @@ import Testing
         try expectDerived(container)
     }
 
-    @Test func everyWriterComputesThem() throws {
+    @Test func everyWriterComputesDerivedValues() throws {
         let container = try store.models.open(Model(Item.self))
         let writer = try BatchWriter(container, entity: "Item", key: "code")
         for code in 0..<20 {
@@ -82,7 +82,7 @@ import Testing
         for item in try context.fetch(store.request("total < 10")) { item["count"] = .integer(100) }
         try context.save()
         try expectDerived(container, "save")
-        // A program that does not declare them.
+        // This program does not declare the derived attributes.
         let olderContainer = try store.models.open(store.model())
         let older = olderContainer.newContext()
         let item = try older.insert("Item")
@@ -95,7 +95,7 @@ import Testing
         #expect(try context.count(for: store.request("total == 9 AND sortName == 'older'")) == 1)
     }
 
-    @Test func ordersFollowThem() throws {
+    @Test func ordersFollowDerivedValues() throws {
         let container = try PersistentContainer(temporaryWith: Model(Item.self))
         let context = container.newContext()
         var request = FetchRequest<Item>()
@@ -125,7 +125,7 @@ import Testing
         #expect(try container.check { _, _ in } == [])
     }
 
-    @Test func theyAreAddedAndChangedInAPass() throws {
+    @Test func aMigrationAddsAndChangesADerivation() throws {
         let writer = try BatchWriter(store.models.open(store.model()), entity: "Item")
         for code in 0..<10 { try writer.insert([.integer(Int64(code)), .string("N\(code)"), .integer(Int64(code))]) }
         try writer.commit()
@@ -146,10 +146,10 @@ import Testing
             try order.forEachRow { row in codes.append(try row.value(of: "code")) }
             #expect(codes == (0..<10).reversed().map { .integer($0) })
         }
-        // A program of the first expression goes on, with the newest one.
+        // A program that declares the first expression goes on with the newest one.
         #expect(
             try store.models.open(store.model(total)).model().entities[0].attributes.last?.derivation == "0 - price")
-        // An attribute that a derivation reads may be renamed, but not removed.
+        // The attribute that the expression reads may be renamed, but not removed.
         let renamed = Entity("Item", [AttributeDescription("cost", .integer, renamedFrom: "price")])
         container = try store.models.open(Model(entities: [renamed]))
         let context = container.newContext()
@@ -163,7 +163,7 @@ import Testing
                     Entity("Item", [AttributeDescription("code", .integer, isUnique: true)], removed: ["cost"])
                 ]))
         }
-        // Without the derivation it is an attribute like others.
+        // Without its derivation, it is an ordinary attribute.
         let set = Entity("Item", [AttributeDescription("total", .integer)])
         try container.migrate(to: Model(entities: [set]))
         let free = container.newContext()
@@ -177,7 +177,7 @@ import Testing
         ("price *", ValueType.integer), ("price + missing", .integer), ("canonical:(name)", .integer),
         ("price * 2", .string), ("now()", .date), ("self", .integer), ("double", .integer), ("{1, 2}", .integer),
     ])
-    func aWrongDerivationIsRefused(derivation: String, type: ValueType) throws {
+    func anInvalidDerivationIsRefused(derivation: String, type: ValueType) throws {
         let double = AttributeDescription("double", .integer, derivation: "price * 2")
         let wrong = AttributeDescription("wrong", type, derivation: derivation)
         #expect(throws: StoreError.self) { try store.models.open(store.model(double, wrong)) }
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test func aValueThatCannotBeDerivedFailsTheSave() throws {
+    @Test func aSaveFailsIfAValueCannotBeDerived() throws {
         let half = AttributeDescription("half", .integer, isOptional: false, derivation: "price / 2.0")
         let container = try store.models.open(store.model(half))
         let context = container.newContext()
@@ -199,7 +199,7 @@ import Testing
         item["price"] = .integer(8)
         try context.save()
         #expect(try store.values(of: "half", in: container) == [.integer(4)])
-        // A pass names the objects.
+        // A pass names the objects whose value cannot be derived.
         let quarter = AttributeDescription("quarter", .integer, isOptional: false, derivation: "price / 16.0")
         #expect { try container.migrate(to: store.model(half, quarter)) } throws: { error in
             if case .cannotMigrate(_, "quarter", _, let objects)? = error as? StoreError {
@@ -214,7 +214,7 @@ import Testing
         (ValueType.decimal, "price * rate", Value.decimal(0)), (.double, "cents / 3", .double(0.1)),
         (.double, "price", .double(3)), (.decimal, "rate + 0.5", .decimal(Decimal(string: "0.5") ?? 0)),
     ])
-    func numbersBecomeTheNearestOfTheType(type: ValueType, derivation: String, expected: Value) throws {
+    func aDerivedNumberIsRoundedToItsType(type: ValueType, derivation: String, expected: Value) throws {
         let container = try store.models.open(
             store.model(
                 AttributeDescription("rate", .double), AttributeDescription("cents", .decimal),
@@ -228,7 +228,7 @@ import Testing
         #expect(item["result"] == expected)
     }
 
-    @Test func observersHearOfDerivedValues() throws {
+    @Test func observersAreNotifiedOfDerivedValues() throws {
         let container = try PersistentContainer(temporaryWith: Model(Item.self))
         let context = container.newContext()
         let item = Item(context: context)

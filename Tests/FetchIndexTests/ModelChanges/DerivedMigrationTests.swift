@@ -3,12 +3,11 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Derived attributes in models that change, and in programs of several ages.
+/// Derived attributes in models that change, and in older programs.
 @Suite struct DerivedMigrationTests {
     let store = ItemStore()
 
-    /// A pass over records that changes what a value is derived from is seen by indexes and caches of it.
-    @Test func aPassThatChangesAnInputIsSeenByIndexes() throws {
+    @Test func aPassThatChangesAnInputUpdatesDerivedValuesAndTheirIndexes() throws {
         let count = AttributeDescription("count", .integer)
         let total = AttributeDescription("total", .integer, derivation: "price * count")
         let entity = Entity(
@@ -27,7 +26,6 @@ import Testing
         #expect(try container.check { _, _ in } == [])
     }
 
-    /// A context that was opened before the derivation writes what other writers would.
     @Test func anOlderContextWritesDerivedValues() throws {
         let container = try store.models.open(store.model())
         let context = container.newContext()
@@ -47,7 +45,7 @@ import Testing
         #expect(try other.count(for: store.request("total == 7")) == 1)
     }
 
-    @Test func aProgramThatDoesNotDeclareItKeepsIt() throws {
+    @Test func aProgramThatDeclaresAPlainAttributeKeepsTheDerivation() throws {
         let total = AttributeDescription("total", .integer, derivation: "price * count")
         let container = try store.models.open(store.model(total))
         let plain = try store.models.open(store.model(AttributeDescription("total", .integer)))
@@ -60,7 +58,7 @@ import Testing
         #expect(try store.values(of: "total", in: container) == [.integer(4)])
     }
 
-    @Test func aRequiredDerivedAttributeNeedsValues() throws {
+    @Test func aDerivedAttributeBecomesRequiredOnlyIfAllObjectsHaveAValue() throws {
         let optional = AttributeDescription("total", .integer, derivation: "price * count")
         let required = AttributeDescription("total", .integer, isOptional: false, derivation: "price * count")
         let container = try store.models.open(store.model(optional))
@@ -80,8 +78,8 @@ import Testing
         #expect(try store.values(of: "total", in: container) == [.integer(1)])
     }
 
-    /// A derivation goes on to mean the same attributes.
-    @Test func aNameInADerivationDoesNotChangeItsMeaning() throws {
+    /// A derivation refers to attributes, so their names cannot go to other attributes.
+    @Test func aNameThatADerivationUsesIsNotReused() throws {
         let value = AttributeDescription("value", .integer)
         let total = AttributeDescription("total", .integer, derivation: "price * count")
         let container = try store.models.open(store.model(value, total))
@@ -97,7 +95,7 @@ import Testing
         }
         #expect(throws: StoreError.self) { try container.migrate(to: entity(AttributeDescription("price", .integer))) }
         #expect(try store.values(of: "total", in: container) == [.integer(5)])
-        // Not a name in it.
+        // "pri" is only the beginning of a name that the derivation uses.
         try container.migrate(to: entity(AttributeDescription("pri", .integer)))
         #expect(try container.check { _, _ in } == [])
     }

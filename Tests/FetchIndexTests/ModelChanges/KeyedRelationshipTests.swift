@@ -8,7 +8,7 @@ private final class Shelf: ManagedObject {
     @Relationship("slots", inverse: "shelf", deleteRule: .nullify) var slots: Related<Slot>
 }
 
-/// Its place on a shelf is unique, and it has an index by shelf.
+/// A place on a shelf: shelf and place are unique together, and there is an index over both.
 private final class Slot: ManagedObject {
     @Attribute("place") var place = 0
     @Relationship("shelf", inverse: "slots") var shelf: Shelf?
@@ -17,15 +17,15 @@ private final class Slot: ManagedObject {
     override class var indexes: [Index] { [Index(["shelf", "place"]), Index(["shelf", "place"])] }
 }
 
-/// Has no attribute of its own.
+/// An entity without attributes.
 private final class Guest: ManagedObject {
     @Relationship("slot", inverse: "guest") var slot: Slot?
 }
 
-/// Has nothing at all.
+/// An entity without attributes and relationships.
 private final class Marker: ManagedObject {}
 
-/// Its captain's key leads back to it.
+/// A team and its captain, a member, whose unique key includes the team: a cycle.
 private final class Team: ManagedObject {
     @Attribute("name", isUnique: true) var name = ""
     @Relationship("members", inverse: "team") var members: Related<Member>
@@ -40,7 +40,7 @@ private final class Member: ManagedObject {
     override class var uniqueAttributes: [[String]] { [["team", "number"]] }
 }
 
-/// Unique lists, and indexes, over to-one relationships; entities without attributes.
+/// Unique lists and indexes that include to-one relationships; entities without attributes.
 @Suite struct KeyedRelationshipTests {
     private let model = Model(Shelf.self, Slot.self, Guest.self, Marker.self)
 
@@ -54,7 +54,7 @@ private final class Member: ManagedObject {
         return shelf
     }
 
-    /// What a save has against the edits; empty when it succeeds.
+    /// The error of a save; empty if it succeeds.
     private func failure(_ context: ManagedObjectContext) -> String {
         do { try context.save() } catch { return "\(error)" }
         return ""
@@ -69,7 +69,7 @@ private final class Member: ManagedObject {
         return try context.fetch(request).map(\.place)
     }
 
-    @Test func aPlaceIsUniqueAmongTheObjectsOfOneRelationship() throws {
+    @Test func aUniqueListMayIncludeARelationship() throws {
         let store = try LiveStore(model)
         let context = store.container.newContext()
         let (first, second) = (shelf("a", [1, 2], in: context), shelf("b", [1], in: context))
@@ -85,7 +85,7 @@ private final class Member: ManagedObject {
         let moved = try #require(first.slots.first { $0.place == 2 })
         (moved.shelf, third.shelf) = (second, first)
         try context.save()
-        // The other side moves objects too, and without an object nothing is unique.
+        // The other side moves objects too. Without a related object, nothing is unique.
         first.slots.removeAll()
         second.slots.removeAll()
         try context.save()
@@ -98,8 +98,8 @@ private final class Member: ManagedObject {
         try context.save()
     }
 
-    /// New objects that refer to each other are found by their keys, whichever is made first.
-    @Test(arguments: [true, false]) func objectsInACycleUpdateThoseWithTheirKeys(isTeamFirst: Bool) throws {
+    /// Each new object's key includes another new object. They are found by their keys, whichever is made first.
+    @Test(arguments: [true, false]) func objectsInACycleUpdateStoredObjectsByTheirKeys(isTeamFirst: Bool) throws {
         let store = try LiveStore(Model(isTeamFirst ? [Team.self, Member.self] : [Member.self, Team.self]))
         for round in 0..<3 {
             let context = store.container.newContext()
@@ -124,7 +124,7 @@ private final class Member: ManagedObject {
         #expect(try store.container.check { _, _ in } == [])
     }
 
-    @Test func aDeletedObjectLeavesItsPlacesWithoutOne() throws {
+    @Test func aDeletedRelatedObjectFreesItsUniqueValues() throws {
         let store = try LiveStore(model)
         let context = store.container.newContext()
         let first = shelf("a", [1, 2], in: context)
@@ -142,7 +142,7 @@ private final class Member: ManagedObject {
 
     private func container(_ store: LiveStore) -> PersistentContainer { store.container }
 
-    @Test func anIndexOverARelationshipIsLookedUp() throws {
+    @Test func aLookupUsesAnIndexOverARelationship() throws {
         let store = try LiveStore(model)
         let context = store.container.newContext()
         let shelves = (0..<50).map { shelf("\($0)", Array(0..<40), in: context) }
@@ -180,7 +180,7 @@ private final class Member: ManagedObject {
         _ = try PersistentContainer(temporaryWith: Model(entities: [Entity("Empty", [], isAbstract: true)]))
     }
 
-    @Test func aListOfOneAttributeMakesItUnique() throws {
+    @Test func aUniqueListOfOneAttributeMakesItUnique() throws {
         let listed = Entity("Part", [AttributeDescription("code", .string)], unique: [["code"], ["code"]])
         #expect(listed == Entity("Part", [AttributeDescription("code", .string, isUnique: true)]))
         let container = try PersistentContainer(temporaryWith: Model(entities: [listed]))
@@ -189,8 +189,8 @@ private final class Member: ManagedObject {
         #expect(failure(context).contains("code must be unique, but another object has \"x\""))
     }
 
-    /// A subentity may make an inherited attribute unique among its own objects.
-    @Test func aListOfOneInheritedAttributeHoldsInTheSubentity() throws {
+    /// The list is the subentity's own, so objects of the superentity may share values.
+    @Test func aSubentityMayMakeAnInheritedAttributeUnique() throws {
         let base = Entity("Part", [AttributeDescription("code", .string)])
         let own = Entity("Screw", [], unique: [["code"]], superentity: "Part")
         let container = try PersistentContainer(temporaryWith: Model(entities: [base, own]))
@@ -201,7 +201,7 @@ private final class Member: ManagedObject {
         #expect(failure(context).contains("code must be unique, but another object has \"x\""))
     }
 
-    @Test func wrongKeysAreNamedWithTheirReason() throws {
+    @Test func invalidListsAndIndexesAreRefusedWithTheirReason() throws {
         func reason(_ unique: [[String]], _ indexes: [Index] = []) -> String {
             let writer = Entity(
                 "Writer", [], relationships: [RelationshipDescription("books", toMany: "Book", inverse: "writer")],
@@ -219,117 +219,10 @@ private final class Member: ManagedObject {
             reason([["name"]]).contains("Writer has no attribute or to-one relationship \"name\" that could be unique"))
         #expect(reason([], [Index(["books"])]).contains("Writer.books leads to many objects"))
     }
-
-    // MARK: Model changes
-
-    /// A store with books and writers, whose entity of books gets lists and indexes.
-    private struct Versions {
-        let folder = TemporaryFolder()
-
-        func model(
-            _ unique: [[String]] = [], indexes: [Index] = [], removed: [String] = [], removedIndexes: [Index] = [],
-            named name: String = "writer", from former: String? = nil
-        ) -> Model {
-            let isGone = removed.contains("writer")
-            let relation = RelationshipDescription(name, toOne: "Writer", inverse: "books", renamedFrom: former)
-            return Model(entities: [
-                Entity(
-                    "Writer", [AttributeDescription("name", .string)],
-                    relationships: isGone ? [] : [RelationshipDescription("books", toMany: "Book", inverse: name)],
-                    removed: isGone ? ["books"] : []),
-                Entity(
-                    "Book", [AttributeDescription("title", .string)], relationships: isGone ? [] : [relation],
-                    unique: unique, indexes: indexes, removed: removed, removedIndexes: removedIndexes),
-            ])
-        }
-
-        @discardableResult
-        func opened(_ model: Model) throws -> PersistentContainer {
-            let container = try PersistentContainer(
-                at: URL(fileURLWithPath: folder.path), model: model, migration: .automatic)
-            #expect(try container.check { _, _ in } == [])
-            return container
-        }
-
-        func addBook(_ title: String, by writer: ManagedObject, in context: ManagedObjectContext) throws {
-            let book = try context.insert("Book")
-            book["title"] = .string(title)
-            book.relate("writer", to: writer)
-        }
-    }
-
-    @Test func listsAndIndexesOverRelationshipsComeAndGoWithMigrations() throws {
-        let versions = Versions()
-        let context = try versions.opened(versions.model()).newContext()
-        let writer = try context.insert("Writer")
-        for number in 0..<300 { try versions.addBook("\(number)", by: context.insert("Writer"), in: context) }
-        for title in ["a", "b", "b"] { try versions.addBook(title, by: writer, in: context) }
-        try context.save()
-        let unique = versions.model([["writer", "title"]], indexes: [Index(["writer", "title:desc"])])
-        #expect(throws: StoreError.self, "two books of the writer have one title") { try versions.opened(unique) }
-        context.delete(try #require(try context.fetch(FetchRequest<ManagedObject>(entityName: "Book")).last))
-        try context.save()
-        var container = try versions.opened(unique)
-        let stored = try #require(try container.model().entity(named: "Book"))
-        #expect(
-            stored.uniqueAttributes == [["writer", "title"]]
-                && stored.indexes.map(\.description) == ["writer,title:desc"])
-        // Opening the same model again changes nothing.
-        #expect(try container.plan(for: unique).steps.isEmpty)
-        // A renamed relationship keeps both.
-        container = try versions.opened(
-            versions.model(
-                [["author", "title"]], indexes: [Index(["author", "title:desc"])], named: "author", from: "writer"))
-        let renamed = try #require(try container.model().entity(named: "Book"))
-        #expect(
-            renamed.uniqueAttributes == [["author", "title"]]
-                && renamed.indexes.map(\.description) == ["author,title:desc"])
-        let other = container.newContext()
-        let again = try other.insert("Book")
-        again["title"] = "a"
-        again.relate("author", to: try other.existingObject(with: writer.objectID))
-        #expect(throws: ValidationError.self) { try other.save() }
-        let predicate = try FetchPredicate("author == %@ AND title == 'a'", again.relatedObject("author")?.objectID)
-        #expect(try container.plan(OrderDefinition(entity: "Book", predicate: predicate)).rowsRead == 1)
-        try other.rollback()
-        // Without them.
-        container = try versions.opened(
-            versions.model(named: "author").removingLists(of: "Book", Index(["author", "title:desc"])))
-        let plain = try #require(try container.model().entity(named: "Book"))
-        #expect(plain.uniqueAttributes.isEmpty && plain.indexes.isEmpty)
-    }
-
-    @Test func aRemovedRelationshipTakesItsListsAndIndexesAlong() throws {
-        let versions = Versions()
-        let context = try versions.opened(
-            versions.model([["writer"], ["writer", "title"]], indexes: [Index(["writer"])])
-        ).newContext()
-        let writer = try context.insert("Writer")
-        try versions.addBook("a", by: writer, in: context)
-        try context.save()
-        try versions.addBook("b", by: writer, in: context)
-        #expect(throws: ValidationError.self) { try context.save() }
-        try context.rollback()
-        let container = try versions.opened(versions.model(removed: ["writer"]))
-        let book = try #require(try container.model().entity(named: "Book"))
-        #expect(book.uniqueAttributes.isEmpty && book.indexes.isEmpty && book.relationships.isEmpty)
-    }
 }
 
 extension PersistentContainer {
     fileprivate func model(hasIndexes keys: [[String]], of entity: String) -> Bool {
         (try? model().entity(named: entity)?.indexes.map { $0.keys.map(\.attribute) }) == keys
-    }
-}
-
-extension Model {
-    /// The model that asks for the removal of an index.
-    fileprivate func removingLists(of name: String, _ index: Index) -> Model {
-        Model(
-            entities: entities.map { entity in
-                guard entity.name == name else { return entity }
-                return Entity(
-                    entity.name, entity.attributes, relationships: entity.relationships, removedIndexes: [index])
-            })
     }
 }

@@ -8,11 +8,11 @@ import FetchIndexTestSupport
 import Testing
 import FetchIndexValues
 
-/// Models that change, as programs of several ages see them.
+/// Models that change, as older and newer programs see them.
 @Suite struct ModelChangeTests {
     let store = ModelStore()
 
-    @Test func theOrderOfDeclarationsHasNoMeaning() throws {
+    @Test func declaringAttributesInAnotherOrderChangesNoValues() throws {
         try store.fill(store.open(ModelStore.first))
         let turned = ModelStore.book([
             AttributeDescription("price", .integer), AttributeDescription("title", .string, isOptional: false),
@@ -35,7 +35,7 @@ import FetchIndexValues
         #expect(try container.newContext().commit == commit)
         #expect(try store.values(container, of: "pages") == Array(repeating: .integer(7), count: 10))
         #expect(try store.values(container, of: "note") == Array(repeating: .null, count: 10))
-        // The cache does not read what is new.
+        // The cache does not read the new attribute, so it stays valid.
         #expect(try store.opened(container, "price") == .hit)
         // Predicates, sort keys and new objects see the default value.
         let context = container.newContext()
@@ -74,7 +74,7 @@ import FetchIndexValues
         #expect(try store.open(nil).check { _, _ in } == [])
     }
 
-    @Test func aRenameLeavesCachesFreshAndOldNamesUsable() throws {
+    @Test func aRenameKeepsCachesAndFormerNames() throws {
         try store.fill(store.open(ModelStore.first))
         #expect(try store.opened(store.open(nil), "title", where: "title CONTAINS 'book'") == .rebuilt(.first))
         let second = ModelStore.book([
@@ -84,7 +84,7 @@ import FetchIndexValues
         let container = try store.open(second)
         #expect(try container.model().entity(named: "Book")?.attributes.map(\.name) == ["name", "price"])
         #expect(try store.values(container, of: "name").first == .string("book 0"))
-        // Under the new name and under the old one the cache is the same.
+        // Requests by the new name and by the former one share the cache.
         let context = container.newContext()
         for name in ["name", "title"] {
             var request = FetchRequest<ManagedObject>(entityName: "Book")
@@ -95,13 +95,13 @@ import FetchIndexValues
         }
         // Opened again by the same model: nothing is renamed twice.
         #expect(try store.open(second).plan(for: second).isEmpty)
-        // The older program goes on.
+        // The older program uses the former name.
         let older = try store.open(ModelStore.first)
         #expect(try store.values(older, of: "title").first == .string("book 0"))
         #expect(try container.check { _, _ in } == [])
     }
 
-    @Test func aRemovedAttributeIsGoneAndItsNameCanBeUsedAgain() throws {
+    @Test func theNameOfARemovedAttributeCanBeUsedAgain() throws {
         try store.fill(store.open(ModelStore.first))
         #expect(try store.opened(store.open(nil), "price") == .rebuilt(.first))
         #expect(try store.opened(store.open(nil), "title") == .rebuilt(.first))
@@ -112,7 +112,7 @@ import FetchIndexValues
         #expect(throws: StoreError.unknownAttribute(entity: "Book", attribute: "price")) {
             try store.opened(container, "price")
         }
-        // The older program needs it.
+        // The older program still declares the removed attribute.
         let error = #expect(throws: StoreError.self) { try store.open(ModelStore.first) }
         #expect(
             error?.description
@@ -128,7 +128,7 @@ import FetchIndexValues
         #expect(try third.check { _, _ in } == [])
     }
 
-    @Test func anAttributeThatIsNotDeclaredStays() throws {
+    @Test func anUndeclaredAttributeKeepsItsValues() throws {
         try store.fill(store.open(ModelStore.first))
         let part = ModelStore.book([AttributeDescription("title", .string, isOptional: false)])
         let container = try store.open(part)
@@ -138,7 +138,7 @@ import FetchIndexValues
         #expect(try store.values(store.open(ModelStore.first), of: "price") == (0..<10).map { .integer($0 * 100) })
     }
 
-    @Test func aTypeIsChangedByAPass() throws {
+    @Test func aMigrationConvertsAnAttributeToAnotherType() throws {
         try store.fill(store.open(ModelStore.first))
         #expect(try store.opened(store.open(nil), "title") == .rebuilt(.first))
         #expect(try store.opened(store.open(nil), "price") == .rebuilt(.first))
@@ -154,7 +154,7 @@ import FetchIndexValues
         #expect(try container.check { _, _ in } == [])
     }
 
-    @Test func objectsInTheWayAreNamedAndNothingChanges() throws {
+    @Test func aFailedMigrationNamesObjectsAndLeavesTheStoreUnchanged() throws {
         let container = try store.open(ModelStore.first)
         try store.fill(container)
         let context = container.newContext()
@@ -191,7 +191,7 @@ import FetchIndexValues
         #expect(try container.newContext().commit == commit)
         #expect(try container.model() == ModelStore.first)
         #expect(try container.check { _, _ in } == [])
-        // With a default value, null becomes it; without the double, values become unique.
+        // With a default value, nulls are replaced by it. Without the repeated value, values become unique.
         let filled = ModelStore.book([
             AttributeDescription("title", .string, isOptional: false),
             AttributeDescription("price", .integer, isOptional: false, defaultValue: .integer(-1)),
@@ -200,7 +200,7 @@ import FetchIndexValues
         #expect(try store.values(store.open(nil), of: "price")[3] == .integer(-1))
     }
 
-    @Test func valuesBecomeUniqueAndStopBeing() throws {
+    @Test func uniquenessIsAddedAndRemoved() throws {
         let container = try store.open(ModelStore.first)
         try store.fill(container)
         let unique = ModelStore.book([
@@ -225,8 +225,8 @@ import FetchIndexValues
         #expect(try container.check { _, _ in } == [])
     }
 
-    /// A context that was open when the model changed.
-    @Test func anOpenContextGoesOnOrGetsOneClearError() throws {
+    /// The model changes while a context is open.
+    @Test func afterAModelChangeAnOpenContextWorksOrThrowsModelMismatch() throws {
         let container = try store.open(ModelStore.first)
         try store.fill(container)
         let context = container.newContext()
@@ -254,8 +254,8 @@ import FetchIndexValues
         #expect(try store.values(other, of: "price").first == .double(5))
     }
 
-    /// A store that format version 4 wrote, before attributes had permanent numbers.
-    @Test func aStoreOfTheFormerFormatIsRaised() throws {
+    /// The stored file is of format version 4, in which attributes had no permanent numbers.
+    @Test func theFirstTransactionUpgradesAStoreOfVersion4() throws {
         let stored = try #require(
             Bundle.module.url(forResource: "version4", withExtension: "mdb", subdirectory: "Stores"))
         try FileManager.default.createDirectory(atPath: store.folder.path, withIntermediateDirectories: true)

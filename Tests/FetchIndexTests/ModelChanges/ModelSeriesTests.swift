@@ -8,7 +8,7 @@ import FetchIndexTestSupport
 import Testing
 import FetchIndexValues
 
-/// Series of random models with edits between them, compared with an oracle that rewrites all values.
+/// Random changes of a model with edits between them, compared with an oracle that rewrites all values.
 @Suite struct ModelSeriesTests {
     let store = ModelStore()
 
@@ -16,7 +16,7 @@ import FetchIndexValues
     private struct Oracle {
         var attributes: [AttributeDescription]
         var rows: [[String: Value]] = []
-        /// Names that were removed or that attributes had: a new attribute may not have them by a free change.
+        /// Removed and former names: a free change may not give them to a new attribute.
         var usedNames: Set<String> = []
         var nextName = 0
 
@@ -49,7 +49,7 @@ import FetchIndexValues
     }
 
     @Test(arguments: 1...(TestSettings.isLong ? 200 : 12))
-    func seriesOfModelsAgreeWithAnOracle(seed: Int) throws {
+    func changedModelsAgreeWithAnOracle(seed: Int) throws {
         var generator = SeededGenerator(seed: UInt64(seed))
         let key = AttributeDescription("key", .integer, isOptional: false, isUnique: true)
         var oracle = Oracle(attributes: [key])
@@ -63,7 +63,7 @@ import FetchIndexValues
                 container = try store.open(ModelStore.book(oracle.attributes.shuffled(using: &generator)))
             }
             try expectSame(oracle, container, &generator, context)
-            // A context that stays open reads what it read, or says that it cannot.
+            // A context that stays open merges, or throws a store error.
             if let live { do { try live.mergeChanges() } catch is StoreError {} }
             if step % 5 == 0 {
                 let opened = container.newContext()
@@ -193,7 +193,7 @@ import FetchIndexValues
         let indexes = try container.cacheStatistics().filter { $0.name.hasPrefix("index:") }
         #expect(try indexes.count == container.model().entities[0].indexes.count, comment)
         #expect(indexes.allSatisfy { $0.isFresh && $0.rowCount == oracle.rows.count }, comment)
-        // A cache of a random attribute is correct, whatever happened to its attribute since.
+        // A cache of a random attribute is right, whatever the model did to the attribute since.
         guard let attribute = oracle.attributes.randomElement(using: &generator) else { return }
         request.sortKeys = [SortKey(attribute.name), SortKey("key")]
         let controller = try FetchedResultsController(

@@ -25,7 +25,7 @@ struct ModelStore {
         AttributeDescription("title", .string, isOptional: false), AttributeDescription("price", .integer),
     ])
 
-    /// Ten books with titles and prices.
+    /// Inserts ten books with titles and prices.
     func fill(_ container: PersistentContainer) throws {
         let context = container.newContext()
         for number in 0..<10 {

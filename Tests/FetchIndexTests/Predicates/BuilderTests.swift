@@ -49,13 +49,13 @@ final class Volume: ManagedObject {
         }
     }
 
-    @Test func predicatesCombine() throws {
+    @Test func predicatesCombineByAndOrNot() throws {
         let (first, second) = (try FetchPredicate("a == 1"), try FetchPredicate("b == 2 OR c == 3"))
         #expect((first && second).description == "a == 1 AND (b == 2 OR c == 3)")
         #expect((second || !first).description == "b == 2 OR c == 3 OR NOT a == 1")
     }
 
-    @Test func variablesAreSubstituted() throws {
+    @Test func predicateVariablesAreSubstituted() throws {
         let template = try FetchPredicate("price < $limit AND SUBQUERY({1}, $limit, $limit == $other).@count > 0")
         let predicate = try template.withSubstitutionVariables(["limit": 5, "other": ["a", "b"]])
         #expect(
@@ -65,7 +65,7 @@ final class Volume: ManagedObject {
     }
 
     /// Foundation's own evaluation of a `#Predicate` is the oracle of its conversion.
-    @Test func foundationPredicatesConvert() throws {
+    @Test func foundationPredicatesConvertToFetchPredicates() throws {
         let folder = TemporaryFolder()
         var options = Store.Options()
         options.durability = .none

@@ -7,7 +7,7 @@ import FetchIndexValues
 
 @testable import FetchIndex
 
-/// An OR of equalities is looked up as IN is, whatever else it has, and costs what IN costs.
+/// An OR of equalities is looked up as IN is, and costs what IN costs.
 @Suite struct DisjunctionTests {
     private static let entity = Entity(
         "Item",
@@ -58,7 +58,7 @@ import FetchIndexValues
         return container
     }
 
-    /// Keys, names and sizes in no order of the numbers.
+    /// Items whose keys, names and sizes do not ascend with their numbers.
     private static func items(_ count: Int) -> [Item] {
         (0..<count).map { number in
             let mixed = number * 7919 % count
@@ -102,25 +102,25 @@ import FetchIndexValues
         if !format.contains("size") { #expect(found == expected) }
     }
 
-    @Test func thePlanSaysHowManyValuesAreLookedUp() throws {
+    @Test func aPlanShowsTheNumberOfLookUps() throws {
         let container = try store(Self.items(2000))
         let texts = (0..<50).map { "key == 'k\($0)'" }.joined(separator: " OR ")
-        #expect(try plan(container, FetchPredicate(texts)).description == "unique key key, 50 look-ups")
+        #expect(try plan(container, FetchPredicate(texts)).description == "unique key key, 50 lookups")
         #expect(try plan(container, FetchPredicate("key == 'k1'")).description == "unique key key")
         try container.withOrder(
             OrderDefinition(entity: "Item", sortKeys: [SortKey("size")]), .init(cacheName: "by size")
         ) { _ in }
         let mixed = try plan(container, FetchPredicate("size == 9 OR size > 100 OR size == 8 OR size == 7"))
-        #expect(mixed.description == "kept order \"by size\" on size, 4 look-ups")
+        #expect(mixed.description == "cache \"by size\" on size, 4 lookups")
         #expect(mixed.isExact)
         let inexact = try plan(container, FetchPredicate("size == 9 AND name == 'x' OR size == 8"))
         #expect(inexact.source == .order(name: "by size", attribute: "size"))
         #expect(!inexact.isExact)
     }
 
-    /// Neither parsing, nor preparing, nor any row may look at each of the others.
+    /// The cost must not be the number of terms times the number of rows.
     @Test(arguments: ["key", "number", "name", "made", "tag", "key and size"])
-    func manyTermsCostARecordNoMoreThanOne(attribute: String) throws {
+    func manyTermsOfADisjunctionCostNoMorePerRowThanOne(attribute: String) throws {
         let container = try store(Self.items(3000))
         let count = TestSettings.isLong ? 100_000 : 8000
         let terms = try (0..<count).map { number -> FetchPredicate in
@@ -143,12 +143,12 @@ import FetchIndexValues
         #expect(
             try parsed.evaluate(with: ["key": "k7999", "number": 7999, "size": 1, "name": "n7999"])
                 == !["made", "tag"].contains(attribute))
-        // The limit is for a debug build on a busy machine; testing each term for each row would take hours.
+        // The limit allows for a debug build on a busy machine. Testing each term for each row would take hours.
         #expect(clock.now - start < .seconds(600), "\(clock.now - start)")
     }
 
-    /// Random trees of AND, OR and NOT over comparisons, beside plain closures.
-    @Test(arguments: 1...4 as ClosedRange<UInt64>) func treesFindWhatAPlainLookFinds(seed: UInt64) throws {
+    /// Random trees of AND, OR and NOT over comparisons, compared with plain closures.
+    @Test(arguments: 1...4 as ClosedRange<UInt64>) func randomTreesAgreeWithClosures(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let items = Self.items(1500)
         let container = try store(items)

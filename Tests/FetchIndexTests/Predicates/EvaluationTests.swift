@@ -7,7 +7,7 @@ import FetchIndexValues
 @testable import FetchIndex
 @testable import FetchIndexPredicates
 
-/// The one evaluator finds the same on a stored record and on a dictionary.
+/// Predicates have the same result on stored records, on dictionaries and in scans.
 @Suite struct EvaluationTests {
     private static let names = ["text", "label", "count", "large", "rate", "when", "flag", "amount", "none"]
     private static let types: [ValueType] = [
@@ -83,7 +83,7 @@ import FetchIndexValues
         }
     }
 
-    @Test(arguments: 1...20) func aRecordIsEvaluatedAsADictionaryIs(seed: UInt64) throws {
+    @Test(arguments: 1...20) func predicatesGiveTheSameResultForRecordsAndDictionaries(seed: UInt64) throws {
         var random = Random(generator: SeededGenerator(seed: seed))
         let entity = Entity("Thing", zip(Self.names, Self.types).map { AttributeDescription($0, $1) })
         var compiledCount = 0
@@ -102,8 +102,8 @@ import FetchIndexValues
         #expect(compiledCount > 250, "seed \(seed): only \(compiledCount) were of fitting types")
     }
 
-    /// Scans evaluate predicates on blocks of records: of several hundred here, some of which lack an attribute's value.
-    @Test(arguments: 1...10) func aScanFindsWhatEachRecordSays(seed: UInt64) throws {
+    /// Scans evaluate blocks of records. Some of the records lack the value of an added attribute.
+    @Test(arguments: 1...10) func scansAgreeWithEvaluatingEachRecord(seed: UInt64) throws {
         var random = Random(generator: SeededGenerator(seed: seed))
         let folder = TemporaryFolder()
         let attributes = zip(Self.names, Self.types).map { AttributeDescription($0, $1) }
@@ -151,5 +151,21 @@ import FetchIndexValues
             foundCount += found.isEmpty ? 0 : 1
         }
         #expect(foundCount > 10, "seed \(seed): only \(foundCount) found rows")
+    }
+
+    @Test func aManagedObjectIsReadByKeyPaths() throws {
+        let mail = try MailStore()
+        let message = mail.objects[7]
+        #expect(message.predicateValue(atKeyPath: ["uid"]) == 7)
+        #expect(message.predicateValue(atKeyPath: ["folder", "name"]) == .one(.string("Archive")))
+        #expect(message.predicateValue(atKeyPath: ["folder"]) == mail.folders[1].objectID.predicateValue)
+        #expect(message.predicateValue(atKeyPath: ["folder", "entity", "name"]) == "Folder")
+        #expect(mail.objects[6].predicateValue(atKeyPath: ["folder", "name"]) == .some(.one(.null)))
+        #expect(message.predicateValue(atKeyPath: ["nothing"]) == Optional<PredicateValue>.none)
+        guard case .list(let uids)? = mail.folders[1].predicateValue(atKeyPath: ["messages", "uid"]) else {
+            Issue.record("no list")
+            return
+        }
+        #expect(uids.count == mail.messages.filter { $0.folder == 1 }.count)
     }
 }

@@ -10,7 +10,7 @@ import FetchIndexValues
 @testable import FetchIndex
 @testable import FetchIndexPredicates
 
-/// Plans find what scans find, and say where.
+/// Planned fetches find what scans find, and plans name their source.
 @Suite struct PlannerTests {
     private static let entity = Entity(
         "Package",
@@ -81,7 +81,9 @@ import FetchIndexValues
         return container
     }
 
-    @Test(arguments: 1...(TestSettings.isLong ? 24 : 6)) func aPlannedFetchFindsWhatAScanFinds(seed: UInt64) throws {
+    @Test(arguments: 1...(TestSettings.isLong ? 24 : 6)) func aPlannedFetchFindsTheSameObjectsAsAScan(seed: UInt64)
+        throws
+    {
         var generator = SeededGenerator(seed: seed)
         let folder = TemporaryFolder()
         let container = try store(300, using: &generator, at: folder.path)
@@ -144,20 +146,20 @@ import FetchIndexValues
                 found.map(\.objectID) == expected.map(\.objectID), "seed \(seed), round \(round): \(format), \(plan)")
             #expect(try context.count(for: request) == expected.count, "seed \(seed), round \(round): \(format)")
             try context.rollback()
-            // A plan that says it is exact reads no record in vain.
+            // An exact plan reads no record that does not match.
             if plan.isExact { #expect(plan.rowsRead == (try context.count(for: request)), "\(format), \(plan)") }
         }
         #expect(sources.count > 3, "seed \(seed): only \(sources)")
     }
 
-    /// Each of these is answered by a kept order, whatever the literal's type.
+    /// A cached order answers each of these formats, whatever the type of the literal.
     @Test(arguments: [
         ("size == 2", "by size"), ("size > 2.5 AND size < 9", "by size"), ("size IN {3.0, 2}", "by size"),
         ("rate == 2", "by rate"),
         ("rate IN {2}", "by rate"), ("price == 1.5", "by price"), ("price > 1", "by price"),
         ("name BEGINSWITH '影'", "by name"),
         ("built BETWEEN {'2001-01-03', '2001-01-04'}", "by built"), ("name == nil AND size * 2 == 4", "by name"),
-    ]) func whatBoundsALeadingAttributeIsLookedUp(format: String, order: String) throws {
+    ]) func aConditionOnALeadingAttributeIsLookedUpInACache(format: String, order: String) throws {
         var generator = SeededGenerator(seed: 5)
         let folder = TemporaryFolder()
         let container = try store(400, using: &generator, at: folder.path)
@@ -174,8 +176,8 @@ import FetchIndexValues
         #expect(plan.rowsRead < 100)
     }
 
-    /// Damage in an order that a fetch does not name does not change what it finds.
-    @Test func aDamagedOrderIsNotUsed() throws {
+    /// Damage in a cache that a fetch does not name does not change its results.
+    @Test func aDamagedCacheIsNotUsedByPlans() throws {
         var generator = SeededGenerator(seed: 3)
         let folder = TemporaryFolder()
         let container = try store(300, using: &generator, at: folder.path)
@@ -209,7 +211,7 @@ import FetchIndexValues
         }
     }
 
-    @Test func aCountOnAKeptOrderReadsNoRecord() throws {
+    @Test func aCountInACachedOrderReadsNoRecord() throws {
         var generator = SeededGenerator(seed: 1)
         let folder = TemporaryFolder()
         let container = try store(200, using: &generator, at: folder.path)
@@ -230,13 +232,13 @@ import FetchIndexValues
         object["number"] = 1000
         object["size"] = 1
         try context.save()
-        // The order is behind now, so it is not asked.
+        // The cache is behind now, so the plan does not use it.
         #expect(
             try container.plan(OrderDefinition(entity: "Package", predicate: try FetchPredicate("size > 3"))).source
                 == .scan)
     }
 
-    @Test func anOrderOfAMomentCannotBeKept() throws {
+    @Test func anOrderThatDependsOnTheClockIsNotCached() throws {
         var generator = SeededGenerator(seed: 2)
         let folder = TemporaryFolder()
         let container = try store(200, using: &generator, at: folder.path)
@@ -246,17 +248,17 @@ import FetchIndexValues
         try container.withOrder(definition, .init()) { order in #expect(order.rowCount > 0) }
     }
 
-    /// Folding and regular expressions may find other rows with another ICU.
+    /// Folding and regular expressions may find other rows with another version of ICU.
     @Test(arguments: [
         ("name CONTAINS[c] 'a'", true), ("NOT name MATCHES 'a'", true), ("name LIKE 'a*'", true),
         ("uppercase:(name) == 'A'", true), ("name CONTAINS 'a'", false), ("size > 5 AND name == 'a'", false),
-    ]) func anOrderRemembersTheVersionOfICUWhereItMatters(format: String, dependsOnICU: Bool) throws {
+    ]) func aFingerprintHasTheVersionOfICUOnlyIfThePredicateNeedsIt(format: String, dependsOnICU: Bool) throws {
         let definition = OrderDefinition(entity: "Package", predicate: try FetchPredicate(format))
         let identity = try definition.compile(in: Model(entities: [Self.entity])).identity
         #expect(identity.collation.contains("ICU") == dependsOnICU)
     }
 
-    @Test func aCacheOfALookalikeTextIsAnother() throws {
+    @Test func canonicallyEquivalentTextsAreDifferentRequests() throws {
         var generator = SeededGenerator(seed: 4)
         let folder = TemporaryFolder()
         let container = try store(100, using: &generator, at: folder.path)
@@ -273,7 +275,7 @@ import FetchIndexValues
         #expect(decomposed.1 > 0)
     }
 
-    @Test func whatIsNotANumberIsNotSaved() throws {
+    @Test func aDecimalThatIsNotANumberIsNotSaved() throws {
         var generator = SeededGenerator(seed: 4)
         let folder = TemporaryFolder()
         let container = try store(3, using: &generator, at: folder.path)

@@ -23,7 +23,7 @@ struct PredicateCase: CustomStringConvertible, Sendable {
         let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".tsv") }
         return try files.sorted().flatMap { file in
             let text = try String(contentsOf: folder.appendingPathComponent(file), encoding: .utf8)
-            // Split by scalars: a combining mark behind a line's end doesn't join two lines.
+            // Lines are split by scalars, since a combining mark after a line end would join two lines.
             let lines = text.unicodeScalars.split(separator: "\n").map(String.init)
             return try lines.enumerated().dropFirst().map { number, line in
                 let fields = line.unicodeScalars.split(separator: "\t", omittingEmptySubsequences: false).map(

@@ -10,7 +10,7 @@ import FetchIndexValues
 @Suite struct PredicateCaseTests {
     struct Argument: PredicateArgument { let predicateValue: PredicateValue }
 
-    @Test func everyCaseOfTheTableHolds() throws {
+    @Test func everyPredicateCaseGivesItsExpectedResult() throws {
         let objects = try CaseObjects()
         let cases = try PredicateCase.all()
         #expect(cases.count >= 500)
@@ -29,7 +29,7 @@ import FetchIndexValues
     }
 
     /// Printing and parsing a predicate of the table gives the same tree.
-    @Test func everyCaseOfTheTableHasACanonicalForm() throws {
+    @Test func everyPredicateCaseReadsBackFromItsCanonicalForm() throws {
         for item in try PredicateCase.all() {
             guard let predicate = try? parse(item) else { continue }
             let again = try? FetchPredicate(predicate.description)

@@ -3,12 +3,13 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// SELF as the stored object, and its entity, in fetches, on single objects and in kept orders.
+/// SELF is the object itself, in fetches, on single objects and in cached orders.
 @Suite struct SelfTests {
     private let store: LiveStore
     private let context: ManagedObjectContext
 
-    /// Writers a to d; of writer number n, n novels with prices from 100 n on; labels by parity; folders 0 to 5 in a chain.
+    /// Writers a to d: writer number n has n novels with prices from 100 n on, labelled by parity. Folders 0 to 5 are a
+    /// chain.
     init() throws {
         store = try LiveStore(.library)
         context = store.container.newContext()
@@ -59,7 +60,7 @@ import Testing
         return try #require(try context.fetch(request).first).objectID
     }
 
-    @Test func selfIsTheObject() throws {
+    @Test func selfInAPredicateNamesTheObjectOfTheRow() throws {
         let (c0, d1) = (try id(Novel.self, "title == 'c0'"), try id(Novel.self, "title == 'd1'"))
         #expect(try titles("SELF == %@", c0) == ["c0"])
         #expect(try titles("self == %@", c0) == ["c0"])
@@ -99,7 +100,7 @@ import Testing
         #expect(try titles("SELF IN writer.novels").count == 6)
     }
 
-    @Test func theEntityIsItsName() throws {
+    @Test func aPredicateComparesEntitiesByName() throws {
         #expect(try titles("entity == 'Novel'").count == 7)
         #expect(try titles("entity.name == 'Writer'") == [])
         #expect(try titles("self.entity.name BEGINSWITH[c] 'nov'").count == 7)
@@ -111,7 +112,7 @@ import Testing
         #expect(try titles("entity.name.length == 5").count == 7)
     }
 
-    @Test func subentitiesAreEntitiesOfTheirOwn() throws {
+    @Test func theEntityOfAnObjectInAPredicateIsItsSubentity() throws {
         let works = Works()
         let container = try works.open()
         try works.fill(container, 12)
@@ -131,7 +132,7 @@ import Testing
             #expect(!expected.isEmpty)
             #expect(try codes("Work", "entity.name == %@", name) == expected.map { $0["code"] })
             #expect(try codes("Work", "entity IN {%@, 'x'}", name) == expected.map { $0["code"] })
-            // An object is the same one whichever entity it is asked of.
+            // An object is found whichever entity of its hierarchy is fetched.
             let first = expected[0]
             #expect(try codes("Work", "SELF == %@", first.objectID) == [first["code"]])
             #expect(
@@ -140,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNoObjectIsRefused() throws {
+    @Test func comparingSelfWithAnythingButObjectsIsAnError() throws {
         let writer = try id(Writer.self, "name == 'd'")
         for (format, arguments) in [
             ("SELF == 'd'", []), ("SELF == 5", []), ("SELF IN {1, 2}", []), ("SELF == title", []),
@@ -155,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func namedObjectsAreFoundByTheirIds() throws {
+    @Test func predicatesOnObjectIDsAreLookedUp() throws {
         for number in 0..<400 { _ = context.novel("n\(number)") }
         try context.save()
         let ids = try (100..<130).map { try id(Novel.self, "title == 'n\($0)'") }
@@ -167,7 +168,7 @@ import Testing
         #expect(plan.source == .identifiers)
         #expect(plan.rowsRead == 30)
         #expect(try titles("SELF IN %@", ids).count == 30)
-        // One of them is gone, another one is new.
+        // One of the objects is deleted, and another one is new.
         let gone = try context.existingObject(with: ids[0])
         context.delete(gone)
         let new = context.novel("new")
@@ -177,7 +178,7 @@ import Testing
         #expect(try titles("SELF == %@", ids[0]) == [])
     }
 
-    @Test func anOrderOfSelfIsKept() throws {
+    @Test func anOrderWhosePredicateHasSelfIsCached() throws {
         let ids = try ["c0", "d1", "d2"].map { try id(Novel.self, "title == '\($0)'") }
         var request = FetchRequest<Novel>(sortKeys: [SortKey("title")])
         func open(_ format: String, _ arguments: any PredicateArgument...) throws -> (FetchOutcome, [String]) {
@@ -211,7 +212,7 @@ import Testing
         #expect(rows.isEmpty)
     }
 
-    @Test func aControllerFollowsSelf() throws {
+    @Test func aControllerFollowsAPredicateWithSelf() throws {
         let ids = try ["c0", "d1"].map { try id(Novel.self, "title == '\($0)'") }
         var request = FetchRequest<Novel>(sortKeys: [SortKey("title")])
         request.predicate = try FetchPredicate("SELF IN %@ OR price > 1000", ids)

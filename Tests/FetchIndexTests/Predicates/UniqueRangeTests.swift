@@ -10,7 +10,7 @@ import FetchIndexValues
 
 @testable import FetchIndexRecords
 
-/// Fetches that take their candidates from a range of unique keys find what a look at all objects finds.
+/// Fetches that take their candidates from a range of unique keys find what a scan finds.
 @Suite struct UniqueRangeTests {
     private static let entity = Entity(
         "Item",
@@ -38,7 +38,7 @@ import FetchIndexValues
         }
     }
 
-    /// Texts of few characters, some behind a long common beginning.
+    /// Random texts of few characters, some with a long common beginning.
     private static func text(_ generator: inout SeededGenerator, most: Int = 8) -> String {
         let characters = ["a", "b", "z", "/", "影", "\0", "\u{FF}", "\u{10FFFF}"]
         let start = Int.random(in: 0..<3, using: &generator) == 0 ? String(repeating: "ab/", count: 100) : ""
@@ -76,7 +76,7 @@ import FetchIndexValues
     private typealias Condition = (predicate: FetchPredicate, holds: (Item) -> Bool)
 
     private static func condition(_ generator: inout SeededGenerator, _ items: [Item]) throws -> Condition {
-        // Many bounds are keys, and some are too long for one.
+        // Many bounds are stored keys, and some are too long for a key.
         let text =
             switch Int.random(in: 0..<6, using: &generator) {
             case 0: Self.text(&generator)
@@ -121,7 +121,8 @@ import FetchIndexValues
         }
     }
 
-    @Test(arguments: 1...6 as ClosedRange<UInt64>) func rangesOfUniqueKeysHaveWhatAllObjectsHave(seed: UInt64) throws {
+    @Test(arguments: 1...6 as ClosedRange<UInt64>) func rangesOfUniqueKeysFindTheSameObjectsAsAScan(seed: UInt64) throws
+    {
         var generator = SeededGenerator(seed: seed)
         let items = Self.items(2000, &generator)
         let container = try container()
@@ -147,7 +148,7 @@ import FetchIndexValues
     }
 
     /// Keys of subentities are among the keys of the entity that declares the attribute.
-    @Test func rangesOfInheritedKeysHaveTheObjectsOfTheWantedEntities() throws {
+    @Test func rangesOfInheritedKeysFindOnlyObjectsOfTheFetchedEntity() throws {
         let container = try container(
             Model(entities: [
                 Entity("Base", [AttributeDescription("code", .integer, isUnique: true)]),
@@ -169,10 +170,11 @@ import FetchIndexValues
         }
     }
 
-    /// In a large store, 1/64 of the objects; where the first ones are enough, no more than in a small one.
+    /// The longest range is 1/64 of a large store's objects, and as long as in a small store if a limit needs only the
+    /// first ones.
     @Test func longRangesAreNotLookedUp() throws {
         let container = try container()
-        // Shuffled, so that each zone may have any value: in order, a scan would skip most of them.
+        // The values are shuffled, so that each zone may have any value and a scan cannot skip it.
         let weights = (0..<20_000).map { $0 * 7919 % 20_000 }
         try insert(weights.map { Item(key: nil, weight: Double($0), size: Int64($0 / 2)) }, into: container)
         let bySize = OrderDefinition(entity: "Item", sortKeys: [SortKey("size")])
@@ -187,14 +189,14 @@ import FetchIndexValues
         #expect(try found("weight < 128", endsEarly: true) == 128)
         #expect(try found("weight < 129", endsEarly: true) == nil)
         #expect(try found("weight > 5 AND weight < 5", endsEarly: true) == 0)
-        // A cache's candidates are not checked to have their values.
+        // Candidates from a cache are not checked for their values, so they cost less.
         #expect(try found("size < 312") == 624)
         #expect(try found("size < 313") == nil)
         #expect(try found("weight < 100 AND size < 100") == 200)
         #expect(try found("weight < 99 AND size < 100") == 99)
     }
 
-    /// A key that leads to another object, or to none, is passed over by a look at all objects.
+    /// A damaged key leads to another object, or to none: the fetch falls back to a scan.
     @Test(arguments: [0, 1, 2]) func aDamagedKeyDoesNotHideAnObject(kind: Int) throws {
         let container = try container()
         let items = (0..<1000).map { Item(key: String(format: "k%03d", $0), weight: nil, size: 1) }
@@ -210,7 +212,7 @@ import FetchIndexValues
         switch kind {
         case 0: value[0] ^= 1
         default:
-            // The number of an existing object, and of a missing one.
+            // The key leads to another object, or to one that does not exist.
             value = kind == 1 ? [7] : [255, 255]
             value.appendChecksum()
         }
@@ -224,8 +226,7 @@ import FetchIndexValues
         #expect(try context.count(for: request) == 10)
     }
 
-    /// The way with the fewest candidates is taken, and unsaved edits count.
-    @Test func theShortestRangeIsTaken() throws {
+    @Test func aPlanUsesTheRangeWithTheFewestCandidates() throws {
         let container = try container()
         try insert(
             (0..<2000).map { Item(key: String(format: "k%04d", $0), weight: Double($0), size: 1) }, into: container)
@@ -242,7 +243,7 @@ import FetchIndexValues
             #expect(try plan(format).rowsRead == count, "\(format)")
         }
         #expect(try plan("key BEGINSWITH 'k0'").source == .scan)
-        // In so small a store, 128 keys are looked up.
+        // In a store of this size, at most 128 keys are looked up.
         #expect(try plan("weight >= 0 AND weight < 128").source == .uniqueKey(attribute: "weight"))
         #expect(try plan("weight >= 0 AND weight <= 128").source == .scan)
         let context = container.newContext()

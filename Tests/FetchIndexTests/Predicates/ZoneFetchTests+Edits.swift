@@ -7,10 +7,10 @@ import FetchIndexValues
 
 @testable import FetchIndexRecords
 
-/// Zones and changes: of the model, unsaved ones, and live ones.
+/// Zones in changed models, with unsaved edits, and under live controllers.
 extension ZoneFetchTests {
-    /// An attribute that was added later has its default value in older objects, whose zones do not know it.
-    @Test func zonesDoNotKnowAttributesThatWereAddedLater() throws {
+    /// Older objects have the default value of an added attribute, which is not in the bounds of their zones.
+    @Test func zonesOlderThanAnAttributeAreNotSkippedByIt() throws {
         var generator = SeededGenerator(seed: 8)
         do { try insert(Self.files(10_000, .sorted, &generator), into: try container()) }
         let entity = Entity(
@@ -28,7 +28,7 @@ extension ZoneFetchTests {
             let definition = OrderDefinition(entity: "File", predicate: request.predicate)
             return (try context.fetch(request).count, try later.plan(definition).rowsRead)
         }
-        // The second zone was begun before.
+        // The second zone was begun before the attribute was added.
         #expect(try count("kind == 7") == (10_000, 16_383))
         #expect(try count("kind == 9") == (20_000, 30_000))
         #expect(try count("kind == 8") == (0, 16_383))
@@ -44,7 +44,7 @@ extension ZoneFetchTests {
     }
 
     /// Removing an attribute changes no record; converting one rewrites all, and their zones.
-    @Test func zonesFollowTheModel() throws {
+    @Test func zonesFollowRemovedAndConvertedAttributes() throws {
         var generator = SeededGenerator(seed: 9)
         do { try insert(Self.files(30_000, .sorted, &generator), into: container()) }
         let others = Self.entity.attributes.filter { $0.name != "weight" && $0.name != "size" }
@@ -64,9 +64,8 @@ extension ZoneFetchTests {
         #expect(renewed.found == 749 && renewed.read >= 749 && renewed.read < 1000)
     }
 
-    /// A column of a removed attribute takes the other columns with it: they are built again, and a change is found
-    /// even before that.
-    @Test func columnsFollowTheModel() throws {
+    /// Removing an attribute removes all columns of its zones. Changes are found before and after the columns are rebuilt.
+    @Test func fetchesStayCorrectAfterAnAttributeIsRemoved() throws {
         let texts = [AttributeDescription("kind", .string), AttributeDescription("section", .string)]
         do {
             let container = try PersistentContainer(
@@ -92,8 +91,8 @@ extension ZoneFetchTests {
         #expect(try container.store.snapshot().check() == [])
     }
 
-    /// Objects of subentities are read all; zones of the entity itself are skipped.
-    @Test func objectsOfSubentitiesAreRead() throws {
+    /// All objects of subentities are read; zones of the entity itself are skipped.
+    @Test func zonesOfSubentitiesAreNotSkipped() throws {
         let model = Model(entities: [
             Entity("Base", [AttributeDescription("code", .integer)]),
             Entity("Sub", [AttributeDescription("name", .string)], superentity: "Base"),
@@ -109,8 +108,8 @@ extension ZoneFetchTests {
         #expect(try found("code >= 19000", in: container, "Sub").found == 10)
     }
 
-    /// Unsaved objects and deletions, and edits that take an object out of a zone that is skipped, or into one.
-    @Test func unsavedEditsAreSeenWhereZonesAreSkipped() throws {
+    /// Unsaved objects and deletions, and edits that make an object of a skipped zone match.
+    @Test func unsavedEditsInSkippedZonesAreFound() throws {
         var generator = SeededGenerator(seed: 10)
         let container = try container()
         try insert(Self.files(30_000, .sorted, &generator), into: container)

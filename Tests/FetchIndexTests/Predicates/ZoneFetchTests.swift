@@ -10,7 +10,7 @@ import FetchIndexValues
 
 @testable import FetchIndexRecords
 
-/// Fetches that skip zones find what a look at all objects finds.
+/// Fetches that skip zones find what a scan of all objects finds.
 @Suite struct ZoneFetchTests {
     static let entity = Entity(
         "File",
@@ -47,7 +47,7 @@ import FetchIndexValues
 
     enum Arrangement: CaseIterable { case sorted, descending, shuffled, inRuns }
 
-    /// Paths with long common beginnings, in some arrangement.
+    /// Files with long common beginnings of their paths, in some arrangement.
     static func files(_ count: Int, _ arrangement: Arrangement, _ generator: inout SeededGenerator) -> [File] {
         var files: [File] = []
         for number in 0..<count {
@@ -65,7 +65,7 @@ import FetchIndexValues
         case .descending: files.reverse()
         case .shuffled: files.shuffle(using: &generator)
         case .inRuns:
-            // Two catalogues, one behind the other.
+            // Two catalogues follow each other.
             files = [0, 1].flatMap { rest in files.indices.filter { $0 % 2 == rest }.map { files[$0] } }
         }
         return files
@@ -184,9 +184,9 @@ import FetchIndexValues
         }
     }
 
-    /// Fetches by number, sorted and with a limit, and counts; then with unsaved edits, which take objects of skipped zones among
-    /// those that match.
-    @Test(arguments: Arrangement.allCases, [1, 4]) func skippedZonesHaveNoMatch(
+    /// Fetches by number, sorted and with a limit, and counts; then with unsaved edits, which take objects of skipped
+    /// zones among those that match.
+    @Test(arguments: Arrangement.allCases, [1, 4]) func skippedZonesHaveNoMatchingObject(
         _ arrangement: Arrangement, threads: Int
     ) throws {
         var generator = SeededGenerator(seed: UInt64(threads))
@@ -245,8 +245,8 @@ import FetchIndexValues
         }
     }
 
-    /// A damaged zone costs a scan of all, and no object.
-    @Test func aFetchWithADamagedZoneReadsAll() throws {
+    /// A damaged zone costs a scan of all objects, and hides no object.
+    @Test func aFetchWithADamagedZoneScansAllObjects() throws {
         var generator = SeededGenerator(seed: 7)
         let files = Self.files(20_000, .sorted, &generator)
         let container = try container()

@@ -3,7 +3,7 @@ import FetchIndexTestSupport
 import Testing
 
 extension RelationshipModelTests {
-    @Test func oneSideTakesThePlaceOfAnother() throws {
+    @Test func aNewInverseKeepsTheLinksOfTheInverseThatItReplaces() throws {
         try fill(store.open(Self.tagged)) { $0.relatedObjects("authors").insert($1) }
         let replaced = Self.model(
             [RelationshipDescription("authors", toMany: "Author", inverse: "works")],
@@ -18,7 +18,7 @@ extension RelationshipModelTests {
         try requireWhole(container)
     }
 
-    @Test func aRelationshipMovesIntoASuperentity() throws {
+    @Test func aRelationshipThatMovesIntoTheSuperentityKeepsItsLinks() throws {
         func model(_ isAbove: Bool) -> Model {
             let related = [RelationshipDescription("author", toOne: "Author")]
             return Model(entities: [
@@ -41,7 +41,7 @@ extension RelationshipModelTests {
         try requireWhole(container)
     }
 
-    @Test func aDroppedSubentityIsReferredToNoMore() throws {
+    @Test func droppingASubentityRemovesLinksToItsObjects() throws {
         let model = Model(entities: [
             Entity("Work", [AttributeDescription("title", .string)]), Entity("Tome", [], superentity: "Work"),
             Entity(

@@ -2,7 +2,7 @@ import FetchIndex
 import FetchIndexTestSupport
 import Testing
 
-/// Relationships that are added to, renamed in and removed from stored models, and those that models may not have.
+/// Relationships that are added to, renamed in and removed from stored models, and invalid ones.
 @Suite struct RelationshipModelTests {
     let store = ModelStore()
 
@@ -60,7 +60,7 @@ import Testing
         books[0].relate("author", to: authors[1])
         authors[1].relatedObjects("books").insert(books[2])
         try context.save()
-        // A program that does not know of it keeps it.
+        // A program that does not declare the relationship keeps its links.
         let older = try store.open(Self.plain)
         let (second, seen) = try objects("Book", older)
         for book in seen { book["title"] = "new" }
@@ -83,7 +83,7 @@ import Testing
         #expect(!context.hasChanges)
         for book in books {
             #expect(book.relatedObject("writer").map { Array($0.relatedObjects("works")) } == [book])
-            // The older name works.
+            // The former name still works.
             #expect(book.relatedObject("author") === book.relatedObject("writer"))
         }
         #expect(throws: Never.self) { _ = try store.open(Self.related) }
@@ -114,7 +114,7 @@ import Testing
         let (context, books) = try objects("Book", container)
         context.delete(books[0])
         try context.save()
-        // Under other names, there may be another one.
+        // A new relationship may have other names.
         let other = Self.model(
             [RelationshipDescription("writers", toMany: "Author", inverse: "works")],
             [RelationshipDescription("works", toMany: "Book", inverse: "writers")])
@@ -127,14 +127,14 @@ import Testing
         try requireWhole(reopened)
     }
 
-    @Test func aRequiredRelationshipNeedsADecision() throws {
+    @Test func aRequiredRelationshipNeedsLinksForAllObjects() throws {
         try fill(store.open(Self.plain))
         let required = Self.model(
             [RelationshipDescription("author", toOne: "Author", inverse: "books", isOptional: false)],
             [RelationshipDescription("books", toMany: "Book", inverse: "author")])
         let error = #expect(throws: StoreError.self) { try store.open(required, .automatic) }
-        #expect(error.map { "\($0)" }?.contains("the objects there are have none") == true)
-        // With links for all it is a pass.
+        #expect(error.map { "\($0)" }?.contains("existing objects have none") == true)
+        // Once all objects have links, it is a pass over them.
         let container = try store.open(Self.related)
         let (context, books) = try objects("Book", container)
         let author = try #require(try context.fetch(FetchRequest<ManagedObject>(entityName: "Author")).first)
@@ -152,14 +152,14 @@ import Testing
         try requireWhole(reopened)
     }
 
-    @Test func anEntityThatOthersLeadToStays() throws {
+    @Test func anEntityThatRelationshipsLeadToIsNotDropped() throws {
         let container = try store.open(Self.related)
         #expect(throws: StoreError.invalidModel("Book.author leads to Author, and must be removed first")) {
             try container.dropEntity(named: "Author")
         }
     }
 
-    @Test func anotherKindIsRefused() throws {
+    @Test func changingTheKindOfARelationshipIsRefused() throws {
         try fill(store.open(Self.related))
         #expect(throws: StoreError.self) { try store.open(Self.tagged, .automatic) }
         #expect(throws: StoreError.self) {
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test func invalidModelsSayWhy() throws {
+    @Test func invalidRelationshipsAreRefusedWithAReason() throws {
         func reason(_ book: [RelationshipDescription], _ author: [RelationshipDescription] = []) -> String? {
             let error = #expect(throws: StoreError.self) { try store.open(Self.model(book, author)) }
             if case .invalidModel(let reason)? = error { return reason }
@@ -221,7 +221,7 @@ import Testing
         try context.save()
         #expect(Set(author.relatedObjects("books")) == [works[0], works[1]])
         #expect(Array(pseudonym.relatedObjects("books")) == [works[2]])
-        // A subentity that comes later has the relationship too.
+        // A subentity that is added later has the relationship too.
         let more = Model(entities: model.entities + [Entity("Box", [], superentity: "Tome")])
         let reopened = try store.open(more)
         let second = reopened.newContext()

@@ -2,14 +2,14 @@ import FetchIndexCatalogues
 import Foundation
 import FetchIndexValues
 
-/// A catalogue or change file: it is read whole and in pieces, which must agree, and what comes of it is written and
+/// A catalogue or change file: it is read at once and in pieces, which must agree, and its rows are written and
 /// read again.
 ///
 ///     format 1 | length of pieces 1 | longest line 1 | file
 ///
 /// Format: CSV, TSV, JSON lines or changes, by the remainder of 4.
 enum CatalogueBody {
-    /// What reading gives.
+    /// The rows and errors of a reading.
     private struct Reading: Equatable {
         var columns: [String] = []
         var rows: [[[UInt8]]] = []
@@ -54,7 +54,7 @@ enum CatalogueBody {
         return reading
     }
 
-    /// Types are inferred so that all values that were looked at can be read.
+    /// Inferred types must be able to read all values that they were inferred from.
     private static func readValues(_ reading: Reading) {
         var inference = TypeInference(columns: reading.columns.count)
         let rows = reading.rows.prefix(4).filter { $0.count == reading.columns.count }
@@ -85,7 +85,7 @@ enum CatalogueBody {
             }
             written.append(0x0A)
         }
-        // A file that begins with a mark has none of it any more; that a field begins with one is another matter.
+        // The byte order mark at the beginning of a file is removed, but a mark at the beginning of a field is not.
         guard !written.starts(with: [0xEF, 0xBB, 0xBF]) else { return }
         let again = self.reading(format, CatalogueInput("f", bytes: written))
         if format == .jsonl && reading.rows.allSatisfy({ $0.allSatisfy(\.isEmpty) }) { return }
@@ -98,7 +98,7 @@ enum CatalogueBody {
         [0x22] + field.flatMap { $0 == 0x22 ? [0x22, 0x22] : [$0] } + [0x22]
     }
 
-    /// Every value as text, by Foundation.
+    /// Each value as text, read by Foundation.
     private static func json(_ row: [[UInt8]], _ columns: [String]) -> Data {
         let object = Dictionary(
             zip(columns, row.map { String(decoding: $0, as: UTF8.self) }), uniquingKeysWith: { first, _ in first })

@@ -1,4 +1,4 @@
-/// What is done with bytes from nobody knows where. Errors are right answers; a trap, a hang or an answer that
+/// The work of a fuzz target on arbitrary bytes. An error is a right answer; a trap, a hang or an answer that
 /// contradicts another is a finding. Each fuzz target runs one body, and the tests run all of them on the kept corpus.
 package enum FuzzBody: String, CaseIterable, Sendable {
     case predicate = "FuzzPredicate"
@@ -7,7 +7,7 @@ package enum FuzzBody: String, CaseIterable, Sendable {
     case catalogue = "FuzzImport"
     case stream = "FuzzStream"
 
-    /// O(length of the input), times what the input asks for.
+    /// Cost: O(length of the input), times the work that the input asks for.
     package func run(_ input: [UInt8]) {
         switch self {
         case .predicate: PredicateBody.run(input)

@@ -1,5 +1,5 @@
-/// Takes the numbers that shape a fuzz input from its bytes. An input that ends too soon continues with zeros, so that
-/// every input means something.
+/// Reads the numbers that shape a fuzz input from its bytes. A too short input continues with zeros, so that
+/// every input has a meaning.
 struct InputReader {
     private var rest: ArraySlice<UInt8>
 
@@ -9,13 +9,13 @@ struct InputReader {
 
     mutating func byte() -> UInt8 { rest.popFirst() ?? 0 }
 
-    /// Little-endian.
+    /// The next number, which is little-endian.
     mutating func number() -> Int {
         let low = Int(byte())
         return low | Int(byte()) << 8
     }
 
-    /// As many bytes as there are, up to a count.
+    /// The next bytes: as many as are left, up to a count.
     mutating func bytes(_ count: Int) -> [UInt8] {
         defer { rest = rest.dropFirst(count) }
         return [UInt8](rest.prefix(count))

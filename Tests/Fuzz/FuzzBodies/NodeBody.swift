@@ -10,7 +10,7 @@ import FetchIndexCountedTree
 /// Flags: 1, the tree is weighted; only then edits have a weight. Numbers are little-endian.
 enum NodeBody {
     private static let capacity = 256
-    /// A damaged tree may say that it has more entries than anybody would wait for.
+    /// The limit on walks, since a damaged tree may claim any number of entries.
     private static let longestWalk = 2000
 
     static func run(_ input: [UInt8]) {
@@ -31,7 +31,7 @@ enum NodeBody {
         edit(tree, edits, isWhole: isWhole)
     }
 
-    /// Edits of ascending keys.
+    /// Edits with ascending keys.
     private static func edits(_ reader: inout InputReader, isWeighted: Bool) -> [TreeEdit] {
         var changes: [[UInt8]: TreeEdit.Change] = [:]
         for _ in 0..<reader.byte() % 16 {
@@ -48,7 +48,7 @@ enum NodeBody {
         return changes.keys.sorted { $0.lexicographicallyPrecedes($1) }.map { TreeEdit($0, changes[$0] ?? .find) }
     }
 
-    /// A tree that its check finds whole must give all its answers.
+    /// A tree without defects must answer all questions.
     private static func attempt<Result>(_ isWhole: Bool, _ what: String, _ body: () throws -> Result) -> Result? {
         do { return try body() } catch {
             precondition(!isWhole, "\(what) of a whole tree: \(error)")
@@ -96,7 +96,7 @@ enum NodeBody {
         return keys
     }
 
-    /// All edits at once, and one after the other: both leave a whole tree whole, and the same.
+    /// Applies all edits at once, and one after the other. Both keep a sound tree sound, and give the same tree.
     private static func edit(_ tree: CountedTree, _ edits: [TreeEdit], isWhole: Bool) {
         var together = tree.reopened(in: ForkNodeStore(over: tree.store))
         let outcomes = attempt(isWhole, "edits") { try together.apply(edits) }

@@ -21,13 +21,13 @@ enum PredicateBody {
         if let view = try? RecordView(record.span.bytes) { _ = try? compiled.evaluate(view) }
     }
 
-    /// The first is taken for most inputs, since 0 is where mutations begin.
+    /// The first choice is used for most inputs, since mutations begin at 0.
     private static let argumentLists: [[any PredicateArgument & Sendable]] = [
         [], [5], ["title"], ["title", 583], [[1, 2, 3]], [Int?.none], [1.5, "x%@\"'", true],
         [Date(timeIntervalSinceReferenceDate: 0.5), Data([0, 255])], [Decimal(5) / 3, ["a", "影"]],
     ]
 
-    /// What is printed must parse to an equal predicate, whose print is the same.
+    /// The printed predicate must parse to an equal one, which prints the same.
     private static func checkCanonicalForm(of predicate: FetchPredicate) {
         let printed = predicate.description
         do {
@@ -36,13 +36,13 @@ enum PredicateBody {
             precondition(again == predicate, "\(printed) parses to another predicate")
             precondition(again.hashValue == predicate.hashValue, "\(printed) has two hash values")
         } catch FetchPredicateError.unexpected(_, _, "at most 200 levels of nesting") {
-            // The canonical form's parentheses may be too many.
+            // The canonical form may have too many parentheses.
         } catch {
             preconditionFailure("\(printed) does not parse: \(error)")
         }
     }
 
-    /// Nested loops over lists take as long as the predicate demands, which isn't a finding.
+    /// Nested loops over lists may take long; that isn't a finding.
     private static func isCheap(_ predicate: FetchPredicate) -> Bool {
         let printed = predicate.description
         let loops = ["SUBQUERY", "ANY ", "ALL ", "NONE "].reduce(0) { $0 + printed.ranges(of: $1).count }

@@ -4,7 +4,7 @@ import FetchIndexPredicates
 import FetchIndexRecords
 import FetchIndexValues
 
-/// What predicates are evaluated on.
+/// The object that predicates are evaluated on.
 enum SampleObject {
     static let nested: PredicateValue = [
         "title": "Straße nach Été", "書名": "虐殺器官", "price": 583, "rating": 4.5, "inPrint": true, "note": nil,
@@ -14,7 +14,7 @@ enum SampleObject {
         "author": ["name": "伊藤計劃", "born": 1974, "books": [["title": "屍者の帝国", "pages": 459], ["pages": nil]]],
     ]
 
-    /// An attribute of each type, by the type's name, and some of the nested object's.
+    /// An attribute of each type, named like the type, and some attributes of the nested object.
     static let entity = Entity(
         "Everything",
         ValueType.allCases.map { AttributeDescription($0.name, $0) } + [

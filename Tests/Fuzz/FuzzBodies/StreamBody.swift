@@ -3,8 +3,8 @@ import FetchIndexPostgresSource
 import FetchIndexRecords
 import FetchIndexValues
 
-/// What a PostgreSQL server sends: messages of the stream, or rows of a copy. Rows of a table that was described are made records, of
-/// which all values are read again.
+/// Bytes that a PostgreSQL server sends: messages of the stream, or rows of a copy. Rows of a described table become
+/// records, and all their values are read again.
 ///
 ///     what 1 | (length 2 | message)...      what: messages of the stream when even, rows of a copy when odd
 enum StreamBody {

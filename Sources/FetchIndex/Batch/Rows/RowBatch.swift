@@ -70,13 +70,10 @@ package struct RowBatch {
     }
 }
 
-extension RelatedObject {
-    var isAbsent: Bool { if case .absent = self { true } else { false } }
-}
-
 extension BatchWriter {
-    /// Prepares rows for writing, on any thread. Rows with links are prepared when they are linked.
-    package func prepare(_ rows: inout RowBatch) throws {
-        if !rows.hasLinks { try withPublicErrors { try prepare(&rows.records) } }
+    /// Prepares rows for writing, on any thread, while the writer writes on another one. Rows with links are prepared when
+    /// they are linked.
+    package func prepare(_ rows: inout RowBatch, as preparation: Preparation) throws {
+        if !rows.hasLinks { try withPublicErrors { try prepare(&rows.records, as: preparation) } }
     }
 }

@@ -9,7 +9,7 @@ async function ask(path, values = {}) {
   const query = Object.entries(values).map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&");
   const response = await fetch(query ? `${path}?${query}` : path, { cache: "no-store" });
   const isJSON = (response.headers.get("Content-Type") ?? "").includes("json");
-  if (!response.ok && !isJSON) throw new Error(`the page's program gives no answer (${response.status})`);
+  if (!response.ok && !isJSON) throw new Error(`fetchindex browse answered with the status ${response.status}`);
   const answer = isJSON ? await response.json() : await response.text();
   if (answer.error !== undefined) throw new Error(answer.error);
   return answer;

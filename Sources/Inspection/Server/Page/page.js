@@ -24,7 +24,7 @@ function listen(isAgain) {
   on("caches", update => overview.update(update));
   on("store", () => overview.refreshStore());
   on("rows", change => browser.changed(change).catch(error => browser.fail(error)));
-  events.onerror = () => showProblem("The page's program has ended or does not answer: start fetchindex browse again, and open the address that it prints.");
+  events.onerror = () => showProblem("fetchindex browse has ended or does not answer: start it again, and open the address that it prints.");
   events.onopen = () => {
     showProblem();
     // Events during the interruption were lost.

@@ -96,7 +96,7 @@ const browser = {
   },
 
   showState(cache, isNew) {
-    part("cacheState").textContent = cache?.state ?? "not there";
+    part("cacheState").textContent = cache?.state ?? "missing";
     part("cacheState").className = "state " + (cache?.style ?? "bad");
     if (isNew && !this.rows) this.read();
   },

@@ -3,8 +3,8 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// The place of a value in the order of its type: its first 32 bytes, padded with zero bytes, as four big-endian
-/// numbers. A greater value never has a lesser key, but different values may have the same key.
+/// A shortened sort key of a value: the first 32 bytes of its place in the order of its type, padded with zero bytes,
+/// as four big-endian numbers. A greater value doesn't have a lesser key, but different values may have the same key.
 struct BoundKey: Comparable {
     static let length = 32
     static let least = BoundKey()
@@ -22,7 +22,7 @@ struct BoundKey: Comparable {
     @inline(__always)
     init(_ integer: Int64) { first = UInt64(bitPattern: integer) ^ (1 << 63) }
 
-    /// The key of a double, or of a date's seconds.
+    /// The key of a double, or of the seconds of a date.
     @inline(__always)
     init(_ double: Double) { first = OrderKey.orderBits(of: double) }
 
@@ -35,7 +35,7 @@ struct BoundKey: Comparable {
         fourth = Self.number(at: 24, in: bytes)
     }
 
-    /// Eight bytes as a big-endian number, padded with zero bytes.
+    /// Eight bytes of `bytes` as a big-endian number. Bytes after the end count as zero.
     @inline(__always)
     private static func number(at offset: Int, in bytes: RawSpan) -> UInt64 {
         let rest = bytes.byteCount &- offset
@@ -50,7 +50,7 @@ struct BoundKey: Comparable {
         return number << UInt64(truncatingIfNeeded: 64 &- 8 &* rest)
     }
 
-    /// Returns nil for null, and for decimals, which have no keys.
+    /// The key of a value; nil for null, and for decimals, which have no keys.
     init?(_ value: Value) {
         switch value {
         case .boolean(let value): self.init(Int64(value ? 1 : 0))
@@ -65,7 +65,7 @@ struct BoundKey: Comparable {
         }
     }
 
-    /// The key of a value in a record; nil for a decimal.
+    /// The key of a value in a record; nil for a decimal, which has none.
     @inline(__always)
     init?(_ range: Range<Int>, of record: borrowing RecordView, as type: ValueType) throws {
         switch type {
@@ -77,8 +77,8 @@ struct BoundKey: Comparable {
         }
     }
 
-    /// Whether the first eight bytes of a value's key are between those of two keys, so that the key is too. Returns
-    /// false for types other than text, URL and integer.
+    /// Whether a value's key is between two keys, as its first eight bytes already show. Returns false if they don't
+    /// show it, and for types other than text, URL and integer.
     @inline(__always)
     static func isSurely(
         _ range: Range<Int>, of record: borrowing RecordView, as type: ValueType, between least: BoundKey,
@@ -105,7 +105,7 @@ struct BoundKey: Comparable {
 
     // MARK: Bytes
 
-    /// The key's bytes, without the zero bytes at the end.
+    /// The key's bytes without trailing zero bytes.
     var bytes: [UInt8] {
         var bytes: [UInt8] = []
         for number in [first, second, third, fourth] { bytes.appendBigEndian(number) }
@@ -113,7 +113,7 @@ struct BoundKey: Comparable {
         return bytes
     }
 
-    /// The key's first `count` bytes, followed by bytes of 255.
+    /// The key with its first `count` bytes, followed by bytes of 255.
     func filled(after count: Int) -> BoundKey {
         var bytes = Array((bytes + [UInt8](repeating: 0, count: Self.length)).prefix(min(count, Self.length)))
         bytes += [UInt8](repeating: 255, count: Self.length - bytes.count)

@@ -2,14 +2,14 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// The bounds of records' values, by slot. Slots of attributes that were added later are missing.
+/// The bounds of the values of some records, by slot. Slots are missing if their attributes were added later.
 package struct RecordBounds: Equatable, Sendable {
     private var slots: [ValueBounds]
 
-    /// The bounds of no records.
+    /// The bounds of no records, which include no values.
     init(of entity: Entity) { slots = Self.types(of: entity).map { ValueBounds(of: $0) } }
 
-    /// The types of an entity's attributes, by slot; nil for relationships and removed attributes.
+    /// The types of an entity's attributes, by slot; nil for slots of relationships and of removed attributes.
     static func types(of entity: Entity) -> [ValueType?] {
         var types = [ValueType?](repeating: nil, count: entity.slots.count)
         for slot in entity.attributeSlots { types[slot] = entity.type(at: slot) }
@@ -23,7 +23,7 @@ package struct RecordBounds: Equatable, Sendable {
 
     // MARK: Changes
 
-    /// Includes a record's values. Returns whether that changed the bounds. O(slots).
+    /// Includes the values of a record. Returns whether that changed the bounds. O(slots).
     mutating func include(_ record: RawSpan, missing: RawSpan) throws -> Bool {
         try include(RecordView(record, missing: missing))
     }
@@ -38,7 +38,7 @@ package struct RecordBounds: Equatable, Sendable {
         return isChanged
     }
 
-    /// Includes the bounds of other records. Forgets the bounds of slots whose other bounds are unknown.
+    /// Includes the bounds of other records. Bounds of a slot become unknown if the other ones are.
     mutating func include(_ other: RecordBounds) {
         for slot in slots.indices where slots[slot].type != nil {
             if other.slots.indices.contains(slot), slots[slot].type == other.slots[slot].type {
@@ -49,21 +49,21 @@ package struct RecordBounds: Equatable, Sendable {
         }
     }
 
-    /// Forgets the bounds of slots that no longer have the same type.
+    /// Makes the bounds of slots unknown whose type is no longer the given one.
     mutating func forgetOthers(than types: [ValueType?]) {
         for slot in slots.indices where slots[slot].type != nil {
             if !types.indices.contains(slot) || types[slot] != slots[slot].type { slots[slot].forget() }
         }
     }
 
-    /// These bounds without slots that no longer have the same type.
+    /// These bounds, with those of slots unknown whose type is no longer the given one.
     func of(_ types: [ValueType?]) -> RecordBounds {
         var bounds = self
         bounds.forgetOthers(than: types)
         return bounds
     }
 
-    /// The first slot in which other bounds are not within these; nil if all are.
+    /// The first slot in which the other bounds aren't within these; nil if all are.
     func firstSlot(exceededBy other: RecordBounds) -> Int? {
         slots.indices.first { other.slots.indices.contains($0) && !slots[$0].contains(other.slots[$0]) }
     }

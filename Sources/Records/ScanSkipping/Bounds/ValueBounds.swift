@@ -2,20 +2,20 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 package import FetchIndexValues
 
-/// The least and the greatest key of the values that the objects of a zone have in a slot, and whether one is null. The
-/// bounds may be wider than the values: they do not shrink when a value is removed.
+/// The least and the greatest key of the values that a zone's objects have in a slot, and whether one of the values is
+/// null. The bounds may be wider than the values, because they don't shrink when a value is removed.
 package struct ValueBounds: Equatable, Sendable {
     /// The type of the values; nil if the bounds are unknown.
     private(set) var type: ValueType?
-    /// The least key. It is greater than `greatest` if no object has a value.
+    /// The least key. If no object has a value, it's greater than `greatest`.
     private var least = BoundKey.greatest
     private var greatest = BoundKey.least
     private var hasNull = false
 
-    /// The bounds of no objects. Bounds of decimals are unknown.
+    /// The bounds of no objects. If the type is decimal, the bounds are unknown.
     init(of type: ValueType?) { self.type = type == .decimal ? nil : type }
 
-    /// Includes a record's value. Returns whether that changed the bounds. O(1).
+    /// Includes the value of a record. Returns whether that changed the bounds. O(1).
     @discardableResult
     @inline(__always)
     mutating func include(_ slot: Int, of record: borrowing RecordView) throws -> Bool {
@@ -24,7 +24,7 @@ package struct ValueBounds: Equatable, Sendable {
             defer { hasNull = true }
             return !hasNull
         }
-        // Nearly all values are between the bounds, which their first bytes show.
+        // Fast path: nearly all values are within the bounds already, as their first bytes show.
         if BoundKey.isSurely(range, of: record, as: type, between: least, and: greatest) { return false }
         return try include(range, of: record, as: type)
     }
@@ -40,7 +40,7 @@ package struct ValueBounds: Equatable, Sendable {
         return true
     }
 
-    /// Includes the values of other bounds.
+    /// Includes other bounds.
     mutating func include(_ other: ValueBounds) {
         hasNull = hasNull || other.hasNull
         least = min(least, other.least)
@@ -52,8 +52,8 @@ package struct ValueBounds: Equatable, Sendable {
 
     private var hasValue: Bool { least <= greatest }
 
-    /// Whether values within other bounds are within these. Returns true if the types differ, since these bounds are
-    /// not used then.
+    /// Whether all values within other bounds are within these. Returns true if the types differ, since these bounds
+    /// aren't used then.
     func contains(_ other: ValueBounds) -> Bool {
         if type == nil || type != other.type { return true }
         return (hasNull || !other.hasNull) && (!other.hasValue || least <= other.least && other.greatest <= greatest)
@@ -61,7 +61,7 @@ package struct ValueBounds: Equatable, Sendable {
 
     // MARK: Questions. False means that no object of the zone has such a value.
 
-    /// Whether an object may have a value, which may be null.
+    /// Whether an object of the zone may have this value, which may be null.
     package func mayHave(_ value: Value) -> Bool {
         if type == nil { return true }
         if value.isNull { return hasNull }
@@ -84,7 +84,7 @@ package struct ValueBounds: Equatable, Sendable {
         return hasValue && key <= greatest && least <= key.filled(after: prefix.utf8.count)
     }
 
-    /// The key of a value; nil if it has another type than the bounds, or no key.
+    /// The key of a value; nil if the value has another type than the bounds, or has no key.
     private func key(of value: Value) -> BoundKey? { value.type == type ? BoundKey(value) : nil }
 
     // MARK: Bytes

@@ -1,38 +1,39 @@
 internal import FetchIndexPlatform
 internal import FetchIndexValues
 
-/// The places of a zone for which its columns have valid codes. Writing a column takes as long as changing some rows,
-/// so it is written once for many changes; until then, the changed places are listed.
+/// The places of a zone for which its columns have valid codes. A place is an object number's index in the zone.
+/// Writing a column takes as long as changing some rows, so it's written once for many changes; until then, the changed
+/// places are listed here.
 struct CodedPlaces: Equatable {
-    /// The maximum number of changed places. With more, columns are rebuilt.
+    /// The maximum number of changed places. With more changes, the columns are rebuilt.
     static let mostChanges = 512
 
     /// The slots that have columns.
     private(set) var slots: [Int] = []
-    /// The end of the places with codes.
+    /// The places from here on have no codes.
     private(set) var end = 0
-    /// The places of objects inserted, changed or deleted since the columns were written, ascending.
+    /// The places of objects that were inserted, changed or deleted since the columns were written, in ascending order.
     private(set) var changed: [UInt16] = []
 
     init() {}
 
     init(_ slots: [Int], end: Int) { (self.slots, self.end) = (slots, end) }
 
-    /// Forgets all columns if one has a slot other than the live ones, for example that of a removed attribute.
+    /// Makes all codes invalid if a slot other than `live` has a column, for example that of a removed attribute.
     mutating func forgetOthers(than live: [Int]) { if !slots.allSatisfy(live.contains) { self = CodedPlaces() } }
 
-    /// Notes a change. O(log changes) for a place that changed before, otherwise O(changes).
+    /// Records that the object at a place changed. O(log changes) if it had changed before, otherwise O(changes).
     mutating func noteChange(at place: Int) {
         guard place < end, !slots.isEmpty else { return }
         let index = changed.indices.firstNumber { changed[$0] >= place }
         if index < changed.count, changed[index] == place { return }
         changed.insert(UInt16(truncatingIfNeeded: place), at: index)
-        // No code is valid until the columns are rebuilt.
+        // No code is valid from now on until the columns are rebuilt.
         if changed.count > Self.mostChanges { self = CodedPlaces() }
     }
 
-    /// Whether columns must be rebuilt, if the numbers below `next` are allocated: they would become at least twice as
-    /// long, or complete. So a zone that grows slowly is read about twice.
+    /// Whether columns must be rebuilt, if the numbers below `next` are allocated. They must if they would become at
+    /// least twice as long, or complete. So a zone that grows slowly is read about twice.
     func areDue(of zone: ZoneKey, _ next: UInt64) -> Bool {
         let rest = Int(Zone.length) - end
         return rest > 0 && zone.usedLength(next) - end >= min(rest, max(Self.mostChanges, end))
@@ -46,7 +47,7 @@ struct CodedPlaces: Equatable {
 
     // MARK: Bytes
 
-    /// Appends nothing if no place has a code: zones of version 11 look like that.
+    /// Appends the places to a zone's bytes. Appends no bytes if no place has a code, as in zones of version 11.
     func append(to bytes: inout [UInt8]) {
         if end == 0 { return }
         for numbers in [slots, changed.map(Int.init)] {

@@ -3,19 +3,19 @@ internal import FetchIndexLMDB
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// Checks the columns of a zone against its records, which are read in the order of their numbers.
+/// Checks the columns of a zone against its records, which must be read in the order of their numbers.
 struct ColumnCheck {
     private(set) var defects: [String] = []
     private let key: ZoneKey
     private let coded: CodedPlaces
-    /// The columns without a defect so far.
+    /// The columns in which no defect was found so far.
     private var columns: [(key: TextColumnKey, texts: [[UInt8]], codes: [Int])] = []
-    /// The number of records read at places with valid codes.
+    /// The number of records read so far whose places have valid codes.
     private var found = 0
 
     init(_ key: ZoneKey, _ coded: CodedPlaces, in reader: StoreReader) throws {
         (self.key, self.coded) = (key, coded)
-        // Columns of other slots, which removed attributes leave, are not used.
+        // Columns of other slots, such as those of removed attributes, aren't used.
         let live = reader.model.entities[key.entity].columnSlots
         for slot in coded.slots where live.contains(slot) {
             let name = TextColumnKey(key, slot: slot)
@@ -29,7 +29,7 @@ struct ColumnCheck {
         }
     }
 
-    /// Compares a record with the columns. Reports at most one wrong object for each column.
+    /// Compares a record with the columns. For each column, reports at most one wrong object.
     mutating func read(_ record: borrowing RecordView, at place: Int) throws {
         guard !columns.isEmpty, coded.isCoded(place) else { return }
         found += 1
@@ -54,7 +54,7 @@ struct ColumnCheck {
         }
     }
 
-    /// Ends the check. Call it after the last record.
+    /// Checks for codes of missing objects. Must be called after the last record.
     mutating func end() {
         for (key, _, codes) in columns {
             let counted = codes.indices.count { coded.isCoded($0) && codes[$0] != TextColumn.absent }

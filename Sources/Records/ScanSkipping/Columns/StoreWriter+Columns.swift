@@ -4,14 +4,14 @@ internal import FetchIndexModels
 internal import FetchIndexValues
 
 extension Entity {
-    /// The slots with columns: text attributes, unless they are unique alone.
+    /// The slots that have columns: those of text attributes, except attributes that are unique alone.
     var columnSlots: [Int] { attributeSlots.filter { type(at: $0) == .string && uniqueConstraint(ofSlot: $0) == nil } }
 }
 
-/// The columns of a zone while a transaction inserts all of its objects, in order.
+/// The columns of a zone, while a transaction inserts all of its objects in order.
 struct OpenColumns {
     private(set) var builders: [TextColumnBuilder]
-    /// The place of the next object.
+    /// The place at which the next object must be inserted.
     private(set) var end: Int
 
     init(of entity: Entity, from start: Int) {
@@ -19,8 +19,8 @@ struct OpenColumns {
         builders = entity.columnSlots.map { TextColumnBuilder(slot: $0, places: Int(Zone.length)) }
     }
 
-    /// Appends successive records of a batch, the first of which has the given place. Returns false if they do not
-    /// follow the previous records.
+    /// Appends successive records of a batch, the first of which is at `place`. Returns false if that isn't the place
+    /// after the previous records.
     mutating func append(_ rows: BatchRows, at place: Int) -> Bool {
         guard place == end, rows.part.columns.map(\.slot) == builders.map(\.slot) else { return false }
         for index in builders.indices { builders[index].set(rows.part.columns[index], rows.places, at: end) }
@@ -31,8 +31,8 @@ struct OpenColumns {
 }
 
 extension StoreWriter {
-    /// Replaces the columns of a zone in which the numbers below `next` are allocated. They are built from its records,
-    /// unless they are built already. Writes none if a record is damaged. O(numbers of a zone).
+    /// Replaces the columns of a zone in which the numbers below `next` are allocated. Builds them from the zone's
+    /// records, unless `built` has them. If a record is damaged, the zone gets no columns. O(numbers of a zone).
     func writeColumns(of key: ZoneKey, _ next: UInt64, _ built: OpenColumns?) throws -> CodedPlaces {
         try deleteColumns(of: key)
         let end = key.usedLength(next)
@@ -55,7 +55,7 @@ extension StoreWriter {
         return CodedPlaces(slots, end: end)
     }
 
-    /// Builds columns from the records of a zone. Returns false if a record is damaged.
+    /// Reads the records of a zone into column builders. Returns false if a record is damaged.
     private func read(_ key: ZoneKey, _ entity: Entity, into builders: inout [TextColumnBuilder]) throws -> Bool {
         let missing = entity.missingValues
         let numbers = key.numbers

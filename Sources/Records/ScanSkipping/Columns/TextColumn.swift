@@ -1,23 +1,24 @@
 internal import FetchIndexPlatform
 internal import FetchIndexModels
 
-/// The texts of a zone's objects in a slot, in dictionary encoding: each different text once, and a code for each
-/// number. A scan tests each text once, and reads only the objects whose code is that of a matching text (Abadi, Madden
-/// and Ferreira, "Integrating Compression and Execution in Column-Oriented Database Systems", SIGMOD 2006).
+/// The texts that a zone's objects have in a slot, in dictionary encoding: each different text once, and one code per
+/// object number. A scan tests each text once, and reads only objects with codes of matching texts (Abadi, Madden and
+/// Ferreira, "Integrating Compression and Execution in Column-Oriented Database Systems", SIGMOD 2006).
 ///
 ///     length of a code 1 | number of texts varint | of each: length varint, bytes | codes, little-endian | checksum 4
 struct TextColumn: ~Escapable {
-    /// The minimum count of numbers per different text. With more texts, matching objects would be on nearly all pages.
+    /// The minimum count of object numbers per different text. With more different texts, matching objects would be on
+    /// nearly all pages.
     static let numbersOfText = 8
     static let mostTexts = Int(Zone.length) / numbersOfText
-    /// The maximum length of a text in bytes. A zone with a longer text has no column.
+    /// The maximum length of a text in bytes. If a text is longer, its zone has no column of this slot.
     static let longestText = 64
 
-    /// The codes of numbers without an object and of null. The codes of texts begin after them.
+    /// The code of numbers without an object, and the code of null. Codes of texts are greater.
     static let absent = 0
     static let null = 1
     static let firstText = 2
-    /// The length of a lookup table by code: a power of two greater than all codes.
+    /// The length of a lookup table with an element per code: a power of two that is greater than all codes.
     static let codeCount = 2048
 
     private let texts: RawSpan
@@ -25,7 +26,7 @@ struct TextColumn: ~Escapable {
     private let codes: RawSpan
     private let codeLength: Int
 
-    /// Reads the column of the first `count` numbers of a zone.
+    /// Reads a column, which has codes of the first `count` numbers of a zone.
     @_lifetime(copy value)
     init(_ value: RawSpan, at key: TextColumnKey, count: Int) throws {
         var reader = try ByteReader(checked: value, with: key.checksum, key.name)
@@ -46,7 +47,7 @@ struct TextColumn: ~Escapable {
     /// The number of codes.
     var count: Int { codes.byteCount / codeLength }
 
-    /// A lookup table by code of whether a test holds. Throws if the test throws. O(texts).
+    /// A lookup table that says for each code whether a test holds. Throws the test's error. O(texts).
     func codes(where test: ColumnTest) throws -> [Bool] {
         var holds = [Bool](repeating: false, count: Self.codeCount)
         holds[Self.null] = test.holdsForNull
@@ -56,7 +57,8 @@ struct TextColumn: ~Escapable {
         return holds
     }
 
-    /// Clears the places whose codes are not among the wanted ones, and notes which places have objects. O(count).
+    /// For each place, clears it in `places` if its code isn't wanted, and sets in `present` whether it has an object.
+    /// O(count).
     func select(_ wanted: [Bool], in places: inout [Bool], present: inout [Bool]) {
         if codeLength == 1 {
             select(wanted, &places, &present, as: UInt8.self)
@@ -99,14 +101,14 @@ struct TextColumn: ~Escapable {
         return copies
     }
 
-    /// The code at a place: `absent`, `null` or, from `firstText` on, that of a text.
+    /// The code at a place: `absent`, `null`, or the code of a text, which is at least `firstText`.
     private func code(at place: Int) -> Int {
         if codeLength == 1 { return Int(codes.unsafeLoad(fromByteOffset: place, as: UInt8.self)) }
         return Int(UInt16(littleEndian: codes.unsafeLoadUnaligned(fromByteOffset: place * 2, as: UInt16.self)))
     }
 }
 
-/// The key of a column in the meta table: "column", the zone's entity and index, and the slot, big-endian.
+/// The key of a column in the meta table: "column", the zone's entity and index, and the slot. Numbers are big-endian.
 struct TextColumnKey: Hashable {
     let zone: ZoneKey
     let slot: Int
@@ -138,7 +140,7 @@ struct TextColumnKey: Hashable {
         return bytes
     }
 
-    /// The key's checksum. It is mixed into the value's checksum, so that no column is mistaken for another.
+    /// The key's checksum. The value's checksum is XORed with it, so that a column isn't accepted under another key.
     var checksum: UInt32 { bytes.span.bytes.checksum }
 
     /// The column's name in errors.

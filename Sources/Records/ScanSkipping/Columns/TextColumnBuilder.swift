@@ -1,30 +1,30 @@
 internal import FetchIndexPlatform
 
-/// Builds a column of the texts that the records of a zone, or of a part of a batch, have in a slot.
+/// Builds a column from the texts that the records of a zone, or of a part of a batch, have in a slot.
 struct TextColumnBuilder: Sendable {
     let slot: Int
-    /// Whether the builder gave up, because of too many different texts or a text that is too long.
+    /// Whether the builder gave up, because of too many different texts, or of a text that is too long.
     private(set) var hasGivenUp = false
-    /// The codes, by place.
+    /// The code of each place.
     private var codes: [UInt16]
-    /// The texts, one after another, and the offset at which each ends.
+    /// The bytes of the different texts, one after another, and the offset at which each text ends.
     private var bytes: [UInt8] = []
     private var ends: [Int] = []
-    /// A hash table of the texts' codes, with open addressing; 0 is an empty slot.
+    /// A hash table of the texts' codes with open addressing. 0 marks an empty element.
     private var table = [UInt16](repeating: 0, count: Self.tableLength)
     private var lastCode = 0
     private let mostTexts: Int
 
     private static let tableLength = 4 * TextColumn.mostTexts
 
-    /// Begins a column of `count` places.
+    /// Creates a builder for a column of `count` places.
     init(slot: Int, places count: Int, mostTexts: Int = TextColumn.mostTexts) {
         self.slot = slot
         self.mostTexts = mostTexts
         codes = Array(repeating: UInt16(TextColumn.absent), count: count)
     }
 
-    /// Sets the code at a place to that of a record's text. O(length of the text).
+    /// Sets the code at a place to that of the record's text. O(length of the text).
     mutating func set(_ record: borrowing RecordView, at place: Int) throws {
         if hasGivenUp { return }
         guard let range = try record.range(of: slot) else {
@@ -35,11 +35,11 @@ struct TextColumnBuilder: Sendable {
         codes[place] = UInt16(truncatingIfNeeded: code)
     }
 
-    /// Sets the codes from a place on to those of another builder's places. O(texts + places).
+    /// Copies the codes of another builder's places to the places from `place` on. O(texts + places).
     mutating func set(_ other: borrowing TextColumnBuilder, _ places: Range<Int>, at place: Int) {
         if hasGivenUp { return }
         if other.hasGivenUp { return giveUp() }
-        // The code here for each code of the other builder; 0 if it is not looked up yet.
+        // For each code of the other builder, the code in this one; 0 if it hasn't been looked up yet.
         var known = [UInt16](repeating: 0, count: TextColumn.firstText + other.ends.count)
         (known[TextColumn.absent], known[TextColumn.null]) = (UInt16(TextColumn.absent), UInt16(TextColumn.null))
         for (offset, code) in other.codes[places].enumerated() {
@@ -54,7 +54,7 @@ struct TextColumnBuilder: Sendable {
         }
     }
 
-    /// Frees the hash table. Call it after the last record.
+    /// Frees the hash table. Must be called after the last record.
     mutating func finish() { table = [] }
 
     private mutating func giveUp() {
@@ -63,7 +63,7 @@ struct TextColumnBuilder: Sendable {
     }
 
     private mutating func code(of text: RawSpan) -> Int? {
-        // Neighbours often have the same text.
+        // Fast path: successive records often have the same text.
         if lastCode > 0, isText(text, lastCode) { return lastCode }
         if text.byteCount > TextColumn.longestText { return nil }
         var index = Int(truncatingIfNeeded: text.hash) & (Self.tableLength - 1)
@@ -91,7 +91,8 @@ struct TextColumnBuilder: Sendable {
         return (index == 0 ? 0 : ends[index - 1])..<ends[index]
     }
 
-    /// The column of the first `count` numbers; nil if the builder gave up, or they have too many texts.
+    /// The bytes of the column of the first `count` numbers; nil if the builder gave up, or if these numbers have too
+    /// many texts.
     func encoded(_ count: Int, at key: TextColumnKey) -> [UInt8]? {
         if hasGivenUp || ends.count * TextColumn.numbersOfText > count { return nil }
         let codeLength = TextColumn.firstText + ends.count <= 1 << 8 ? 1 : 2

@@ -10,28 +10,29 @@ struct ApplyCommand: ParsableCommand {
         abstract: "Apply changes from JSON lines, transaction by transaction.",
         discussion: """
             Each line is {"op":"insert|update|upsert|delete","key":…,"values":{…}}; a blank line ends a transaction. \
-            An upsert updates the object that has the key, and inserts one if it is missing. "values" of an upsert or \
-            an insertion that say another key than "key" are an error; those of an update give the object that key. \
-            With --cache, the change of that order is printed for each transaction; before them, a batch without lists \
-            says that its cache was rebuilt, so that what changed before is not known.
+            An upsert updates the object with the key, or inserts one if it is missing. If "values" of an update \
+            contain another key, the object gets that key; in an insertion or an upsert that is an error. \
+            With --cache, the changes of that order by each transaction are printed. If the cache had to be rebuilt, \
+            a batch without lists comes first: the changes before it are unknown.
 
-            A file can be applied again: upserts and updates to the same values change nothing, --ignore-present passes \
-            over what was inserted before, and --ignore-missing what was deleted. Of several updates of an object in a \
-            transaction the last one decides.
+            A file can be applied again: upserts and updates to the same values change nothing, --ignore-present skips \
+            objects that were inserted before, and --ignore-missing skips deleted ones. If a transaction updates an \
+            object several times, the last update counts.
             """)
 
     @OptionGroup var store: StoreArgument
-    @Argument(help: "The changes, a JSON object a line.") var file: String
+    @Argument(help: "The file of changes, one JSON object per line.") var file: String
     @Option(help: "The entity.") var entity: String
     @Option(
         help:
-            "The unique attribute that \"key\" holds a value of; by default the entity's own. Without one it is the object's number."
+            "The unique attribute whose value is \"key\"; by default the entity's first one. If it has none, \"key\" is the object's number."
     )
     var key: String?
-    @Flag(help: "Pass over updates and deletions of objects that are not there.") var ignoreMissing = false
-    @Flag(help: "Pass over insertions of objects whose key is there.") var ignorePresent = false
+    @Flag(help: "Skip updates and deletions of missing objects.") var ignoreMissing = false
+    @Flag(help: "Skip insertions of objects whose key exists.") var ignorePresent = false
     @OptionGroup var lists: ListsOption
-    @Option(name: .customLong("cache"), help: "The order whose changes are printed.") var cacheName: String?
+    @Option(name: .customLong("cache"), help: "The cache of the order whose changes are printed.") var cacheName:
+        String?
     @OptionGroup var request: RequestOptions
     @OptionGroup var output: OutputOption
 

@@ -7,15 +7,15 @@ internal import FetchIndexInspection
 struct ChangesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "changes",
-        abstract: "Print what changed in a cached order since it was last current, and bring it up to date.",
+        abstract: "Print what changed in a cached order since it was last current, and catch it up.",
         discussion: """
-            A table and JSON have sections and rows. jsonl, csv and tsv have a line for each row alone: kind, id, key, entity, old \
-            and new section and row, the old and the new values of the object as JSON objects, and the names of the sections. When what changed \
-            is not known, because the cache was rebuilt, they are an error once; from then on the next changes are printed.
+            Tables and JSON have sections and rows. jsonl, csv and tsv have only rows, one per line: kind, id, key, entity, old \
+            and new section and row, old and new values of the object as JSON objects, and the names of the sections. If the changes \
+            are unknown because the cache was rebuilt, these formats end with an error once, and print the changes that follow the next time.
 
-            The cache is brought up to date when all is written: what a full disk or a reader that left has lost is printed again. The \
-            batch is printed at once where another process writes, and the cache waits for its turn, five seconds or --timeout; after \
-            that a warning says that the batch is printed again the next time.
+            The cache is caught up after all changes are written: if a full disk or a closed pipe loses them, they are printed \
+            again the next time. While another process writes, the changes are printed at once, and the cache waits for its turn, \
+            five seconds or --timeout. After that a warning says that the changes will be printed again.
             """)
 
     @OptionGroup var store: StoreArgument
@@ -23,7 +23,7 @@ struct ChangesCommand: ParsableCommand {
     @Option(help: "The entity; the cache's own by default.") var entity: String?
     @OptionGroup var request: RequestOptions
     @OptionGroup var timeout: TimeoutOption
-    @Option(help: "A table for people, JSON for programs; or changed rows alone as JSON lines, CSV or TSV.")
+    @Option(help: "A table for people, JSON for programs, or only the changed rows as JSON lines, CSV or TSV.")
     var output = FetchFormat.table
 
     func run() throws {
@@ -59,7 +59,7 @@ struct ChangesCommand: ParsableCommand {
             return true
         }
         guard let rows = report.rows else {
-            Output.error("\(report.outcome.sentence): what changed in \"\(cacheName)\" is not known; fetch it again")
+            Output.error("\(report.outcome.sentence): the changes of \"\(cacheName)\" are unknown; fetch it again")
             return false
         }
         try ChangeReport.print(rows, as: format)

@@ -9,31 +9,34 @@ struct ExportCommand: ParsableCommand {
         commandName: "export",
         abstract: "Write an entity's records as a catalogue that `import` reads back.",
         discussion: """
-            Null is null in JSON lines and an empty field in CSV and TSV; an empty text is "" in JSON lines and CSV, and \
-            cannot be told from null in TSV, which holds neither tabs nor line ends either. Data are hexadecimal, dates \
-            ISO 8601 in UTC with all their digits. --print-types prints what `import --types` needs to know.
+            Null is null in JSON lines, and an empty field in CSV and TSV. An empty text is "" in JSON lines and CSV; TSV \
+            cannot distinguish it from null, and has neither tabs nor line ends in fields. Data are hexadecimal; dates are \
+            ISO 8601 in UTC with full precision. --print-types prints the types for `import --types`.
 
-            Where the model has relationships, the column @id has the number of each object, and relationships have the \
-            numbers of related objects, with their positions where they are ordered: 12, Entity:12, 12@c0ff. The last \
-            column @store says which store's numbers these are: `import` never takes them for those of another one. Where \
-            an attribute has one of these names, the column has one more @ before it. Importing the files of all entities into an empty store of the same model gives an equal store. A relationship is \
-            exported with one of its two sides: that which leads to one object, else the first.
+            If the model has relationships, the column @id has the number of each object, and relationships have the \
+            numbers of related objects, with positions if they are ordered: 12, Entity:12, 12@c0ff. The last column, \
+            @store, identifies the store: `import` never takes the numbers for those of another store. If an attribute \
+            has one of these names, the column's name has one more @. Importing the files of all entities into an empty \
+            store of the same model gives an equal store. Only one of the two sides of a relationship is exported: the \
+            to-one side or, if it is many-to-many, the first one.
             """)
 
     @OptionGroup var store: StoreArgument
-    @Argument(help: "The file, which is replaced when all of it is written; standard output by default.")
+    @Argument(help: "The file to write; it is replaced when the export is complete. Standard output by default.")
     var file: String?
     @Option(help: "The entity.") var entity: String
     @Option(name: .customLong("where"), parsing: .unconditional, help: "A predicate; all records by default.")
     var predicate: String?
-    @Option(help: "Sort keys as of `fetch`; by object number by default.") var sort: String?
-    @Option(help: "jsonl, csv or tsv; as the file's name tells, or jsonl.") var format: CatalogueFormat?
-    @Flag(help: "Leave out damaged records, name them, and exit with 1.") var skipDamaged = false
-    @Flag(help: "Instead of records, the attributes' types, as for `import --types`.") var printTypes = false
+    @Option(help: "Sort keys as in `fetch`; by object number by default.") var sort: String?
+    @Option(help: "jsonl, csv or tsv; by default the one that the file's name ends with, or jsonl.") var format:
+        CatalogueFormat?
+    @Flag(help: "Skip damaged records, list them, and exit with 1.") var skipDamaged = false
+    @Flag(help: "Print the attributes' types in the form of `import --types` instead of records.") var printTypes =
+        false
 
     func run() throws {
         guard let format = format ?? (file.map { CatalogueFormat(path: $0) } ?? .jsonl) else {
-            throw ValidationError("The name \(file ?? "") does not tell its format; say --format csv, tsv or jsonl.")
+            throw ValidationError("The name \(file ?? "") does not show its format; pass --format csv, tsv or jsonl.")
         }
         let container = try store.open(forWriting: false)
         let model = try container.model()
@@ -95,9 +98,7 @@ struct ExportCommand: ParsableCommand {
                 if file != nil { bar.show(rows: rows, of: total) }
             }
             try out(writer.bytes)
-            if writer.emptyTexts > 0 {
-                Output.error("\(writer.emptyTexts) empty texts are read back as null; CSV and JSON lines keep them")
-            }
+            writer.warnOfEmptyTexts()
             return damaged
         } catch let error as CatalogueWriter.Unwritable {
             throw Failure("\(place), \(writtenName(ofColumn: error.column, of: entity, container)): \(error.reason)")

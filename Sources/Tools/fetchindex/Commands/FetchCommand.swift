@@ -5,15 +5,15 @@ internal import FetchIndexInspection
 
 struct FetchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "fetch", abstract: "Fetch sections and rows, from a named cache when one is given.",
+        commandName: "fetch", abstract: "Fetch sections and rows, from a named cache if one is given.",
         discussion: """
-            A table has the first rows and is for people; JSON has all of them in one document, with sections. jsonl, csv and \
-            tsv have rows alone, all of them, in the form that `import` reads; with --sections-only they have sections alone. All are \
-            written while they are read.
+            A table is for people and has the first sections and rows. JSON has all of them in one document. jsonl, csv and tsv \
+            have only rows, all of them, in the form that `import` reads; with --sections-only they have only sections. Output is \
+            written while rows are read.
 
-            --cache NAME alone fetches with the request that the cache is of. With another request the cache is replaced, unless it is \
-            locked (`cache lock`). With --require an order that would come to be otherwise is exit code 4: then nothing is printed, and \
-            the cache stays as it is.
+            --cache NAME without a request uses the cache's own. With another request the cache is replaced, unless it is locked \
+            (`cache lock`). With --require, every other outcome ends with exit code 4: nothing is printed, and the cache doesn't \
+            change.
             """)
 
     private static let defaultTableLimit = 50
@@ -26,7 +26,7 @@ struct FetchCommand: ParsableCommand {
     @Option(name: .customLong("cache"), help: "The name of the cache.") var cacheName: String?
     @Option(
         help: ArgumentHelp(
-            "The outcome that the cache must have: hit, caughtUp, or hit,caughtUp. Another one is exit code 4.",
+            "The accepted outcomes: hit, caughtUp, or hit,caughtUp. Any other one ends with exit code 4.",
             valueName: "outcome"))
     var require: RequiredOutcome?
     @OptionGroup var timeout: TimeoutOption
@@ -35,12 +35,15 @@ struct FetchCommand: ParsableCommand {
     @Option(parsing: .unconditional, help: "Sections to skip.") var sectionOffset = 0
     @Option(parsing: .unconditional, help: "Sections to print (tables: 20 by default, all with --sections-only).")
     var sectionLimit: Int?
-    @Option(help: "The values of rows: KEY,..., also as author.name; all attributes by default.") var columns: String?
-    @Option(parsing: .unconditional, help: "Only the section of this name; --offset and --limit count its rows.")
+    @Option(help: "The columns of rows: KEY,..., also of related objects like author.name; all attributes by default.")
+    var columns: String?
+    @Option(
+        parsing: .unconditional, help: "Print only the section with this name; --offset and --limit count its rows.")
     var inSection: String?
-    @Flag(help: "No rows.") var sectionsOnly = false
-    @Flag(help: "Instead of rows, how they are found: the plan, rows read and rows matched.") var explain = false
-    @Option(help: "A table for people, JSON for programs; or rows alone as JSON lines, CSV or TSV.")
+    @Flag(help: "Print no rows.") var sectionsOnly = false
+    @Flag(help: "Print how the rows are found instead of the rows: the plan, rows read and rows matched.") var explain =
+        false
+    @Option(help: "A table for people, JSON for programs, or only rows as JSON lines, CSV or TSV.")
     var output = FetchFormat.table
 
     private var isJSON: Bool { output == .json }
@@ -49,19 +52,22 @@ struct FetchCommand: ParsableCommand {
         let limitsSections = sectionOffset != 0 || sectionLimit != nil
         if output.catalogue != nil && (explain || limitsSections && !sectionsOnly) {
             throw ValidationError(
-                "--explain needs --output table or json, and --section-offset and --section-limit that or --sections-only."
+                "--explain needs --output table or json; --section-offset and --section-limit need that or --sections-only."
             )
         }
         if output.catalogue != nil && sectionsOnly && (inSection != nil || columns != nil) {
-            throw ValidationError("--sections-only prints no rows: --in-section and --columns do not fit it.")
+            throw ValidationError("--sections-only prints no rows: --in-section and --columns cannot be used with it.")
         }
         if inSection != nil && limitsSections {
-            throw ValidationError("--in-section has one section: --section-offset and --section-limit do not fit it.")
+            throw ValidationError(
+                "--in-section prints one section: --section-offset and --section-limit cannot be used with it.")
         }
         if explain && (inSection != nil || columns != nil) {
-            throw ValidationError("--explain prints no rows: --in-section and --columns do not fit it.")
+            throw ValidationError("--explain prints no rows: --in-section and --columns cannot be used with it.")
         }
-        if entity == nil && cacheName == nil { throw ValidationError("Name an --entity, or the --cache of one.") }
+        if entity == nil && cacheName == nil {
+            throw ValidationError("Pass --entity, or --cache with the name of an existing cache.")
+        }
         if cacheName == nil && (require != nil || timeout.seconds != nil) {
             throw ValidationError("--require and --timeout need --cache.")
         }
@@ -81,7 +87,7 @@ struct FetchCommand: ParsableCommand {
         var options = request.orderOptions(cacheName: cacheName, bar, author: "fetch")
         options.writeTimeout = timeout.limit
         if let require, let cacheName { options.check = { try require.check($0, cacheName: cacheName) } }
-        (options.mostRows, options.countsAllRows) = (mostRows, output.catalogue == nil)
+        options.limitRows(to: mostRows, countingAll: output.catalogue == nil)
         let start = ContinuousClock.now
         try container.withOrder(definition, options) { order in
             let outcome = OutcomeReport(order.outcome, ContinuousClock.now - start)
@@ -146,7 +152,7 @@ struct FetchCommand: ParsableCommand {
             }
             if others > 0 {
                 Output.error(
-                    "\(others + 1) sections are called \"\(inSection.visible)\"; this is that of object "
+                    "\(others + 1) sections are called \"\(inSection.visible)\"; printing the one of object "
                         + "\(section.objectID?.number ?? 0)")
             }
             return FetchedRange(index, section, rowOffset: offset, rowLimit: rowLimit)

@@ -5,7 +5,8 @@ struct FollowCommand: ParsableCommand {
         commandName: "follow",
         abstract: "Keep entities of a store in step with tables of a PostgreSQL source, until interrupted.",
         discussion: """
-            The follower is a program of its own, fetchindex-follow, beside this one; fetchindex follow --help tells its options.
+            The follower is a separate program, fetchindex-follow, in the folder of fetchindex. `fetchindex follow --help` \
+            lists its options.
             """)
 
     @Argument(parsing: .captureForPassthrough) var arguments: [String] = []

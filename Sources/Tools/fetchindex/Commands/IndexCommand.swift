@@ -3,15 +3,15 @@ internal import FetchIndex
 
 struct IndexCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "index", abstract: "Add and drop indexes: orders that every writer keeps, for lookups.",
+        commandName: "index", abstract: "Add and drop indexes: orders for lookups, maintained by every writer.",
         subcommands: [IndexAddCommand.self, IndexDropCommand.self])
 }
 
 struct IndexArguments: ParsableArguments {
     @OptionGroup var store: StoreArgument
-    @Argument(help: "The attributes, or to-one relationships, that it orders objects by: KEY[:desc],...")
+    @Argument(help: "The attributes or to-one relationships of the index: KEY[:desc],...")
     var keys: String
-    @Option(help: "The entity; needed where the store has several.") var entity: String?
+    @Option(help: "The entity; required if the store has several.") var entity: String?
     @OptionGroup var output: OutputOption
 
     /// Migrates the store to a model with changed indexes.
@@ -45,7 +45,7 @@ struct IndexAddCommand: ParsableCommand {
 struct IndexDropCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "drop", abstract: "Drop an index.",
-        discussion: "A program whose class declares the index does not add it again by opening the store.")
+        discussion: "The index is not added again when a program whose class declares it opens the store.")
 
     @OptionGroup var arguments: IndexArguments
 

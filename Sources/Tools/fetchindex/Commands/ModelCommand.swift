@@ -13,7 +13,7 @@ struct ModelCommand: ParsableCommand {
 
 struct ModelShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "The entities of a store, with their attributes.")
+        commandName: "show", abstract: "Show the entities of a store with their attributes.")
 
     @OptionGroup var store: StoreArgument
     @OptionGroup var output: OutputOption
@@ -50,7 +50,8 @@ struct ModelShowCommand: ParsableCommand {
 
 struct ModelPlanCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "plan", abstract: "What a change of the model would cost, and why; nothing is changed.")
+        commandName: "plan", abstract: "Show what a change of the model would cost, and why, without changing anything."
+    )
 
     @OptionGroup var store: StoreArgument
     @OptionGroup var options: ModelOptions
@@ -66,13 +67,13 @@ struct ModelMigrateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate", abstract: "Change the model of a store, in one transaction.",
         discussion: """
-            Values that cannot be converted, null where a value becomes required, and equal values that become unique \
-            stand in the way: then the first objects are named, and nothing is changed.
+            The migration fails if a value cannot be converted, if null becomes forbidden and an object has it, or if \
+            objects have equal values that become unique. Then the first such objects are named, and nothing is changed.
             """)
 
     @OptionGroup var store: StoreArgument
     @OptionGroup var options: ModelOptions
-    @Flag(help: "Make the store where there is none; needs --to.") var create = false
+    @Flag(help: "Create the store if missing; needs --to.") var create = false
     @OptionGroup var output: OutputOption
 
     func validate() throws {
@@ -117,7 +118,7 @@ struct ModelReport: Encodable {
 
     func print(_ output: OutputOption) throws {
         if output.isJSON { return try Output.jsonLine(self) }
-        if steps.isEmpty { return Output.line("the store has this model") }
+        if steps.isEmpty { return Output.line("the store already has this model") }
         var table = TextTable([
             .init(title: "entity"), .init(title: "change"), .init(title: "cost"), .init(title: "reason"),
         ])

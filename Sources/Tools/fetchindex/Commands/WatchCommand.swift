@@ -7,10 +7,10 @@ internal import FetchIndexInspection
 struct WatchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
-        abstract: "Print what changes in a cached order as other processes write, until interrupted.",
+        abstract: "Print the changes of a cached order while other processes write, until interrupted.",
         discussion: """
-            The first batch is what changed since the order was last current; it is printed even when it is empty. From \
-            then on, batches follow each other without gap. The cache takes each batch when it is written.
+            The first batch has the changes since the order was last current; it is printed even if it is empty. The next \
+            batches continue it without gaps. The cache is caught up after each batch is written.
             """)
 
     @OptionGroup var store: StoreArgument
@@ -25,14 +25,7 @@ struct WatchCommand: ParsableCommand {
         // Created before the fetch, so that no commit between the two is missed.
         let commits = CommitWatch(container)
         let context = container.newContext()
-        var fetch = FetchRequest<ManagedObject>(entityName: definition.entity)
-        fetch.predicate = definition.predicate
-        fetch.sortKeys = definition.sortKeys
-        fetch.includesSubentities = definition.includesSubentities
-        fetch.aggregates = definition.aggregates
-        let controller = try FetchedResultsController(
-            fetch, context, sectionKey: definition.sectionKey, sectionOrder: definition.sectionOrder,
-            cacheName: cacheName, requiresSortKeys: false, needsExactChange: true)
+        let controller = try FetchedResultsController(definition, context, cacheName: cacheName, needsExactChange: true)
         let printer = WatchPrinter(of: definition, isJSON: output.isJSON)
         controller.delegate = printer
         let start = ContinuousClock.now

@@ -61,22 +61,23 @@ struct ChangeReport: Encodable {
         }
 
         init(
-            _ kind: String, _ id: ObjectID, _ name: ObjectName?, _ details: ChangeDetails, from: RowPath? = nil,
-            to: RowPath? = nil, in sections: ChangedSections?
+            _ event: ResultsChange.RowEvent, _ name: ObjectName?, _ details: ChangeDetails,
+            in sections: ChangedSections?
         ) throws {
-            self.kind = kind
+            let id = event.id
+            kind = "\(event.kind)"
             self.id = id.number
             key = name?.key.map(JSONValue.init)
             old = name?.oldValues?.mapValues(JSONValue.init)
             new = name?.newValues?.mapValues(JSONValue.init)
             isOfSubentity = id.entityName != details.entity
             entity = details.namesEntities || isOfSubentity ? id.entityName : nil
-            self.from = from.map { [$0.section, $0.row] }
-            self.to = to.map { [$0.section, $0.row] }
+            from = event.from.map { [$0.section, $0.row] }
+            to = event.to.map { [$0.section, $0.row] }
             guard let sections else { return }
             func value(_ name: String?) -> JSONValue { JSONValue(name.map(Value.string) ?? .null) }
-            if let from { fromSectionName = value(try sections.name(ofOld: from.section)) }
-            if let to { toSectionName = value(try sections.name(ofNew: to.section)) }
+            fromSectionName = try event.from.map { value(try sections.name(ofOld: $0.section)) }
+            toSectionName = try event.to.map { value(try sections.name(ofNew: $0.section)) }
         }
     }
 
@@ -112,15 +113,8 @@ struct ChangeReport: Encodable {
 
     private static func sections(of change: ResultsChange, _ titles: SectionTitles?) -> [SectionEvent] {
         change.sections.enumerated().map { index, event in
-            func shown(_ name: String) -> String? {
-                change.eventsOfNull.contains(index) ? nil : titles?.title(name) ?? name
-            }
-            return switch event {
-            case .delete(let from, let old): SectionEvent(kind: "delete", from: from, name: shown(old))
-            case .insert(let to, let new): SectionEvent(kind: "insert", to: to, name: shown(new))
-            case .move(let from, let to, let moved): SectionEvent(kind: "move", from: from, to: to, name: shown(moved))
-            case .update(let from, let to, let new): SectionEvent(kind: "update", from: from, to: to, name: shown(new))
-            }
+            let name = change.sectionName(ofEvent: index).map { titles?.title($0) ?? $0 }
+            return SectionEvent(kind: "\(event.kind)", from: event.from, to: event.to, name: name)
         }
     }
 
@@ -128,22 +122,12 @@ struct ChangeReport: Encodable {
         if change.rows.isEmpty { return [] }
         let names = details.names(change.rows.map(\.id))
         let sections = details.sections(change)
-        return try change.rows.map { event in
-            func row(_ kind: String, _ id: ObjectID, from: RowPath? = nil, to: RowPath? = nil) throws -> RowEvent {
-                try RowEvent(kind, id, names[id], details, from: from, to: to, in: sections)
-            }
-            return switch event {
-            case .delete(let id, let from): try row("delete", id, from: from)
-            case .insert(let id, let to): try row("insert", id, to: to)
-            case .move(let id, let from, let to): try row("move", id, from: from, to: to)
-            case .update(let id, let from, let to): try row("update", id, from: from, to: to)
-            }
-        }
+        return try change.rows.map { try RowEvent($0, names[$0.id], details, in: sections) }
     }
 
     /// The batch as lines for people.
     var lines: [String] {
-        guard let sections, let rows else { return ["\(outcome.sentence); what changed is not known: fetch again"] }
+        guard let sections, let rows else { return ["\(outcome.sentence); the changes are unknown: fetch again"] }
         if sections.isEmpty && rows.isEmpty { return ["no changes"] }
         func place(_ path: [Int]?) -> String { path.map { "\($0[0]):\($0[1])" } ?? "" }
         func steps(_ from: String, _ to: String) -> String {

@@ -19,8 +19,8 @@ final class ChangedSections {
         (self.order, self.titles) = (order, titles)
         for (index, event) in change.sections.enumerated() {
             switch event {
-            case .delete(let from, let name):
-                gone.updateValue(change.eventsOfNull.contains(index) ? nil : titles.title(name), forKey: from)
+            case .delete(let from, _):
+                gone.updateValue(change.sectionName(ofEvent: index).map { titles.title($0) }, forKey: from)
                 left.append(from)
             case .insert(let to, _): came.append(to)
             case .move(let from, let to, _):

@@ -50,12 +50,7 @@ struct FetchRowWriter {
                 }
             }
             Output.bytes(writer.bytes)
-            if writer.emptyTexts > 0 {
-                let (texts, verb) = (
-                    Numbers.count(writer.emptyTexts, "empty text"), writer.emptyTexts == 1 ? "is" : "are"
-                )
-                Output.error("\(texts) \(verb) read back as null; CSV and JSON lines keep them")
-            }
+            writer.warnOfEmptyTexts()
         } catch let error as CatalogueWriter.Unwritable {
             let name = columns.indices.contains(error.column) ? columns[error.column].name : "the row"
             throw Failure("\(place), \(name): \(error.reason); the output is incomplete")
@@ -112,5 +107,12 @@ extension CatalogueWriter {
         // Throws if the write failed: the rest would be lost too.
         try Output.flush()
         removeWritten()
+    }
+
+    /// Warns if texts were written that an import reads as null.
+    func warnOfEmptyTexts() {
+        if emptyTexts == 0 { return }
+        let texts = Numbers.count(emptyTexts, "empty text")
+        Output.error("\(texts) \(emptyTexts == 1 ? "is" : "are") read back as null; CSV and JSON lines keep them")
     }
 }

@@ -4,10 +4,10 @@ internal import FetchIndexEssentials
 
 /// The options that name a store's new model: changes of one entity, or a file with a model.
 struct ModelOptions: ParsableArguments {
-    @Option(help: "The entity; needed where the store has several.") var entity: String?
+    @Option(help: "The entity; required if the store has several.") var entity: String?
     @Option(
         parsing: .unconditionalSingleValue,
-        help: "An attribute to add: NAME:TYPE, or NAME:TYPE=VALUE with the value of the objects there are.")
+        help: "An attribute to add: NAME:TYPE, or NAME:TYPE=VALUE with a value for existing objects.")
     var add: [String] = []
     @Option(
         parsing: .unconditionalSingleValue,
@@ -237,7 +237,7 @@ extension Index {
     init(parsing text: String) throws {
         let keys = try SortKey<ManagedObject>.list(parsing: text)
         if let key = keys.first(where: { $0.textOrder != .binary }) {
-            throw Failure("an index has no order of text, such as that of \"\(key)\"")
+            throw Failure("an index cannot have a text order, as in \"\(key)\"")
         }
         self.init(keys: keys.map { Key($0.attribute, isDescending: $0.direction == .descending) })
     }

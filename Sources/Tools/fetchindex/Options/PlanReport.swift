@@ -34,7 +34,7 @@ struct PlanReport: Encodable {
         }
         switch (order.outcome, planned.source) {
         case (.hit, _):
-            sentence = "the cache \"\(cacheName ?? "")\" as it is kept"
+            sentence = "the cache \"\(cacheName ?? "")\", which is current"
             self.plan = plan("cache", name: cacheName, rowsRead: 0)
         case (.caughtUp(let change), _):
             sentence = "the cache \"\(cacheName ?? "")\", caught up from the log"

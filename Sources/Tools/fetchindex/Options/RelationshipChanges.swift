@@ -23,7 +23,7 @@ struct RelationshipChanges {
             if let owner = model.entity(named: entity.superentity ?? ""),
                 owner.relationships.contains(where: { $0.name == name })
             {
-                throw ValidationError("\(entity.name) has \(name) from \(owner.name); change it there.")
+                throw ValidationError("\(entity.name) inherits \(name) from \(owner.name); change it there.")
             }
             if dropped.contains(name), renamed[name] != nil {
                 throw ValidationError("\(entity.name).\(name) is both renamed and dropped.")
@@ -32,7 +32,8 @@ struct RelationshipChanges {
         for (old, new) in renamed.sorted(by: <) {
             let names = entity.attributes.map(\.name) + entity.relationships.map(\.name)
             if names.contains(new) {
-                throw ValidationError("\(entity.name).\(old) cannot become \(new), which \(entity.name) has already.")
+                throw ValidationError(
+                    "\(entity.name).\(old) cannot be renamed to \(new), a name that \(entity.name) already has.")
             }
         }
     }

@@ -33,12 +33,12 @@ struct RelationshipFile: Codable {
         ]
         guard let rule = rules[deleteRule ?? "nullify"] else {
             throw Failure(
-                "\(path): \(entity).\(name) has the delete rule \"\(deleteRule ?? "")\", which is none of "
+                "\(path): \(entity).\(name) has the delete rule \"\(deleteRule ?? "")\", which is not one of "
                     + rules.keys.sorted().joined(separator: ", "))
         }
         if isToMany ?? false {
             guard let inverse else {
-                throw Failure("\(path): \(entity).\(name) leads to many objects, and needs an inverse")
+                throw Failure("\(path): \(entity).\(name) leads to many objects, so it needs an inverse")
             }
             return RelationshipDescription(
                 name, toMany: destination, inverse: inverse, ordered: isOrdered ?? false, deleteRule: rule,

@@ -29,7 +29,7 @@ struct RequiredOutcome: ExpressibleByArgument {
         case .rebuilt(let reason): found = "would be rebuilt (\(reason.rawValue))"
         case .computed: found = "would be computed"
         }
-        throw OtherOutcome(description: "the cache \"\(cacheName.visible)\" \(found): that is not what --require names")
+        throw OtherOutcome(description: "the cache \"\(cacheName.visible)\" \(found), which --require does not accept")
     }
 }
 

@@ -18,20 +18,20 @@ struct OutputOption: ParsableArguments {
 
 struct ThreadsOption: ParsableArguments {
     @Option(
-        help: "How many threads read, convert and sort; as many as there are processors, up to 8, if it is not given.")
+        help: "The number of threads that read, convert and sort; by default the number of processors, up to 8.")
     var threads: Int?
 
     var count: Int { threads ?? Threads.available }
 
     func validate() throws {
         if let threads, !(1...Threads.most).contains(threads) {
-            throw ValidationError("--threads is from 1 to \(Threads.most).")
+            throw ValidationError("--threads must be from 1 to \(Threads.most).")
         }
     }
 }
 
 struct ListsOption: ParsableArguments {
-    @Flag(help: "Store lists and objects of JSON lines as JSON text, without blanks.") var listsAsText = false
+    @Flag(help: "Store lists and objects of JSON lines as JSON text without whitespace.") var listsAsText = false
 }
 
 struct StoreArgument: ParsableArguments {
@@ -53,7 +53,7 @@ struct TimeoutOption: ParsableArguments {
     @Option(
         name: .customLong("timeout"),
         help: ArgumentHelp(
-            "How many seconds to wait for another writer; by default the build of a cache waits without limit.",
+            "The number of seconds to wait for another writer; by default the build of a cache waits without limit.",
             valueName: "seconds"))
     var seconds: Double?
 
@@ -61,7 +61,7 @@ struct TimeoutOption: ParsableArguments {
 
     func validate() throws {
         if let seconds, !(0...1e6).contains(seconds) {
-            throw ValidationError("--timeout is a number of seconds from 0 to 1,000,000.")
+            throw ValidationError("--timeout must be a number of seconds from 0 to 1,000,000.")
         }
     }
 }
@@ -91,14 +91,14 @@ struct RequestOptions: ParsableArguments {
         help: "Aggregates of sections: count(KEY), sum(KEY), min(KEY), max(KEY), average(KEY), separated by commas.")
     var aggregate: String?
 
-    @Flag(inversion: .prefixedNo, help: "Whether objects of the entity's subentities are rows too.")
+    @Flag(inversion: .prefixedNo, help: "Include objects of the entity's subentities.")
     var includeSubentities = true
 
-    @Option(help: "Memory for sorting in MiB; more goes to disk.")
+    @Option(help: "Memory for sorting in MiB; larger sorts use temporary files.")
     var memory = PersistentContainer.OrderOptions().memoryBudget >> 20
 
     func validate() throws {
-        guard (1...1 << 20).contains(memory) else { throw ValidationError("--memory is a number of MiB from 1 on.") }
+        guard (1...1 << 20).contains(memory) else { throw ValidationError("--memory must be from 1 to 1,048,576 MiB.") }
     }
 
     var isEmpty: Bool {
@@ -149,7 +149,7 @@ struct RequestOptions: ParsableArguments {
             try !request.isSame(as: wanted)
         {
             throw RequestError.malformed(
-                "the cache \"\(cache)\" is of another request; leave the request options out, or fetch with them to rebuild it"
+                "the cache \"\(cache)\" has another request; leave the request options out, or fetch with them to rebuild it"
             )
         }
         return wanted

@@ -11,11 +11,11 @@ struct CompanionProgram {
         var pointers: [UnsafeMutablePointer<CChar>?] = ([name] + arguments).map { strdup($0) }
         pointers.append(nil)
         defer { for pointer in pointers { free(pointer) } }
-        guard let path else { throw Failure("the path of this program is not known") }
+        guard let path else { throw Failure("the path of this program is unknown") }
         execv(path, &pointers)
         throw Failure(
             errno == ENOENT
-                ? "\(purpose) \(name) is not beside fetchindex; swift build -c release --product \(name) builds it"
+                ? "\(purpose), \(name), is missing in the folder of fetchindex; swift build -c release --product \(name) builds it"
                 : "\(path) cannot be run: \(String(cString: strerror(errno)))")
     }
 

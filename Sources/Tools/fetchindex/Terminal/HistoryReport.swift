@@ -51,8 +51,8 @@ struct HistoryReport: Encodable {
             let hours = min(24, hitsByHour.count)
             let day = hitsByHour.suffix(24).reduce(0) { $0 + $1.hits }
             Output.line(
-                "hits     \(Numbers.grouped(day)) in the last \(hours == 1 ? "hour" : Numbers.count(hours, "hour")) that had any, "
-                    + "\(Numbers.grouped(last.hits)) in that of \(last.hour)"
+                "hits       \(Numbers.grouped(day)) in the last \(hours == 1 ? "hour" : Numbers.count(hours, "hour")) with hits, "
+                    + "\(Numbers.grouped(last.hits)) in the hour of \(last.hour)"
             )
         }
         if openings.isEmpty { return }

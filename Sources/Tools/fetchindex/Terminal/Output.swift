@@ -47,7 +47,9 @@ enum Output {
 
     /// Warns that the cache is still behind although its changes were printed, because another process was writing.
     static func warnOfRepetition(by cacheName: String) {
-        error("another process writes, so the cache \"\(cacheName)\" stays behind: this is printed again the next time")
+        error(
+            "another process is writing, so the cache \"\(cacheName)\" stays behind: these changes will be printed again"
+        )
     }
 
     static func errorLines(_ text: String) { errorText(text.withoutControls + "\n") }

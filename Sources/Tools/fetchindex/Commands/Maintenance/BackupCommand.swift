@@ -9,11 +9,11 @@ struct BackupCommand: ParsableCommand {
         commandName: "backup",
         abstract: "Copy a store's newest state to a new folder, while others write.",
         discussion: """
-            The backup is a store of its own, with caches and log, and without unused pages. It shares the numbers of the objects \
-            that it has with the original, and none that either gives later. To restore it, put its \
-            folder in the place of the store's while no process has that open. The copy is checked as `check` does; one \
-            that is damaged is kept apart in FOLDER.damaged, and the exit code is 1. Those may read a backup whom the umask \
-            allows it.
+            The backup is a store of its own, with caches and log, and without unused pages. Its objects have the same \
+            numbers as in the original; numbers that either store assigns later belong to that store alone. To restore the \
+            backup, replace the store's folder with it while no process has the store open. The copy is checked as by \
+            `check`; a damaged one is moved to FOLDER.damaged, and the exit code is 1. The umask determines who may read \
+            the backup.
             """)
 
     @OptionGroup var store: StoreArgument
@@ -41,7 +41,7 @@ struct BackupCommand: ParsableCommand {
                     "copying", "\(destination)/data.mdb.partial", of: expected.fileBytes - expected.freeBytes,
                     until: { isCopied.load(ordering: .relaxed) }
                 ) {
-                    try container.checkedBackup(to: destination) {
+                    try container.checkedBackup(to: URL(fileURLWithPath: destination)) {
                         isCopied.store(true, ordering: .relaxed)
                     } progress: {
                         bar.show(rows: $0, of: $1)
@@ -62,7 +62,7 @@ struct BackupCommand: ParsableCommand {
 struct CompactCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compact",
-        abstract: "Rewrite a store's file without unused pages, when no other process has it open.",
+        abstract: "Rewrite a store's file without unused pages, if no other process has it open.",
         discussion:
             "Processes that open the store wait until it ends. An interrupted compaction leaves the store as it was.")
 

@@ -5,8 +5,8 @@ struct BrowseCommand: ParsableCommand {
         commandName: "browse",
         abstract: "Show the store and its caches on a live page, for browsers on this machine, until interrupted.",
         discussion: """
-            The page's address, which holds a secret, is printed. Nothing in the store is changed: caches that are behind are \
-            caught up in memory. The server is a program of its own, fetchindex-browse, beside this one.
+            The page's address, which contains a secret, is printed. The store is not changed: caches that are behind are \
+            caught up in memory. The server is a separate program, fetchindex-browse, in the folder of fetchindex.
             """)
 
     @OptionGroup var store: StoreArgument

@@ -5,7 +5,7 @@ internal import FetchIndexInspection
 
 struct CacheCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "cache", abstract: "Look after named caches.",
+        commandName: "cache", abstract: "Manage named caches.",
         subcommands: [
             CacheListCommand.self, CacheShowCommand.self, CacheVerifyCommand.self, CacheRebuildCommand.self,
             CacheMaintainCommand.self, CacheLockCommand.self, CacheUnlockCommand.self, CacheDeleteCommand.self,
@@ -86,7 +86,7 @@ struct CacheReport: Encodable {
 
 struct CacheListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "All caches and whether they are fresh.")
+        commandName: "list", abstract: "List all caches and whether they are fresh.")
 
     @OptionGroup var store: StoreArgument
     @OptionGroup var output: OutputOption
@@ -118,7 +118,7 @@ struct CacheListCommand: ParsableCommand {
 
 struct CacheShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "A cache's request, statistics and sections.")
+        commandName: "show", abstract: "Show a cache's request, statistics and sections.")
 
     private static let mostBars = 40
 
@@ -151,7 +151,7 @@ struct CacheShowCommand: ParsableCommand {
         lines += [
             ("entity", report.entity), ("where", report.predicate), ("sort", report.sort), ("section", report.section),
             ("ordered", report.sectionOrder),
-            ("keeps", report.aggregates),
+            ("aggregates", report.aggregates),
         ]
         .compactMap { name, text in text.map { (name, $0.isEmpty ? "–" : $0) } }
         lines.append(
@@ -164,7 +164,7 @@ struct CacheShowCommand: ParsableCommand {
                     + "built \(Numbers.count(report.builds ?? 0, "time"))"
             ))
         lines.append(("updated", report.updated ?? "–"))
-        for (name, text) in lines { Output.line("\(name.padded(to: 8)) \(text.visible)") }
+        for (name, text) in lines { Output.line("\(name.padded(to: 10)) \(text.visible)") }
         if report.section?.isEmpty == false && !sections.isEmpty {
             Output.line("")
             let bars = sections.map { (name: SectionReport.shownName(titles.title(of: $0)), value: $0.count) }
@@ -178,7 +178,7 @@ struct CacheShowCommand: ParsableCommand {
 
 struct CacheVerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "verify", abstract: "Compute orders anew and compare; exit 1 when a cache is wrong.")
+        commandName: "verify", abstract: "Compare caches with newly computed orders; exit 1 if one is wrong.")
 
     @OptionGroup var store: StoreArgument
     @Argument(help: "The cache's name; all caches by default.") var name: String?
@@ -207,16 +207,16 @@ struct CacheVerifyCommand: ParsableCommand {
 
 struct CacheRebuildCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "rebuild", abstract: "Compute a cache anew from the records.")
+        commandName: "rebuild", abstract: "Rebuild a cache from the records.")
 
     @OptionGroup var store: StoreArgument
     @Argument(help: "The cache's name; all caches by default.") var name: String?
-    @Flag(help: "All caches, which is the default too.") var all = false
+    @Flag(help: "All caches (the default).") var all = false
     @OptionGroup var threads: ThreadsOption
     @OptionGroup var output: OutputOption
 
     func validate() throws {
-        if all && name != nil { throw ValidationError("Name a cache or say --all, not both.") }
+        if all && name != nil { throw ValidationError("Pass a cache's name or --all, not both.") }
     }
 
     private struct Rebuilt: Encodable {
@@ -248,12 +248,12 @@ struct CacheRebuildCommand: ParsableCommand {
 
 struct CacheMaintainCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "maintain", abstract: "Make every writer keep a cache current, so that it is never behind.",
-        discussion: "Each write that changes it costs more. Indexes are maintained always.")
+        commandName: "maintain", abstract: "Let every writer maintain a cache, so that it is never behind.",
+        discussion: "Writes that change the cache cost more then. Indexes are always maintained.")
 
     @OptionGroup var store: StoreArgument
     @Argument(help: "The cache's name.") var name: String
-    @Flag(help: "Let fetches bring it up to date again.") var stop = false
+    @Flag(help: "Stop maintaining the cache; fetches catch it up again.") var stop = false
     @OptionGroup var output: OutputOption
 
     func run() throws {
@@ -265,7 +265,7 @@ struct CacheMaintainCommand: ParsableCommand {
 
 struct CacheDeleteCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "delete", abstract: "Take out a cache, or all of them.")
+        commandName: "delete", abstract: "Delete a cache, or all.")
 
     @OptionGroup var store: StoreArgument
     @Argument(help: "The cache's name.") var name: String?
@@ -273,7 +273,7 @@ struct CacheDeleteCommand: ParsableCommand {
     @OptionGroup var output: OutputOption
 
     func validate() throws {
-        guard (name == nil) == all else { throw ValidationError("Name a cache, or say --all.") }
+        guard (name == nil) == all else { throw ValidationError("Pass a cache's name, or --all.") }
     }
 
     func run() throws {

@@ -4,10 +4,10 @@ internal import FetchIndexInspection
 
 struct CacheLockCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "lock", abstract: "Let no other request replace a cache, and nobody delete it.",
+        commandName: "lock", abstract: "Protect a cache from being replaced by another request, and from deletion.",
         discussion: """
-            A fetch with another request under its name, and its deletion, are errors from then on. It is caught up as before, and \
-            rebuilt for the request that it is of.
+            Fetching with another request under the cache's name, and deleting the cache, are errors then. It is still caught \
+            up, and rebuilt for its own request.
             """)
 
     @OptionGroup var store: StoreArgument
@@ -23,7 +23,7 @@ struct CacheLockCommand: ParsableCommand {
 
 struct CacheUnlockCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "unlock", abstract: "Let another request replace a cache again.")
+        commandName: "unlock", abstract: "Allow a cache to be replaced by another request and to be deleted again.")
 
     @OptionGroup var store: StoreArgument
     @Argument(help: "The cache's name.") var name: String

@@ -6,11 +6,11 @@ internal import FetchIndexInspection
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Check every structure of a store; exit 1 with a list of defects.",
+        abstract: "Check every structure of a store; list defects and exit 1 if there are any.",
         discussion: """
-            --repair rebuilds what can be derived from the records: unique keys, counters and caches; the log is trimmed up \
-            to the last damaged commit. Records are never changed: damaged ones are listed, and must be restored from a \
-            backup. Exit 0 when no defect is left.
+            --repair rebuilds everything that follows from the records: unique keys, counters and caches. The log is trimmed \
+            up to the last damaged commit. Records are never changed: damaged ones are listed, and must be restored from a \
+            backup. The exit code is 0 if no defect is left.
             """)
 
     @OptionGroup var store: StoreArgument

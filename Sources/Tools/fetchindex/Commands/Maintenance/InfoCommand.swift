@@ -5,7 +5,7 @@ internal import FetchIndexInspection
 
 struct InfoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "info", abstract: "Model, counts, file, readers and log of a store.")
+        commandName: "info", abstract: "Show the model, counts, file, readers and log of a store.")
 
     @OptionGroup var store: StoreArgument
     @OptionGroup var output: OutputOption

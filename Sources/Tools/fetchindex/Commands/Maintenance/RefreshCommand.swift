@@ -4,10 +4,10 @@ internal import FetchIndexInspection
 
 struct RefreshCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "refresh", abstract: "Bring caches up to date, so that the next fetches are hits.",
+        commandName: "refresh", abstract: "Catch up caches, so that the next fetches are hits.",
         discussion: """
-            A cache that is behind is caught up, and one that cannot be is built again. A cache that cannot be refreshed is \
-            named, the others are refreshed, and the exit code is 1. Where a name is that of no cache, nothing is done.
+            A cache that is behind is caught up, or rebuilt if it cannot be caught up. If a cache cannot be refreshed, it is \
+            named, the others are refreshed, and the exit code is 1. If no cache has one of the names, nothing is done.
             """)
 
     @OptionGroup var store: StoreArgument
@@ -62,7 +62,7 @@ struct RefreshCommand: ParsableCommand {
         }
         bar.finish()
         if output.isJSON { try Output.jsonLine(reports) }
-        if reports.contains(where: { $0?.error != nil }) { throw Failure("not all caches are up to date") }
+        if reports.contains(where: { $0?.error != nil }) { throw Failure("not all caches could be refreshed") }
     }
 
     private func show(_ report: Refreshed, _ bar: ProgressBar) throws {

@@ -6,11 +6,11 @@ struct ReportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "report",
         abstract: "Write the inspection report: one page of HTML about the store and its caches.",
-        discussion: "The page needs no other file and no network. Nothing in the store is changed.")
+        discussion: "The page needs no other file and no network. The store is not changed.")
 
     @OptionGroup var store: StoreArgument
     @Option(help: "The file to write; standard output by default.") var out: String?
-    @Flag(help: "Compare each cache with an order that is computed anew; exits 1 when one is wrong.")
+    @Flag(help: "Compare each cache with a newly computed order; exit 1 if one is wrong.")
     var verify = false
 
     func run() throws {

@@ -1,0 +1,92 @@
+package import FetchIndex
+internal import FetchIndexModels
+
+/// Imports a catalogue file into an entity:
+///
+/// - opens the file, which tells its columns
+/// - creates or changes the entity that the rows fit: `EntityPreparation`
+/// - reads, converts and writes the rows: `RowImport`
+package struct CatalogueImport {
+    /// The result of an import.
+    package struct Outcome {
+        package var counts = BatchWriter.Counts()
+        /// The number of objects that the file lacks; nil if these stay.
+        package var deletedCount: Int?
+        /// The number of missing related objects that were inserted; nil if these are refused.
+        package var insertedRelatedCount: Int?
+        package var bad = BadRows()
+        /// The store's newest commit.
+        package var commit: UInt64 = 0
+    }
+
+    private let request: ImportRequest
+
+    package init(_ request: ImportRequest) { self.request = request }
+
+    /// Imports the file. `progress` gets the number of rows read so far, and the fraction of the file. Throws
+    /// `UnreadableFile`, `BadInput`, `ImportError`, `ImportStopped`, `StoreError` and `RequestError`.
+    package func run(progress: (_ rows: Int, _ fraction: Double) -> Void) throws -> Outcome {
+        var input = try CatalogueInput.opening(request.file)
+        input.delimiter = request.delimiter
+        let told = try toldColumns()
+        let file: CatalogueFile
+        do { file = try CatalogueFile(request, input, told) } catch let error as UnreadableFile
+            where error.isEmpty && !request.replaces
+        {
+            return try importNothing(error)
+        }
+        try request.requireNames(in: file.source.columns)
+        let container = try PersistentContainer(storeAt: request.store, creates: true, threads: request.threads)
+        try EntityPreparation(request, container, file).prepare()
+        file.endSampling()
+        var outcome = try RowImport(request, file.source, container).run(progress: progress)
+        outcome.commit = try container.newestCommit()
+        return outcome
+    }
+
+    /// Imports an empty file, which has zero rows. The store must have the entity, or the given types must define it.
+    private func importNothing(_ empty: UnreadableFile) throws -> Outcome {
+        let types = request.types
+        let container: PersistentContainer
+        do {
+            container = try PersistentContainer(storeAt: request.store, creates: !types.isEmpty)
+        } catch StoreError.missing {
+            throw empty  // The empty file is the more helpful error.
+        }
+        let stored = try container.model().entity(named: request.entity)
+        if stored == nil && types.isEmpty { throw empty }
+        if let key = request.key, !types.named.contains(where: { $0.name == key }), stored?.slot(of: key) == nil {
+            throw stored?.unknownAttribute(key) ?? request.unknownColumn(key, types.named.map(\.name))
+        }
+        var request = request
+        request.relations = []
+        try EntityPreparation(request, container, nil).prepare()
+        var outcome = Outcome()
+        outcome.commit = try container.newestCommit()
+        return outcome
+    }
+
+    /// The columns that are known before the file is read. Lines of JSON may lack some of a stored entity's; for an entity
+    /// that is created, all lines are read for their members.
+    private func toldColumns() throws -> ToldColumns {
+        var names = Set(request.types.named.map(\.name))
+        // A fault of the folder is reported when the store is opened for the rows.
+        let container = try? PersistentContainer(storeAt: request.store)
+        let stored = try container?.model().entity(named: request.entity)
+        if let stored { names.formUnion(stored.columnNames) }
+        let isNew = try stored == nil || container?.count(ofEntity: request.entity) == 0
+        return ToldColumns(
+            names: names, areFoundInAllLines: isNew || request.addsColumns, areListsText: request.areListsText,
+            key: request.key)
+    }
+}
+
+extension Entity {
+    /// The names of columns that the rows of its objects may have.
+    fileprivate var columnNames: [String] {
+        var names = attributes.map(\.name)
+        names += storedRelationships.filter { !$0.isRemoved && $0.storage != .inverse }.map(\.description.name)
+        if links != nil { names += [RecordKey.numberName(has), RecordKey.storeName(has)] }
+        return names
+    }
+}

@@ -1,0 +1,49 @@
+internal import FetchIndexPlatform
+package import FetchIndexValues
+
+/// The reason why an import can't begin, or can't end as it should.
+package enum ImportError: Error {
+    /// An entity that a column's fields should name objects of is missing.
+    case unknownRelated(entity: String, near: NearName)
+    /// The attribute that should name objects would belong to the new entity, but it isn't the key.
+    case notKey(entity: String, attribute: String)
+    case unknownRelationship(entity: String, name: String, near: NearName)
+    /// The entity has objects, and another type for the attribute.
+    case otherType(entity: String, attribute: String, stored: ValueType, given: ValueType)
+    /// Rows were skipped, so it's unknown which objects the file lacks.
+    case skipped(count: Int, first: BadInput?)
+    /// The file lacks more objects than may be deleted.
+    case lacksTooMany(missing: Int, objects: Int, mostDeleted: Int)
+}
+
+extension ImportError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .unknownRelated(let entity, let near): "\(entity) is no entity of the store\(near.hint)"
+        case .notKey(let entity, let attribute): "\(entity).\(attribute) is not unique, so it cannot name objects"
+        case .unknownRelationship(let entity, let name, let near): "\(entity) has no relationship \(name)\(near.hint)"
+        case .otherType(let entity, let attribute, let stored, let given):
+            "\(entity).\(attribute) is stored as \(stored.name), not as \(given.name)"
+        case .skipped(let count, let first): "\(counted(count, "bad row")) skipped\(first.map { " (\($0))" } ?? "")"
+        case .lacksTooMany(let missing, let objects, let most):
+            "the file lacks \(missing) of \(counted(objects, "object")), more than \(most) per cent"
+        }
+    }
+}
+
+/// An import that an error ended after rows were written.
+package struct ImportStopped: Error {
+    package enum Saved {
+        /// All rows were in one transaction, which is dropped.
+        case nothing
+        /// The rows before the error; some of their links lead to rows after it.
+        case rows(Int, unlinked: Int)
+        /// All rows, without the links that the error is about.
+        case withoutLinks
+    }
+
+    package let cause: any Error
+    package let saved: Saved
+    /// Whether the entity still has no objects, so that its attributes can get other types.
+    package let isEntityEmpty: Bool
+}

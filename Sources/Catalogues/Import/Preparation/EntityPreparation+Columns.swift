@@ -1,0 +1,66 @@
+internal import FetchIndex
+internal import FetchIndexModels
+internal import FetchIndexValues
+
+// The columns of a file beside the attributes of a stored entity.
+extension EntityPreparation {
+    /// Adds the columns that a stored entity lacks as optional attributes, which is a free change.
+    func addMissing(_ columns: [String], to stored: Entity) throws {
+        let missing = columns.filter { stored.slot(of: $0) == nil }
+        let known = columns.filter { stored.slot(of: $0) != nil }
+        let types = types(of: columns)
+        _ = try differs(stored, from: known, types.filter { stored.slot(of: $0.key) != nil }, isEmpty: false)
+        if missing.isEmpty { return }
+        let found = try inferredTypes(of: missing)
+        let added = missing.map { AttributeDescription($0, types[$0] ?? found[$0] ?? .string) }
+        let container = try PersistentContainer(storeAt: request.store)
+        // Relationships need the entities that they lead to, and this one may just have got some.
+        let entities = try container.model().entities
+        try container.migrate(to: Model(entities: entities.map { $0.name == entity ? $0.adding(added, []) : $0 }))
+    }
+
+    /// Whether columns and types differ from a stored entity's, so that one without objects gets them. Throws for an entity
+    /// with objects.
+    func differs(
+        _ stored: Entity, from columns: [String], _ types: [String: ValueType], isEmpty: Bool
+    ) throws -> Bool {
+        var differs = false
+        for name in columns where stored.slot(of: name) == nil {
+            differs = true
+            if isEmpty, types[name] != nil || name == key { continue }
+            throw missingAttribute(name, in: stored)
+        }
+        for (name, type) in types.sorted(by: { $0.key < $1.key }) {
+            guard let slot = stored.slot(of: name) else {
+                differs = true
+                if isEmpty { continue }
+                throw stored.unknownAttribute(name)
+            }
+            let attribute = stored.attribute(at: slot)
+            if type == attribute.type { continue }
+            differs = true
+            if isEmpty { continue }
+            throw ImportError.otherType(entity: entity, attribute: name, stored: attribute.type, given: type)
+        }
+        // For an entity with objects, the writer finds out that the key isn't unique.
+        if isEmpty, let key, stored.slot(of: key).map({ !stored.attribute(at: $0).isUnique }) ?? true { differs = true }
+        return differs
+    }
+
+    private func missingAttribute(_ name: String, in stored: Entity) -> BadInput {
+        var bad = BadInput(
+            file: request.file, line: 1, column: all.firstIndex(of: name).map { $0 + 1 }, columnName: name,
+            reason: "the stored entity \(entity) has no such attribute\(stored.nearName(to: name).hint)")
+        bad.remedy = .addColumns
+        return bad
+    }
+}
+
+extension Entity {
+    /// The entity with more attributes and relationships.
+    func adding(_ attributes: [AttributeDescription], _ relationships: [RelationshipDescription]) -> Entity {
+        Entity(
+            name, self.attributes + attributes, relationships: self.relationships + relationships,
+            unique: uniqueAttributes, indexes: indexes, superentity: superentity, isAbstract: isAbstract)
+    }
+}

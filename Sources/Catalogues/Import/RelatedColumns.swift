@@ -1,0 +1,175 @@
+internal import FetchIndex
+internal import FetchIndexEssentials
+internal import FetchIndexModels
+internal import FetchIndexValues
+
+/// The columns of a file that aren't attributes: the number of a row's object, the store that gave the number, and the
+/// related objects.
+struct RelatedColumns {
+    let columns: [RelatedColumn]
+    /// The places of `columns` in the file.
+    private let places: [Int]
+    let idPlace: Int?
+    private let storePlace: Int?
+    private let entity: Int
+    /// The numbers of all entities, by their names.
+    private let numbers: [String: Int]
+    /// Decides which store's objects the numbers of rows are.
+    private(set) var owner: NumberOwner
+    private let isJSON: Bool
+    private var spellings = KeySpellings()
+
+    var isEmpty: Bool { columns.isEmpty && idPlace == nil }
+    /// The places of all columns that aren't attributes.
+    var allPlaces: Set<Int> { Set(places + [idPlace, storePlace].compactMap { $0 }) }
+    /// The store that new objects come from, with their numbers; nil for this store.
+    var source: UUID? { owner.source(of: entity) }
+    /// Whether numbers name rows of the file before they name stored objects.
+    var resolvesInFile: Bool { owner.isKeyed && idPlace != nil }
+
+    /// `names` are the columns of the file.
+    init(
+        _ names: [String], to entity: Entity, in model: Model, _ request: ImportRequest, _ owner: NumberOwner
+    ) throws {
+        isJSON = request.format == .jsonl
+        let number = try model.number(of: entity.name)
+        self.entity = number
+        self.owner = owner
+        var columns: [RelatedColumn] = []
+        var places: [Int] = []
+        for (place, name) in names.enumerated() {
+            let relation = request.relations.first { $0.column == name }
+            if relation == nil && entity.slot(of: name) != nil { continue }
+            let column = try RelatedColumn(
+                name, of: number, by: relation.map { ($0.entity, $0.attribute) },
+                insertsMissing: request.insertsRelated,
+                hint: request.missingObjectHint, in: model)
+            guard let column else { continue }
+            columns.append(column)
+            places.append(place)
+        }
+        (self.columns, self.places) = (columns, places)
+        idPlace = names.firstIndex(of: RecordKey.numberName(entity.has))
+        storePlace = names.firstIndex(of: RecordKey.storeName(entity.has))
+        numbers = Dictionary(
+            model.entities.indices.filter { !model.entities[$0].isDropped }.map { (model.entities[$0].name, $0) }
+        ) { first, _ in first }
+    }
+
+    /// The number and the related objects that a row names.
+    mutating func links(in row: FieldRow) throws(UnreadableField) -> RowLinks {
+        var links = RowLinks(giver: try giver(in: row), related: [])
+        links.fileNumber = try number(in: row)
+        if let number = links.fileNumber, let idPlace {
+            if owner.isKeyed {
+                if owner.wasStored(number, of: entity, by: links.giver) { links.number = number }
+            } else if owner.isKnown(number, of: entity, by: links.giver) {
+                links.number = number
+            } else {
+                throw UnreadableField(
+                    place: idPlace,
+                    reason: "\(number) is the number of an object in another store", remedy: .key)
+            }
+        }
+        links.related = try related(in: row, links.giver)
+        if !owner.isKeyed, !owner.isOnly(links.giver), let place = storePlace ?? idPlace {
+            throw UnreadableField(
+                place: place,
+                reason: "its numbers are not of the same store as those of the rows before it", remedy: .key)
+        }
+        if links.fileNumber == nil, owner.source(of: entity) != nil, let place = idPlace ?? storePlace {
+            throw UnreadableField(
+                place: place, reason: "a new object beside those of another store needs that one's number")
+        }
+        return links
+    }
+
+    /// The store that gave a row's numbers.
+    private mutating func giver(in row: FieldRow) throws(UnreadableField) -> NumberGiver {
+        guard let storePlace, !row.isNull(storePlace) else { return .own }
+        if let giver = owner.giver(row.text(of: storePlace)) { return giver }
+        throw UnreadableField(
+            place: storePlace, reason: "\"\(row.excerpt(of: storePlace))\" is not the identifier of a store")
+    }
+
+    /// The number of a row's object; nil if the row names none.
+    private func number(in row: FieldRow) throws(UnreadableField) -> UInt64? {
+        guard let idPlace, !row.isNull(idPlace) else { return nil }
+        guard let number = Self.number(row.text(of: idPlace)) else {
+            throw UnreadableField(
+                place: idPlace, reason: "\"\(row.excerpt(of: idPlace))\" is not the number of an object")
+        }
+        return number
+    }
+
+    private static func number(_ text: String) -> UInt64? {
+        UInt64(text).flatMap { (1..<RecordKey.firstTemporaryNumber).contains($0) ? $0 : nil }
+    }
+
+    static func isNumber(_ text: String) -> Bool { number(text) != nil }
+
+    /// Whether a row has none of the columns, and its new object may get the next number.
+    mutating func areAbsent(in row: FieldRow) -> Bool {
+        guard places.allSatisfy({ row.isAbsent($0) }), idPlace.map({ row.isAbsent($0) }) ?? true else { return false }
+        return owner.isKeyed || owner.isOnly(.own)
+    }
+
+    /// The related objects that a row names; a null or empty field removes all.
+    private mutating func related(in row: FieldRow, _ giver: NumberGiver) throws(UnreadableField) -> [RelatedObject] {
+        var related: [RelatedObject] = []
+        for (column, place) in zip(columns, places) {
+            if row.isAbsent(place) {
+                related.append(.absent)
+            } else {
+                related.append(row.isNull(place) ? .none : try object(in: row, column, place, giver))
+            }
+        }
+        return related
+    }
+
+    private mutating func object(
+        in row: FieldRow, _ column: RelatedColumn, _ place: Int, _ giver: NumberGiver
+    ) throws(UnreadableField) -> RelatedObject {
+        let text = row.text(of: place)
+        if let type = column.keyType {
+            if text.isEmpty && type != .string { return .none }
+            let excerpt = row.excerpt(of: place)
+            guard let value = Value(catalogueText: text, as: type) else {
+                throw UnreadableField(place: place, reason: "\"\(excerpt)\" \(type.refusal(of: text))")
+            }
+            let fault = spellings.fault(
+                text, of: value, isLiteral: row.isLiteral(place), inJSON: isJSON, column: place)
+            if let fault { throw UnreadableField(place: place, reason: fault) }
+            return .named(value)
+        }
+        let isList = column.kind == .list
+        var links: [RowLink] = []
+        for part in RequestText.split(text, at: " ") where !part.isEmpty {
+            guard let link = RowLink(catalogueText: part, in: column.destination, numbers) else {
+                throw UnreadableField(
+                    place: place,
+                    reason: "\"\(row.excerpt(of: place))\" is not the number of an object, as 12 or Entity:12"
+                        + (isList ? ", nor a list of such numbers with blanks between them" : ""))
+            }
+            let isRow = resolvesInFile && link.object.entity == entity
+            guard isRow || owner.isKnown(link.object.number, of: link.object.entity, by: giver) else {
+                throw UnreadableField(
+                    place: place,
+                    reason: "\"\(part.excerpt)\" is the number of an object in another store", remedy: .relation)
+            }
+            links.append(link)
+        }
+        if isList { return .list(links) }
+        guard links.count < 2 else {
+            throw UnreadableField(place: place, reason: "\(links.count) objects stand where one is expected")
+        }
+        return links.first.map { .object($0) } ?? .none
+    }
+}
+
+/// The reason why a field can't be read.
+struct UnreadableField: Error {
+    let place: Int
+    let reason: String
+    var remedy: Remedy?
+}

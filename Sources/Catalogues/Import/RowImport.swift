@@ -1,0 +1,153 @@
+internal import FetchIndex
+internal import FetchIndexModels
+internal import FetchIndexPlatform
+
+/// Imports the rows of a file whose entity is prepared.
+///
+///     a thread that decompresses the file      bytes
+///     a thread that reads and converts rows    batches of records with links: `RowReading`
+///     this thread                              transactions of the store: `ImportTransaction`
+final class RowImport {
+    /// The number of rows in a transaction.
+    private static let transactionLength = 50_000
+
+    let request: ImportRequest
+    private let source: any RowSource
+    let writer: BatchWriter
+    private let related: RelatedColumns
+    private let converter: RowConverter
+    /// The number of the entity's objects before the import.
+    let objectCount: Int
+    // Copied from the request, because `replaces` is read for each row.
+    let replaces: Bool
+    private let skipsBadRows: Bool
+
+    private var transaction: ImportTransaction
+    /// The number of rows put into the store since the last transaction was ended.
+    private var openCount = 0
+    private var readCount = 0
+    private(set) var bad = BadRows()
+    /// The objects of the rows; empty unless the import replaces.
+    private(set) var seen = SeenObjects()
+
+    init(_ request: ImportRequest, _ source: any RowSource, _ container: PersistentContainer) throws {
+        (self.request, self.source) = (request, source)
+        (replaces, skipsBadRows) = (request.replaces, request.skipsBadRows)
+        writer = try BatchWriter(container, entity: request.entity, key: request.key, author: "import")
+        objectCount = try container.count(ofEntity: request.entity)
+        related = try RelatedColumns(
+            source.columns, to: writer.entity, in: container.pinnedState().model, request,
+            NumberOwner(in: container, isKeyed: request.key != nil))
+        converter = try RowConverter(
+            source.columns, to: writer.entity, request, related,
+            mayUpdate: request.key != nil || related.idPlace != nil)
+        // The writer stops deferring when a row with links arrives.
+        if !replaces { writer.deferUniqueKeys() }
+        transaction = ImportTransaction(
+            writer, related.columns, related.owner, resolvesInFile: related.resolvesInFile, mayWait: !replaces)
+    }
+
+    func run(progress: (_ rows: Int, _ fraction: Double) -> Void) throws -> CatalogueImport.Outcome {
+        do {
+            try putRows(progress)
+            try finishLinks()
+            if !replaces { try writer.commit() }
+        } catch {
+            throw replaces ? undone(by: error) : stopped(by: error)
+        }
+        var outcome = CatalogueImport.Outcome()
+        if replaces {
+            outcome.deletedCount = try deleteOthers()
+            try writer.commit()
+        }
+        outcome.counts = writer.counts
+        outcome.bad = bad
+        if request.insertsRelated {
+            outcome.insertedRelatedCount = related.columns.reduce(0) { $0 + $1.insertedCount }
+        }
+        return outcome
+    }
+
+    // MARK: Rows
+
+    private func putRows(_ progress: (_ rows: Int, _ fraction: Double) -> Void) throws {
+        try Threads.pipe(request.threads, capacity: 2) { deliver in
+            var reading = RowReading(source, converter, writer, skipsBadRows: skipsBadRows)
+            try reading.run(deliver)
+        } answer: { (batch: ReadRows) -> BatchWriter.Preparation in
+            try put(batch)
+            // The length of a pipe is unknown.
+            let total = batch.progress.total == 0 ? .infinity : Double(batch.progress.total)
+            progress(readCount, Double(batch.progress.done) / total)
+            return writer.preparation
+        }
+    }
+
+    private func put(_ batch: ReadRows) throws {
+        bad.add(batch.bad)
+        let badBefore = bad.count
+        try transaction.put(batch.rows, refused: refuse, done: note)
+        openCount += batch.rows.count - (bad.count - badBefore)
+        readCount += batch.rowCount
+        // An import that replaces is one transaction, which an error undoes.
+        if !replaces && openCount >= Self.transactionLength {
+            try transaction.end(refused: refuse, done: note)
+            openCount = 0
+        }
+    }
+
+    private func note(_ number: UInt64) { if replaces { seen.insert(number) } }
+
+    /// Skips a row that the store refuses, if bad rows are skipped.
+    private func refuse(_ line: Int, _ error: StoreError) throws {
+        let bad = badInput(line, error)
+        guard skipsBadRows else { throw bad }
+        self.bad.note(bad)
+    }
+
+    private func badInput(_ line: Int, _ error: StoreError) -> BadInput {
+        BadInput(file: request.file, line: line, reason: error.description)
+    }
+
+    // MARK: The end
+
+    /// Makes the links to later rows. A link to a row that didn't arrive is an error, but the rows are valid.
+    private func finishLinks() throws {
+        for (line, error) in try transaction.finish(refused: refuse, done: note) {
+            let bad = badInput(line, error)
+            if skipsBadRows {
+                self.bad.note(bad)
+                continue
+            }
+            if replaces { throw bad }
+            try writer.commit()
+            throw ImportStopped(cause: bad, saved: .withoutLinks, isEntityEmpty: false)
+        }
+    }
+
+    /// Drops everything that an import which replaces has written.
+    private func undone(by error: any Error) -> any Error {
+        writer.rollback()
+        return ImportStopped(cause: error, saved: .nothing, isEntityEmpty: objectCount == 0)
+    }
+
+    /// Saves the rows before a bad row, or before the place where the file becomes unreadable: they are valid.
+    private func stopped(by error: any Error) -> any Error {
+        var error = error
+        var unlinked = 0
+        if error is BadInput || error is UnreadableFile {
+            do {
+                unlinked = try transaction.finish(refused: refuse, done: note).count
+                try writer.commit()
+            } catch let failure { error = failure }
+        }
+        switch error {
+        case is BadInput, is UnreadableFile, StoreError.notSaved:
+            let counts = writer.savedCounts
+            let saved = counts.inserted + counts.updated + counts.unchanged
+            return ImportStopped(
+                cause: error, saved: .rows(saved, unlinked: unlinked), isEntityEmpty: objectCount + saved == 0)
+        default: return error
+        }
+    }
+}

@@ -1,0 +1,153 @@
+package import FetchIndex
+internal import FetchIndexModels
+internal import FetchIndexValues
+
+/// Applies lines of a change file in the open transaction of a writer.
+package final class ChangeApplier {
+    private let writer: BatchWriter
+    private let key: String?
+    private let file: String
+    private let (ignoresMissing, ignoresPresent): (Bool, Bool)
+    /// The number of changes that were ignored.
+    package private(set) var ignoredCount = 0
+    /// The places of unique attributes among the entity's attributes.
+    private let keys: Set<Int>
+    /// The spellings of keys in the members `key` and `values`, which may differ.
+    private var (keySpellings, valueSpellings) = (KeySpellings(), KeySpellings())
+
+    package init(_ writer: BatchWriter, key: String?, file: String, ignoresMissing: Bool, ignoresPresent: Bool) {
+        self.writer = writer
+        let slots = Set(writer.entity.uniqueConstraints.flatMap(\.slots))
+        keys = Set(writer.entity.attributeSlots.enumerated().filter { slots.contains($1) }.map(\.offset))
+        self.key = key
+        self.file = file
+        (self.ignoresMissing, self.ignoresPresent) = (ignoresMissing, ignoresPresent)
+    }
+
+    /// Applies the change of a line; `number` is the line's number. Throws `BadInput`.
+    package func apply(_ change: ChangeLine, _ number: Int) throws {
+        func bad(_ reason: String) -> BadInput { BadInput(file: file, line: number, reason: reason) }
+        do {
+            switch change.operation {
+            case .insert: try insert(change, bad)
+            case .update:
+                guard let object = try stored(change, bad) else { return }
+                try update(object, change, bad)
+            case .upsert:
+                guard key != nil else {
+                    throw bad("\"upsert\" needs a unique attribute, and \(writer.entity.name) has none")
+                }
+                let object = try find(change, bad)
+                try requireKey(of: change, bad)
+                if let object {
+                    try update(object, change, bad)
+                } else {
+                    try insert(change, bad)
+                }
+            case .delete:
+                guard let object = try stored(change, bad) else { return }
+                try writer.delete(object)
+            }
+        } catch let error as StoreError where error.isOfValues {
+            throw bad(error.description)
+        }
+    }
+
+    private func insert(_ change: ChangeLine, _ bad: (String) -> BadInput) throws {
+        var values = writer.entity.attributes.map(\.defaultValue)
+        if let scalar = change.key {
+            guard let key else {
+                throw bad(
+                    "\"key\" of an insertion needs a unique attribute, and \(writer.entity.name) has none; without "
+                        + "\"key\" the object gets the next number")
+            }
+            try requireKey(of: change, bad)
+            try set([key: scalar], in: &values, spellings: &keySpellings, bad)
+        }
+        try set(change.values, in: &values, spellings: &valueSpellings, bad)
+        if ignoresPresent, let keySlot, !values[keySlot].isNull, try writer.object(key: values[keySlot]) != nil {
+            ignoredCount += 1
+            return
+        }
+        try writer.insert(values)
+    }
+
+    /// Throws if the values contain another key than the change: each such upsert would insert an object.
+    private func requireKey(of change: ChangeLine, _ bad: (String) -> BadInput) throws {
+        guard let key, let keySlot, let scalar = change.key, let said = change.values[key] else { return }
+        let type = writer.entity.attributes[keySlot].type
+        if said.value(as: type) == scalar.value(as: type) { return }
+        throw bad("\"key\" is \(scalar.shown), but \"values\" say \(key) \(said.shown)")
+    }
+
+    private func update(_ object: ObjectID, _ change: ChangeLine, _ bad: (String) -> BadInput) throws {
+        var values = try writer.values(of: object)
+        try set(change.values, in: &values, spellings: &valueSpellings, bad)
+        try writer.update(object, values)
+    }
+
+    /// The place of the key among the attributes.
+    private var keySlot: Int? { key.flatMap { key in writer.entity.attributes.firstIndex { $0.name == key } } }
+
+    /// The object of an update or a deletion; nil if it's missing and the change is ignored.
+    private func stored(_ change: ChangeLine, _ bad: (String) -> BadInput) throws -> ObjectID? {
+        if let object = try find(change, bad) { return object }
+        guard !ignoresMissing else {
+            ignoredCount += 1
+            return nil
+        }
+        let text = change.key?.text.excerpt ?? ""
+        throw bad("there is no \(writer.entity.name) with \(key.map { "\($0) \"\(text)\"" } ?? "number \(text)")")
+    }
+
+    private func find(_ change: ChangeLine, _ bad: (String) -> BadInput) throws -> ObjectID? {
+        guard let scalar = change.key else { throw bad("\"\(change.operation)\" needs a \"key\"") }
+        if let keySlot {
+            let type = writer.entity.attributes[keySlot].type
+            guard let value = scalar.value(as: type), !value.isNull else {
+                throw bad("\"key\" \(type.refusal(of: scalar.text))")
+            }
+            try requireSpelling(scalar, of: value, keySlot, &keySpellings, bad)
+            return try writer.object(key: value)
+        }
+        guard case .integer(let number) = scalar.value(as: .integer), scalar.text == String(number) else {
+            throw bad("there is no \(writer.entity.name) with number \(scalar.text.excerpt)")
+        }
+        return try writer.object(number: UInt64(clamping: number))
+    }
+
+    private func set(
+        _ given: [String: JSONScalar], in values: inout [Value], spellings: inout KeySpellings,
+        _ bad: (String) -> BadInput
+    ) throws {
+        for (name, scalar) in given.sorted(by: { $0.key < $1.key }) {
+            guard let slot = writer.entity.attributes.firstIndex(where: { $0.name == name }) else {
+                let near = writer.entity.nearName(to: name).hint
+                throw bad("\(writer.entity.name) has no attribute \"\(name.excerpt)\"\(near)")
+            }
+            let type = writer.entity.attributes[slot].type
+            guard let value = scalar.value(as: type) else {
+                throw bad("\"\(scalar.text.excerpt)\" for \(name) \(type.refusal(of: scalar.text))")
+            }
+            if keys.contains(slot), !value.isNull { try requireSpelling(scalar, of: value, slot, &spellings, bad) }
+            values[slot] = value
+        }
+    }
+
+    /// Throws if a unique value is spelled unlike the ones before it.
+    private func requireSpelling(
+        _ scalar: JSONScalar, of value: Value, _ slot: Int, _ spellings: inout KeySpellings,
+        _ bad: (String) -> BadInput
+    ) throws {
+        let fault = spellings.fault(scalar.text, of: value, isLiteral: scalar.isLiteral, inJSON: true, column: slot)
+        if let fault { throw bad(fault) }
+    }
+}
+
+extension JSONScalar {
+    /// The scalar as JSON, shortened.
+    fileprivate var shown: String {
+        if case .string(let text) = self { return "\"\(text.excerpt)\"" }
+        return self == .null ? "null" : text.excerpt
+    }
+}

@@ -1,0 +1,119 @@
+internal import FetchIndexModels
+internal import FetchIndexRecords
+
+//     open -> committed                 the changes of the rows are saved
+//     open -> rolled back -> open       several rows have the same key: the last one of each key is written again, and
+//                                       compared with the stored object
+//     open -> rolled back -> waiting    few objects changed, and later rows may undo the changes: the next transaction
+//                                       writes these rows again
+
+/// Writes the rows of an import, and decides how each of its transactions ends.
+///
+/// A second import of the same file makes no commit, even if several rows of the file have the same key. For this, rows
+/// that change an object are copied until the transaction ends; a file without repeated keys has no other cost.
+package struct ImportTransaction {
+    package typealias Refusal = (_ line: Int, StoreError) throws -> Void
+
+    private let writer: BatchWriter
+    private var linker: RowLinker
+    private let columns: [RelatedColumn]
+    /// Whether changes may wait for the next transaction. They may not in `--replace`, which has only one.
+    private let mayWait: Bool
+    private var changed = ChangedRows()
+    private var waiting: RowBatch?
+    /// The number of related objects that each column had inserted before the transaction.
+    private var created: [Int]
+
+    /// The maximum number of waiting rows, and of links that wait for later rows.
+    private static let mostWaiting = 1000
+
+    /// `columns` are the columns of related objects. If `resolvesInFile`, a number names a row of the file before it
+    /// names a stored object, which `owner` knows. If `mayWait`, a few changes may wait for the next transaction.
+    package init(
+        _ writer: BatchWriter, _ columns: [RelatedColumn], _ owner: NumberOwner, resolvesInFile: Bool, mayWait: Bool
+    ) {
+        (self.writer, self.columns, self.mayWait) = (writer, columns, mayWait)
+        linker = RowLinker(writer.table(with: columns), owner, resolvesInFile: resolvesInFile)
+        created = columns.map(\.insertedCount)
+    }
+
+    /// Writes a batch. `done` gets the number of each row's object; `refused` gets the line of a row whose values cause
+    /// an error, and the error.
+    package mutating func put(_ batch: RowBatch, refused: Refusal, done: (UInt64) -> Void) throws {
+        try putWaiting(refused, done)
+        try write(batch, refused, done)
+    }
+
+    private mutating func putWaiting(_ refused: Refusal, _ done: (UInt64) -> Void) throws {
+        guard let rows = waiting else { return }
+        waiting = nil
+        try write(rows, refused, done)
+    }
+
+    private mutating func write(_ batch: RowBatch, _ refused: Refusal, _ done: (UInt64) -> Void) throws {
+        let lines = batch.lines
+        func refuse(_ index: Int, _ error: StoreError) throws { try refused(lines[index], error) }
+        let changed = changed
+        func note(_ index: Int, _ outcome: WriteOutcome) {
+            done(outcome.object.number)
+            if !outcome.isUnchanged || changed.has(outcome.object.number) { changed.append(index, of: batch, outcome) }
+        }
+        if batch.hasLinks {
+            try writer.stopDeferring()
+            if let source = batch.source { writer.numbersOrigin = source }
+            try linker.put(batch, with: writer, refused: refuse, done: note)
+        } else {
+            try writer.write(batch.records, refused: refuse, done: note)
+        }
+    }
+
+    /// Ends the transaction: commits it, or lets its few changes wait for the next one. Waiting links are made first if
+    /// there are many of them.
+    package mutating func end(refused: Refusal, done: (UInt64) -> Void) throws {
+        try decide(refused, done)
+        if mayWait, canRollBack, changed.counts.inserted == 0, changed.count > 0, changed.count <= Self.mostWaiting,
+            columns.map(\.insertedCount) == created
+        {
+            waiting = changed.rows
+            return rollBack()
+        }
+        if linker.laterCount > Self.mostWaiting { _ = try linker.settle(with: writer, atEnd: false) }
+        try writer.commitBatch()
+        changed = ChangedRows()
+        created = columns.map(\.insertedCount)
+    }
+
+    /// Writes the waiting rows and makes the waiting links at the end of the file; the caller commits. Returns the line
+    /// and the reason of each link that can't be made.
+    package mutating func finish(
+        refused: Refusal, done: (UInt64) -> Void
+    ) throws -> [(line: Int, reason: StoreError)] {
+        try putWaiting(refused, done)
+        try decide(refused, done)
+        return try linker.settle(with: writer, atEnd: true)
+    }
+
+    private var canRollBack: Bool { changed.isComplete && !writer.isDeferring }
+
+    private mutating func rollBack() {
+        writer.rollback(uncounting: changed.counts)
+        linker.forgetLater(of: changed.rows, changed.numbers)
+        for (column, count) in zip(columns, created) { column.forget(insertedCount: count) }
+        changed = ChangedRows()
+    }
+
+    /// Lets the last one of several rows with the same key decide.
+    private mutating func decide(_ refused: Refusal, _ done: (UInt64) -> Void) throws {
+        guard changed.hasDoubles, canRollBack, let last = changed.lastRows() else { return }
+        let all = changed.rows
+        rollBack()
+        do {
+            try write(last, { throw $1 }, done)
+            writer.countUnchanged(all.records.count - last.records.count)
+        } catch let error as StoreError where error.isOfValues {
+            // The rows depend on each other: one takes a value that another one gave up.
+            rollBack()
+            try write(all, refused, done)
+        }
+    }
+}

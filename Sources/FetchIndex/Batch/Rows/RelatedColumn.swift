@@ -1,0 +1,151 @@
+internal import FetchIndexModels
+internal import FetchIndexRecords
+
+/// A column whose fields name the objects that the rows' objects are related to: a column of a file beside the attributes,
+/// or a foreign key, which is an attribute.
+package final class RelatedColumn {
+    package enum Kind {
+        /// One object.
+        case one
+        /// Any number of objects of a many-to-many relationship.
+        case list
+    }
+
+    package let relationship: String
+    package let kind: Kind
+    /// The type of the attribute whose values name objects; nil if fields contain object numbers.
+    package let keyType: ValueType?
+    /// The number of related objects that were inserted because they were missing.
+    package private(set) var insertedCount = 0
+
+    /// The reference from a row's record to the related object. Of a many-to-many relationship: the reference from a
+    /// link's record to the row's object.
+    let reference: EntityLinks.Reference
+    /// The entity of a many-to-many relationship's link records, and their reference to the related object.
+    let join: (entity: Int, far: EntityLinks.Reference)?
+    /// Whether a related object orders the rows' objects that it is related to.
+    let isOrdered: Bool
+    /// Whether a row's object orders its related objects.
+    let isOrderedHere: Bool
+    /// The entity that the column names; objects may be of its subentities.
+    package let destination: Int
+    let key: (attribute: String, constraint: UniqueConstraint)?
+    /// The attribute, if the column is a foreign key.
+    private let attribute: (slot: Int, type: ValueType)?
+    private let insertsMissing: Bool
+    private let hint: String
+    private var known: [Value: RecordKey] = [:]
+    private static let mostKnown = 1 << 18
+
+    /// Returns nil if the entity has no relationship of the name. `key` is the entity, and its unique attribute, whose
+    /// values name related objects. `foreignKey` is the slot of the attribute that contains such values; if nil, rows have
+    /// them beside their records. `hint` ends the message about a missing object.
+    package init?(
+        _ name: String, of number: Int, by key: (entity: String, attribute: String)? = nil, foreignKey: Int? = nil,
+        insertsMissing: Bool = false, hint: String = "", in model: Model
+    ) throws {
+        let entity = model.entities[number]
+        guard let stored = entity.relationship(named: name) else { return nil }
+        attribute = foreignKey.map { ($0, entity.type(at: $0)) }
+        let description = stored.description
+        relationship = description.name
+        (self.insertsMissing, self.hint) = (insertsMissing, hint)
+        destination = try model.number(of: key?.entity ?? description.destination)
+        mayNameRows = model.hierarchy(of: destination).contains(number)
+        isOrderedHere = description.isOrdered
+        isOrdered =
+            model.entity(named: description.destination)?.relationship(named: description.inverse)?.description
+            .isOrdered ?? false
+        switch stored.storage {
+        case .reference(let slot, _):
+            guard let reference = entity.links?.reference(at: slot) else { return nil }
+            (kind, self.reference, join) = (.one, reference, nil)
+        case .join(let join, let side):
+            guard let references = model.entities[join].links?.references, key == nil,
+                let near = references.first(where: { $0.slot == side }),
+                let far = references.first(where: { $0.slot != side })
+            else {
+                throw RequestError.wrongType("\(entity.name).\(name) leads to many objects, so a key cannot name them")
+            }
+            (kind, reference, self.join) = (.list, near, (join, far))
+        case .inverse:
+            throw RequestError.wrongType(
+                "\(entity.name).\(name) is the other side of \(description.destination).\(description.inverse ?? ""): "
+                    + "the rows of that entity have it")
+        }
+        guard let key else {
+            (keyType, self.key) = (nil, nil)
+            return
+        }
+        let related = model.entities[destination]
+        guard try model.hierarchy(of: model.number(of: description.destination)).contains(destination) else {
+            throw RequestError.wrongType(
+                "\(entity.name).\(name) leads to \(description.destination), not to \(related.name)")
+        }
+        let slot = try related.requireSlot(of: key.attribute)
+        guard let constraint = related.uniqueConstraint(ofSlot: slot) else {
+            throw RequestError.wrongType("\(related.name).\(key.attribute) is not unique, so it cannot name objects")
+        }
+        keyType = related.type(at: slot)
+        self.key = (related.attribute(at: slot).name, constraint)
+    }
+
+    /// Whether each field names one object by a unique attribute, several rows may name the same object, the object
+    /// doesn't order them, and rows don't name each other.
+    var isPlain: Bool { kind == .one && key != nil && !isOrdered && !reference.isUnique && !mayNameRows }
+    private let mayNameRows: Bool
+    /// The slots of the reference.
+    var slots: Set<Int> { [reference.slot, reference.position] }
+
+    /// Forgets the objects that were found, because other writers may have deleted them since.
+    func forget() { known = [:] }
+
+    /// Forgets the objects that were found, and restores the number of inserted ones after a rollback.
+    func forget(insertedCount count: Int) {
+        forget()
+        insertedCount = count
+    }
+
+    /// The value of the foreign key in a record; nil if the column isn't a foreign key.
+    func foreignKey(in record: RawSpan, of entity: Entity) throws -> Value? {
+        guard let attribute else { return nil }
+        return try RecordView(record, of: entity).value(at: attribute.slot, as: attribute.type)
+    }
+
+    /// Finds the object that a value names; nil for null, and if no object has the value. O(log n).
+    func stored(_ value: Value, in writer: StoreWriter) throws -> RecordKey? {
+        guard let key, !value.isNull else { return nil }
+        return try writer.object(destination, key.constraint, equalTo: [value])
+    }
+
+    /// Finds the object that a value names, or inserts it if the column allows that. Returns nil for null, and for an
+    /// empty text that names no object. Throws `invalidValue` if the object is missing.
+    func object(named value: Value, for entity: Entity, in writer: StoreWriter) throws -> RecordKey? {
+        guard let key, !value.isNull else { return nil }
+        if let object = known[value] { return object }
+        if known.count >= Self.mostKnown { forget() }
+        var object = try stored(value, in: writer)
+        let related = writer.model.entities[destination]
+        if object == nil {
+            if value == .string("") { return nil }
+            guard insertsMissing else {
+                throw StoreError.invalidValue(
+                    entity: entity.name, attribute: relationship,
+                    "names the \(related.name) whose \(key.attribute) is \"\(value)\", which is not in the store"
+                        + hint)
+            }
+            let values = related.attributes.map { $0.name == key.attribute ? value : $0.defaultValue }
+            guard !related.isAbstract else {
+                throw StoreError.invalidValue(
+                    entity: entity.name, attribute: relationship,
+                    "names a \(related.name) that is not in the store and cannot be inserted, because that entity is abstract"
+                )
+            }
+            let record = try related.record(values)
+            object = try writer.insert(destination, record.span.bytes)
+            insertedCount += 1
+        }
+        known[value] = object
+        return object
+    }
+}

@@ -1,0 +1,41 @@
+package import FetchIndexModels
+internal import FetchIndexRecords
+
+/// An entity that rows are written to: the unique attribute by which rows find their objects, and the columns that name
+/// related objects.
+package final class RowTable {
+    /// An attribute that contains the key of a related object, its relationship, the related entity, and that one's key.
+    package typealias Reference = (attribute: String, relationship: String, entity: String, key: String)
+
+    package let entityNumber: Int
+    package let entity: Entity
+    /// The key; nil if rows are new objects, or find theirs by a number.
+    let key: UniqueConstraint?
+    let columns: [RelatedColumn]
+
+    init(_ number: Int, _ entity: Entity, key: UniqueConstraint?, _ columns: [RelatedColumn]) {
+        (entityNumber, self.entity, self.key, self.columns) = (number, entity, key, columns)
+    }
+
+    /// A table whose rows have foreign keys. Returns nil if the key isn't unique. A reference whose relationship was
+    /// removed from the model is left out. Throws `StoreError` for an unknown entity or attribute.
+    package convenience init?(_ name: String, key: String, references: [Reference] = [], in model: Model) throws {
+        let number = try model.number(of: name)
+        let entity = model.entities[number]
+        guard let constraint = entity.uniqueConstraint(ofSlot: try entity.requireSlot(of: key)) else { return nil }
+        let columns: [RelatedColumn] = try references.compactMap { reference in
+            guard let slot = entity.slot(of: reference.attribute),
+                case .reference? = entity.relationship(named: reference.relationship)?.storage
+            else { return nil }
+            return try RelatedColumn(
+                reference.relationship, of: number, by: (reference.entity, reference.key), foreignKey: slot, in: model)
+        }
+        self.init(number, entity, key: constraint, columns)
+    }
+
+    /// Whether a name is the name, or a former name, of the key.
+    package func isKey(_ name: String) -> Bool { entity.slot(of: name) == key?.slots.first }
+
+    /// The slots of the references that the columns set.
+    var referenceSlots: [Int] { columns.filter { $0.kind == .one }.map(\.reference.slot) }
+}

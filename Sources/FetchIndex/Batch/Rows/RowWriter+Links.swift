@@ -1,0 +1,144 @@
+internal import FetchIndexEssentials
+internal import FetchIndexModels
+internal import FetchIndexRecords
+internal import FetchIndexValues
+
+/// A link that could not be made when its row was written, because its object was missing or linked to another one.
+struct MissingLink {
+    let holder: RecordKey
+    let link: RowLink
+    let column: RelatedColumn
+    /// Whether the row was counted as unchanged.
+    let isOfUnchanged: Bool
+}
+
+// Links of many-to-many relationships, and links that are made after their rows were written.
+extension RowWriter {
+    /// Replaces an object's links of a many-to-many relationship. Returns the links to missing objects, and whether any
+    /// link changed.
+    func setLinks(
+        _ links: [RowLink], of object: RecordKey, _ column: RelatedColumn
+    ) throws -> (missing: [RowLink], isChanged: Bool) {
+        guard let join = column.join else { return ([], false) }
+        let linkEntity = transaction.model.entities[join.entity]
+        let wanted = Set(links.map(\.object))
+        var isChanged = false
+        for holder in try transaction.holders(of: column.reference.name, to: object) {
+            guard let record = try transaction.copy(of: holder) else { continue }
+            let view = try RecordView(record.span.bytes, of: linkEntity)
+            let target = try view.integer(at: join.far.slot)
+            if let target, !wanted.contains(RecordKey(rawValue: UInt64(bitPattern: target))) {
+                if try transaction.delete(holder) { isChanged = true }
+            }
+        }
+        var missing: [RowLink] = []
+        for link in links {
+            if let isNew = try add(link, to: object, column) {
+                isChanged = isChanged || isNew
+            } else {
+                missing.append(link)
+            }
+        }
+        return (missing, isChanged)
+    }
+
+    /// Adds a link of a many-to-many relationship; a link that exists gets the given positions. Returns whether
+    /// anything changed; nil if the linked object is missing.
+    private func add(
+        _ link: RowLink, to object: RecordKey, _ column: RelatedColumn
+    ) throws -> Bool? {
+        guard let join = column.join else { return false }
+        guard try transaction.record(link.object, { _ in }) else { return nil }
+        let empty = RecordBuilder.empty
+        let linkEntity = transaction.model.entities[join.entity]
+        let ends = [column.reference.slot: object.reference, join.far.slot: link.object.reference]
+        var positions: [Int: Value] = [:]
+        if let given = link.position { positions[column.reference.position] = .data(Data(given)) }
+        if let given = link.otherPosition { positions[join.far.position] = .data(Data(given)) }
+        let bare = try linkEntity.record(empty.span.bytes, setting: ends)
+        if let known = try transaction.join(like: bare.span.bytes, of: join.entity) {
+            guard !positions.isEmpty, let old = try transaction.copy(of: known) else { return false }
+            let record = try linkEntity.record(old.span.bytes, setting: positions)
+            return try transaction.update(known, record.span.bytes)
+        }
+        // On an ordered side, a new link without a given position comes last.
+        if column.isOrderedHere, link.position == nil {
+            positions[column.reference.position] = try lastPosition(column.reference, of: object)
+        }
+        if column.isOrdered, link.otherPosition == nil {
+            positions[join.far.position] = try lastPosition(join.far, of: link.object)
+        }
+        let record = try linkEntity.record(bare.span.bytes, setting: positions)
+        try transaction.insert(join.entity, record.span.bytes)
+        return true
+    }
+
+    /// Makes the links whose objects exist by now. Objects of one-to-one relationships first release their old links,
+    /// so that rows may exchange them. `changed` gets each link that changed the store. Returns the index and the error
+    /// of each link that still can't be made. O(log n) for each link.
+    func settle(
+        _ missing: [MissingLink], changed: (MissingLink) -> Void
+    ) throws -> [(index: Int, reason: StoreError)] {
+        for link in missing where link.column.kind == .one && link.column.reference.isUnique {
+            if let old = try transaction.copy(of: link.holder) {
+                let new = try record(old, with: link)
+                try transaction.releaseLinks(of: link.holder, old.span.bytes, for: new.span.bytes)
+            }
+        }
+        var left: [(index: Int, reason: StoreError)] = []
+        for (index, link) in missing.enumerated() {
+            do {
+                if try settle(link) { changed(link) }
+            } catch let error as StoreError where error.isOfValues {
+                left.append((index, error))
+            }
+        }
+        for (index, _) in left { try takeBack(missing[index]) }
+        return left
+    }
+
+    /// Restores the link that an object released for another one which couldn't be made. If another object has the old
+    /// link by now, the object's reference becomes null.
+    private func takeBack(_ missing: MissingLink) throws {
+        let reference = missing.column.reference
+        guard missing.column.kind == .one, reference.isUnique, let old = try transaction.copy(of: missing.holder) else {
+            return
+        }
+        let entity = entity
+        let view = try RecordView(old.span.bytes, of: entity)
+        guard let target = try view.integer(at: reference.slot) else { return }
+        let holders = try transaction.holders(of: reference.name, to: RecordKey(rawValue: UInt64(bitPattern: target)))
+        if holders.contains(missing.holder) { return }
+        if holders.isEmpty { return try transaction.restoreLinks(of: missing.holder) }
+        let record = try entity.record(
+            old.span.bytes, setting: [reference.slot: .null, reference.position: .null])
+        try transaction.update(missing.holder, record.span.bytes)
+    }
+
+    /// Makes a link, and returns whether that changed the store. Throws `invalidValue` if the linked object is missing,
+    /// and `notUnique` if another object holds the only link to it.
+    private func settle(_ missing: MissingLink) throws -> Bool {
+        if missing.column.kind == .list {
+            if let isChanged = try add(missing.link, to: missing.holder, missing.column) {
+                return isChanged
+            }
+        } else if try transaction.record(missing.link.object, { _ in }) {
+            guard let old = try transaction.copy(of: missing.holder) else { return false }
+            let record = try record(old, with: missing)
+            return try transaction.update(missing.holder, record.span.bytes)
+        }
+        throw StoreError.invalidValue(
+            entity: entity.name, attribute: missing.column.relationship,
+            "refers to \(name(of: missing.link.object)), which is not in the store")
+    }
+
+    private func record(_ old: [UInt8], with missing: MissingLink) throws -> [UInt8] {
+        let reference = missing.column.reference
+        return try entity.record(
+            old.span.bytes,
+            setting: [
+                reference.slot: missing.link.object.reference,
+                reference.position: try position(of: missing.link, missing.column, nil),
+            ])
+    }
+}

@@ -1,0 +1,156 @@
+internal import FetchIndexEssentials
+internal import FetchIndexModels
+internal import FetchIndexRecords
+internal import FetchIndexValues
+
+// Rows of files with related objects, one by one.
+extension RowWriter {
+    /// Inserts a row's object, or updates the object with its number or key. Returns the outcome, and the links that
+    /// can't be made yet. O(log n) for each link.
+    func write(_ row: LinkedRow) throws -> (outcome: WriteOutcome, missing: [MissingLink]) {
+        try requireDestinations(of: row)
+        let stored = try storedObject(of: row)
+        let old = try stored.flatMap { try transaction.copy(of: $0) }
+        let (references, missing) = try references(of: row, old)
+        var unmade = missing
+        var outcome = try write(row, references, stored, old)
+        for (column, related) in zip(table.columns, row.related) where column.kind == .list {
+            guard let links = related.links else { continue }
+            let set = try setLinks(links, of: outcome.object, column)
+            unmade += set.missing.map { (column, $0) }
+            if set.isChanged && outcome.isUnchanged { outcome = .updated(outcome.object) }
+        }
+        return (
+            outcome,
+            unmade.map {
+                MissingLink(holder: outcome.object, link: $1, column: $0, isOfUnchanged: outcome.isUnchanged)
+            }
+        )
+    }
+
+    /// The references that a row sets, and the links that can't be made yet.
+    private func references(
+        of row: LinkedRow, _ old: [UInt8]?
+    ) throws -> (made: [(RelatedColumn, RowLink?)], missing: [(RelatedColumn, RowLink)]) {
+        var missing: [(RelatedColumn, RowLink)] = []
+        var references: [(RelatedColumn, RowLink?)] = []
+        for (column, related) in zip(table.columns, row.related) where column.kind == .one {
+            var link: RowLink?
+            switch related {
+            case .absent: continue
+            case .none, .list: break
+            case .named(let value):
+                link = try column.object(named: value, for: entity, in: transaction).map { RowLink($0) }
+            case .object(let given):
+                let mayComeLater = column.reference.isOptional && !column.reference.mayDangle
+                if try mayComeLater && !transaction.record(given.object, { _ in }) {
+                    missing.append((column, given))
+                } else {
+                    link = given
+                }
+            }
+            if let taken = link, try isTaken(taken, column, old), old != nil || column.reference.isOptional {
+                // A later row may link the present holder of the link to another object.
+                missing.append((column, taken))
+                if old != nil { continue }
+                link = nil
+            }
+            references.append((column, link))
+        }
+        return (references, missing)
+    }
+
+    /// Whether another object holds the only link that the linked object may have.
+    private func isTaken(_ link: RowLink, _ column: RelatedColumn, _ old: [UInt8]?) throws -> Bool {
+        guard column.kind == .one, column.reference.isUnique,
+            try transaction.linkCount(column.reference.name, to: link.object) > 0
+        else { return false }
+        guard let old else { return true }
+        let entity = entity
+        let target = try RecordView(old.span.bytes, of: entity).integer(at: column.reference.slot)
+        return target != Int64(bitPattern: link.object.rawValue)
+    }
+
+    private func write(
+        _ row: LinkedRow, _ references: [(RelatedColumn, RowLink?)], _ stored: RecordKey?, _ old: [UInt8]?
+    ) throws -> WriteOutcome {
+        var values: [Int: Value] = [:]
+        for (column, link) in references {
+            values[column.reference.slot] = link?.object.reference ?? .null
+            values[column.reference.position] = try position(of: link, column, old)
+        }
+        let record = try entity.record(row.record.span.bytes, setting: values)
+        guard let stored, let old else {
+            if let slot = row.kept?.requiredSlot {
+                throw StoreError.invalidValue(
+                    entity: entity.name, attribute: entity.attribute(at: slot).name, "is required in a new object")
+            }
+            let number = table.key == nil ? row.number : nil
+            return .inserted(try transaction.insert(table.entityNumber, record.span.bytes, as: number))
+        }
+        let kept = (row.kept?.slots ?? []).union(entity.relationshipSlots.filter { values[$0] == nil })
+        return try update(stored, entity.record(from: record.span.bytes, keeping: kept, of: old.span.bytes))
+    }
+
+    /// Throws `invalidValue` for a related object whose entity the relationship doesn't lead to. Called before anything
+    /// of the row is written.
+    private func requireDestinations(of row: LinkedRow) throws {
+        for (column, related) in zip(table.columns, row.related) {
+            let destinations = (column.join?.far ?? column.reference).destinations
+            for link in related.links ?? [] where !destinations.contains(link.object.entity) {
+                throw StoreError.invalidValue(
+                    entity: entity.name, attribute: column.relationship,
+                    "refers to \(name(of: link.object)), which is of another entity")
+            }
+        }
+    }
+
+    /// The text by which errors name an object.
+    func name(of object: RecordKey) -> String {
+        let entities = transaction.model.entities
+        return "\(entities.indices.contains(object.entity) ? entities[object.entity].name : "object") \(object.number)"
+    }
+
+    /// Finds the object that a row updates; nil if the row is a new object. With a key, the key decides. Throws
+    /// `invalidValue` if the row's number is the number of an object with another key.
+    private func storedObject(of row: LinkedRow) throws -> RecordKey? {
+        var numbered: RecordKey?
+        if let number = row.number {
+            let object = RecordKey(entity: table.entityNumber, number: number)
+            if try transaction.record(object, { _ in }) { numbered = object }
+        }
+        guard let key = table.key else { return numbered }
+        let keyed = own(try transaction.object(table.entityNumber, key, inRecord: row.record.span.bytes))
+        if let numbered, keyed != numbered {
+            throw StoreError.invalidValue(
+                entity: entity.name, attribute: RecordKey.numberName(entity.has),
+                "is \(numbered.number), but the object with that number has another \(entity.name(of: key))")
+        }
+        return keyed
+    }
+
+    // MARK: Positions
+
+    /// The position of a row's object among the related objects of the object that it refers to: the given position,
+    /// its old position, or the last.
+    func position(of link: RowLink?, _ column: RelatedColumn, _ old: [UInt8]?) throws -> Value {
+        guard let link, column.isOrdered else { return .null }
+        if let given = link.position { return .data(Data(given)) }
+        let entity = entity
+        if let old {
+            let view = try RecordView(old.span.bytes, of: entity)
+            if try view.integer(at: column.reference.slot) == Int64(bitPattern: link.object.rawValue) {
+                return try view.value(at: column.reference.position, as: .data)
+            }
+        }
+        return try lastPosition(column.reference, of: link.object)
+    }
+
+    /// The position after all links of an object.
+    func lastPosition(_ reference: EntityLinks.Reference, of target: RecordKey) throws -> Value {
+        let last = try transaction.lastLink(reference.name, to: target)?.sortKey
+        var position: [UInt8]?
+        if let last, case .data(let bytes)? = OrderKey.first(in: last.span.bytes)?.value { position = Array(bytes) }
+        return OrderedPosition.between(position, nil).map { .data(Data($0)) } ?? .null
+    }
+}

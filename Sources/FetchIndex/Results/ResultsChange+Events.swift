@@ -1,0 +1,102 @@
+public import FetchIndexModels
+public import FetchIndexOrderCaches
+
+/// The kind of change of a section, a row or an object. Only sections and rows move. A section is updated if its object
+/// has another name.
+public enum ChangeKind: Hashable, Sendable {
+    case insert
+    case delete
+    case move
+    case update
+}
+
+extension SectionEvent {
+    /// The section's name; the new one if it has changed.
+    public var name: String {
+        switch self {
+        case .delete(_, let name), .insert(_, let name), .move(_, _, let name), .update(_, _, let name): name
+        }
+    }
+
+    public var kind: ChangeKind {
+        switch self {
+        case .delete: .delete
+        case .insert: .insert
+        case .move: .move
+        case .update: .update
+        }
+    }
+
+    /// The index in the state before; nil for an insertion.
+    public var from: Int? {
+        switch self {
+        case .delete(let from, _), .move(let from, _, _), .update(let from, _, _): from
+        case .insert: nil
+        }
+    }
+
+    /// The index in the state after; nil for a deletion.
+    public var to: Int? {
+        switch self {
+        case .insert(let to, _), .move(_, let to, _), .update(_, let to, _): to
+        case .delete: nil
+        }
+    }
+}
+
+// For ids alone, so that the compiler knows the type here, and telling a delegate of rows needs no generic code.
+extension OrderChange.RowEvent where RowID == ObjectID {
+    /// The row's object.
+    public var id: ObjectID {
+        switch self {
+        case .delete(let id, _), .insert(let id, _), .move(let id, _, _), .update(let id, _, _): id
+        }
+    }
+
+    public var kind: ChangeKind {
+        switch self {
+        case .delete: .delete
+        case .insert: .insert
+        case .move: .move
+        case .update: .update
+        }
+    }
+
+    /// The path in the state before; nil for an insertion.
+    public var from: RowPath? {
+        switch self {
+        case .delete(_, let from), .move(_, let from, _), .update(_, let from, _): from
+        case .insert: nil
+        }
+    }
+
+    /// The path in the state after; nil for a deletion.
+    public var to: RowPath? {
+        switch self {
+        case .insert(_, let to), .move(_, _, let to), .update(_, _, let to): to
+        case .delete: nil
+        }
+    }
+}
+
+extension OrderChange: CustomStringConvertible where RowID == ObjectID {
+    /// The events in a line: section move 2 → 0 小学館, row insert #5 → 0:3, …
+    public var description: String {
+        if let rebuilt { return "rebuilt (\(rebuilt.rawValue))" }
+        let events = sections.map(\.description) + rows.map(\.description)
+        return events.isEmpty ? "no changes" : events.joined(separator: ", ")
+    }
+}
+
+extension SectionEvent: CustomStringConvertible {
+    public var description: String { "section \(kind) \(places(from, to)) \(name)" }
+}
+
+extension OrderChange.RowEvent: CustomStringConvertible where RowID == ObjectID {
+    public var description: String { "row \(kind) \(id) \(places(from, to))" }
+}
+
+/// The places of an event: 2, → 0 or 2 → 0.
+private func places<Position>(_ from: Position?, _ to: Position?) -> String {
+    [from.map { "\($0)" }, to.map { "→ \($0)" }].compactMap(\.self).joined(separator: " ")
+}

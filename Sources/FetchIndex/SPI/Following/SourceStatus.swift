@@ -1,0 +1,76 @@
+internal import FetchIndexCLibrary
+internal import FetchIndexEssentials
+internal import FetchIndexPlatform
+internal import FetchIndexRecords
+
+/// A report of the process that follows a source. It's written every second to a file in the store's folder, outside of
+/// transactions, so losing the file loses only the report.
+///
+/// For the module that follows a source. Users read ``StoreInformation/Source``.
+package struct SourceStatus: Codable, Equatable, Sendable {
+    package enum State: String, Codable, Sendable {
+        case copying
+        case streaming
+        /// The source can't be reached.
+        case disconnected
+        case stopped
+    }
+
+    /// The time of the report, in seconds since 1970.
+    package var time: Double
+    package var process: Int
+    package var state: State
+    /// The number of bytes in the source's log that the store hasn't received; nil if unknown.
+    package var lagBytes: Int?
+    package var lagSeconds: Double?
+    /// The slot's state as the source calls it. `retainedBytes` is the size of the log that the source keeps for the
+    /// slot.
+    package var slotState: String?
+    package var retainedBytes: Int?
+    /// The reason for the state, if any.
+    package var reason: String?
+
+    package init(
+        time: Double, process: Int, state: State, lagBytes: Int? = nil, lagSeconds: Double? = nil,
+        slotState: String? = nil, retainedBytes: Int? = nil, reason: String? = nil
+    ) {
+        (self.time, self.process, self.state) = (time, process, state)
+        (self.lagBytes, self.lagSeconds) = (lagBytes, lagSeconds)
+        (self.slotState, self.retainedBytes, self.reason) = (slotState, retainedBytes, reason)
+    }
+}
+
+extension Store {
+    private static let mostStatusBytes = 4096
+
+    /// Reads the last report; nil if it is missing or can't be read.
+    var sourceStatus: SourceStatus? {
+        guard let file = try? OpenFile(path + "/" + StoreFiles.sourceStatus, O_RDONLY | O_NONBLOCK) else { return nil }
+        var bytes = [UInt8](repeating: 0, count: Self.mostStatusBytes)
+        let count = bytes.withUnsafeMutableBytes { pread(file.descriptor, $0.baseAddress, $0.count, 0) }
+        guard count > 0 else { return nil }
+        return try? JSONDecoder().decode(SourceStatus.self, from: Data(bytes[..<count].filter { $0 != 0 }))
+    }
+
+    /// Writes a report. An error is ignored, because the next report follows.
+    func setSourceStatus(_ status: SourceStatus) {
+        var status = status
+        // A long reason is cut off, so that the report fits in the file.
+        status.reason = status.reason.map { String($0.prefix(500)) }
+        guard let text = try? JSONEncoder().encode(status), text.count < Self.mostStatusBytes,
+            let file = try? OpenFile(path + "/" + StoreFiles.sourceStatus, O_RDWR | O_CREAT | O_NONBLOCK)
+        else { return }
+        // A single call writes the whole file, so that a reader doesn't get half of a report.
+        let bytes = [UInt8](text) + [UInt8](repeating: 0, count: Self.mostStatusBytes - text.count)
+        let descriptor = file.descriptor
+        _ = bytes.withUnsafeBytes { bytes in
+            FileSizeLimit.withoutSignal { pwrite(descriptor, bytes.baseAddress, bytes.count, 0) }
+        }
+        withExtendedLifetime(file) {}
+    }
+
+    /// Whether a process is following a source for this store.
+    static func isFollowing(at path: String) -> Bool {
+        FolderLock.valueOfHeld(StoreFiles.followLock, inFolder: path) != nil
+    }
+}

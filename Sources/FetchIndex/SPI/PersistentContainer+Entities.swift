@@ -1,0 +1,31 @@
+internal import FetchIndexModels
+internal import FetchIndexRecords
+
+// For imports, exports and followers, which show their progress and replace entities that they have made. Users have
+// ``PersistentContainer/information()`` and ``PersistentContainer/dropEntity(named:)``.
+extension PersistentContainer {
+    /// The number of objects of an entity. O(1). Throws `StoreError.unknownEntity`.
+    package func count(ofEntity name: String) throws -> Int {
+        try withPublicErrors {
+            let snapshot = try store.snapshot()
+            return Int(clamping: try snapshot.entityState(snapshot.model.number(of: name)).count)
+        }
+    }
+
+    /// The number of records of all entities. Entities whose counter can't be read count 0. O(entities). Throws
+    /// `StoreError`.
+    package func recordCount() throws -> Int {
+        try withPublicErrors {
+            let snapshot = try store.snapshot()
+            return snapshot.model.entities.indices.reduce(0) {
+                $0 + Int(clamping: (try? snapshot.entityState($1).count) ?? 0)
+            }
+        }
+    }
+
+    /// Removes an entity like `dropEntity`, but only if it has no objects. Returns false if it has some. O(caches).
+    /// Throws `StoreError`.
+    package func dropEmptyEntity(named name: String) throws -> Bool {
+        try withPublicErrors { try dropEntity(named: name, onlyEmpty: true) != nil }
+    }
+}

@@ -1,0 +1,89 @@
+#if DEBUG
+    import FetchIndex
+    import FetchIndexTestSupport
+    import Testing
+
+    @testable import FetchIndexOrderCaches
+
+    /// Each opening assesses once whether a cache is current, behind or unusable.
+    @Suite struct AssessmentTests {
+        private enum State: CaseIterable {
+            case current
+            case behind
+            case deleted
+        }
+
+        private let store: LiveStore
+        private let definition = OrderDefinition(
+            entity: "Book", sortKeys: [SortKey("price")], sectionKey: .attribute("publisher"))
+
+        init() throws {
+            store = try LiveStore(Model(Book.self))
+            try insert(3)
+            try open()
+        }
+
+        private func insert(_ count: Int) throws {
+            let context = store.container.newContext()
+            for number in 0..<count {
+                let book = Book(context: context)
+                (book.title, book.publisher, book.price) = ("\(number)", "P\(number % 2)", number)
+            }
+            try context.save()
+        }
+
+        @discardableResult
+        private func open(exactly: Bool = false) throws -> FetchOutcome {
+            var options = PersistentContainer.OrderOptions(cacheName: "c")
+            options.needsExactChange = exactly
+            return try store.container.withOrder(definition, options) { $0.outcome }
+        }
+
+        private func controller(
+            in context: ManagedObjectContext, exactly: Bool = false
+        ) throws -> FetchedResultsController<ManagedObject> {
+            try FetchedResultsController(definition, context, cacheName: "c", needsExactChange: exactly)
+        }
+
+        private func bringCache(to state: State) throws {
+            switch state {
+            case .current: break
+            case .behind: try insert(1)
+            case .deleted: try store.container.deleteCache(named: "c")
+            }
+        }
+
+        /// Opens the cache in a state, and counts the assessments of that.
+        private func expectOne(_ state: State, _ open: () throws -> FetchOutcome) throws {
+            try bringCache(to: state)
+            let count = store.container.cacheEngine.hits?.assessmentCount ?? 0
+            let outcome = try open()
+            #expect(store.container.cacheEngine.hits?.assessmentCount == count + 1, "\(outcome)")
+            switch (state, outcome) {
+            case (.current, .hit), (.behind, .caughtUp), (.deleted, .rebuilt(.first)): break
+            default: Issue.record("\(state): \(outcome)")
+            }
+        }
+
+        @Test(arguments: State.allCases, [false, true]) private func openingAnOrderAssessesItsCacheOnce(
+            state: State, exactly: Bool
+        ) throws {
+            try expectOne(state) { try open(exactly: exactly) }
+        }
+
+        @Test(arguments: State.allCases, [false, true]) private func aControllersFirstFetchAssessesItsCacheOnce(
+            state: State, exactly: Bool
+        ) throws {
+            let controller = try controller(in: store.container.newContext(), exactly: exactly)
+            try expectOne(state) { try controller.performFetch() }
+        }
+
+        @Test(arguments: State.allCases) private func aLaterFetchOfAControllerAssessesItsCacheOnce(state: State) throws
+        {
+            let controller = try controller(in: store.container.newContext())
+            try controller.performFetch()
+            try expectOne(state) { try controller.performFetch() }
+            #expect(controller.fetchedObjects?.count == (state == .behind ? 4 : 3))
+        }
+    }
+#endif

@@ -1,0 +1,64 @@
+import FetchIndex
+import FetchIndexOrderCaches
+import FetchIndexRecords
+import FetchIndexTestSupport
+import Testing
+
+/// The change of an order since an earlier commit, reconstructed from the log, compared with the orders as they were then.
+@Suite struct ChangeSinceTests {
+    private static let model = Model(entities: [
+        Entity("Item", [AttributeDescription("group", .integer), AttributeDescription("size", .integer)])
+    ])
+    private static let definition = OrderDefinition(
+        entity: "Item", predicate: FetchPredicate(value: true), sortKeys: [SortKey("size")],
+        sectionKey: .attribute("group"))
+
+    private func rows(_ container: PersistentContainer) throws -> [[RecordKey]] {
+        try container.withOrder(Self.definition, .init(cacheName: "c")) { order in
+            var rows: [[RecordKey]] = []
+            try order.forEachRow { row in
+                while rows.count <= row.path.section { rows.append([]) }
+                rows[row.path.section].append(RecordKey(entity: 0, number: row.id.number))
+            }
+            return rows
+        }
+    }
+
+    @Test(arguments: 0..<6 as Range<UInt64>) func theChangeSinceAnyEarlierCommitLeadsToTheNewestOrder(seed: UInt64)
+        throws
+    {
+        var random = SeededGenerator(seed: seed &+ TestSettings.seed &* 100)
+        let store = try LiveStore(Self.model)
+        let context = store.container.newContext()
+        var objects: [ManagedObject] = []
+        var states: [(commit: UInt64, rows: [[RecordKey]])] = []
+        for _ in 0..<30 {
+            for _ in 0..<Int.random(in: 1...6, using: &random) {
+                let object: ManagedObject
+                switch Int.random(in: 0..<4, using: &random) {
+                case 0 where !objects.isEmpty:
+                    context.delete(objects.remove(at: Int.random(in: objects.indices, using: &random)))
+                    continue
+                case 1 where !objects.isEmpty: object = objects[Int.random(in: objects.indices, using: &random)]
+                default:
+                    object = try context.insert("Item")
+                    objects.append(object)
+                }
+                object["group"] = .integer(.random(in: 0..<4, using: &random))
+                object["size"] = .integer(.random(in: 0..<20, using: &random))
+            }
+            try context.save()
+            states.append((try context.commit, try rows(store.container)))
+        }
+        let snapshot = try store.container.store.snapshot()
+        let cache = try #require(try CacheRequest(ofStored: "c", in: snapshot))
+        for state in states {
+            let change = try #require(
+                try store.container.cacheEngine.change(of: cache, since: state.commit, limit: 10_000, in: snapshot))
+            #expect(change.replay(on: state.rows) == states.last?.rows, "seed \(seed), since \(state.commit)")
+        }
+        let engine = store.container.cacheEngine
+        #expect(try engine.change(of: cache, since: states[0].commit, limit: 3, in: snapshot) == nil)
+        #expect(try engine.change(of: cache, since: 1 << 40, limit: 10_000, in: snapshot) == nil)
+    }
+}

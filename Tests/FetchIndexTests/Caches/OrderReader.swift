@@ -1,0 +1,101 @@
+import FetchIndex
+import FetchIndexTestSupport
+import Testing
+
+/// A store of items, and readers of one order of them in a cache "c". A reader may fail when it has got its batch.
+struct OrderReader {
+    struct Failed: Error {}
+
+    static let model = Model(entities: [
+        Entity(
+            "Item",
+            [
+                AttributeDescription("code", .integer, isOptional: false, isUnique: true),
+                AttributeDescription("group", .integer), AttributeDescription("size", .integer),
+            ])
+    ])
+    static let definition = OrderDefinition(
+        entity: "Item", sortKeys: [SortKey("size")], sectionKey: .attribute("group"))
+
+    let store: LiveStore
+    var container: PersistentContainer { store.container }
+    var options: PersistentContainer.OrderOptions {
+        var options = PersistentContainer.OrderOptions(cacheName: "c")
+        options.needsExactChange = true
+        return options
+    }
+
+    /// Twenty items, whose order has had its first reader.
+    init() throws {
+        store = try LiveStore(Self.model)
+        try put((0..<20).map { ($0, $0 % 3, $0) })
+        try container.withOrder(Self.definition, options) { #expect($0.outcome == .rebuilt(.first)) }
+    }
+
+    func put(_ items: [(code: Int, group: Int, size: Int)]) throws {
+        let writer = try BatchWriter(container, entity: "Item", key: "code")
+        try write(items, writer)
+        try writer.commit()
+    }
+
+    func write(_ items: [(code: Int, group: Int, size: Int)], _ writer: BatchWriter) throws {
+        for (code, group, size) in items {
+            let values = [code, group, size].map { Value.integer(Int64($0)) }
+            if let object = try writer.object(key: values[0]) {
+                try writer.update(object, values)
+            } else {
+                try writer.insert(values)
+            }
+        }
+    }
+
+    func newWriter() throws -> BatchWriter { try BatchWriter(container, entity: "Item", key: "code") }
+
+    /// Writes an item by a writer that is itself a reader. Returns the number of row events that it gets.
+    func commit(_ item: (Int, Int, Int), _ writer: BatchWriter, failing: Bool = false) throws -> Int? {
+        try write([item], writer)
+        var count: Int?
+        do {
+            try writer.commit(bringing: Self.definition, cacheName: "c") { outcome in
+                count = events(outcome)
+                if failing { throw Failed() }
+            }
+        } catch is Failed {}
+        return count
+    }
+
+    /// The outcome that a reader gets; if it is failing, it fails then.
+    func read(failing: Bool = false) throws -> FetchOutcome {
+        var outcome: FetchOutcome?
+        do {
+            try container.withOrder(Self.definition, options) { order in
+                outcome = order.outcome
+                if failing { throw Failed() }
+            }
+        } catch is Failed {}
+        return try #require(outcome)
+    }
+
+    func rows() throws -> [[ObjectID]] {
+        try container.withOrder(Self.definition, .init()) { order in
+            var rows = [[ObjectID]](repeating: [], count: order.sectionCount)
+            try order.forEachRow { rows[$0.path.section].append($0.id) }
+            return rows
+        }
+    }
+
+    /// The number of row events of an outcome; nil if it has no list of changes.
+    func events(_ outcome: FetchOutcome) -> Int? {
+        switch outcome {
+        case .hit: 0
+        case .caughtUp(let change): change.rows.count
+        case .rebuilt, .computed: nil
+        }
+    }
+
+    /// Trims the whole log, so that no cache can catch up.
+    func trimLog() throws {
+        let context = container.newContext()
+        try context.deleteHistory(before: context.commit + 1)
+    }
+}

@@ -1,0 +1,23 @@
+import FetchIndex
+import Testing
+
+/// A caller's programming mistake ends the program.
+@Suite struct ProgrammingMistakeTests {
+    @Test func aSectionIndexOutOfRangeTraps() async {
+        await #expect(processExitsWith: .failure) {
+            let context = try PersistentContainer(temporaryWith: Model(Book.self)).newContext()
+            let controller = try FetchedResultsController(
+                fetchRequest: FetchRequest<Book>(sortKeys: [SortKey(\.title)]), context: context)
+            try controller.performFetch()
+            print(controller.sections[1].name)
+        }
+    }
+
+    @Test func deletingAnObjectOfAnotherContextTraps() async {
+        await #expect(processExitsWith: .failure) {
+            let container = try PersistentContainer(temporaryWith: Model(Book.self))
+            let (context, other) = (container.newContext(), container.newContext())
+            other.delete(Book(context: context))
+        }
+    }
+}

@@ -1,0 +1,21 @@
+import FetchIndex
+import FetchIndexTestSupport
+import Testing
+
+/// A store that a test leaves damaged fails that test, and the run goes on.
+@Suite struct TeardownTests {
+    @Test func aStoreDamagedByATestIsRecordedAsAnIssue() throws {
+        try withKnownIssue {
+            let store = try LiveStore(Model(Book.self))
+            let context = store.container.newContext()
+            let book = Book(context: context)
+            (book.title, book.publisher, book.price) = ("a", "P", 1)
+            try context.save()
+            let order = OrderDefinition(entity: "Book", sortKeys: [SortKey("title")])
+            try store.container.withOrder(order, .init(cacheName: "books")) { _ in }
+            try store.damageNodes()
+        } matching: { issue in
+            issue.comments.contains { $0.rawValue.hasPrefix("The store is damaged") }
+        }
+    }
+}

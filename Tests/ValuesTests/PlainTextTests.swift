@@ -1,0 +1,33 @@
+import Testing
+
+@testable import FetchIndexValues
+
+/// Texts that are folded without ICU.
+@Suite struct PlainTextTests {
+    /// Folding on the stack agrees with ICU, scalar by scalar and in pairs.
+    @Test func foldingWithoutICUAgreesWithICU() {
+        let foldings: [TextFolding] = [
+            .caseInsensitive, .diacriticInsensitive, [.caseInsensitive, .diacriticInsensitive],
+        ]
+        let scalars = (UInt32(0)...0xFFFF).compactMap(Unicode.Scalar.init)
+        var plainCount = 0
+        for scalar in scalars {
+            for text in ["\(scalar)", "か\(scalar)A", "\(scalar)\u{3099}"] {
+                let bytes = Array(text.utf8)
+                guard bytes.withUnsafeBytes({ $0.isPlainText }) else { continue }
+                plainCount += 1
+                #expect(text.count == text.unicodeScalars.count, "\(scalar.value)")
+                for folding in foldings {
+                    let folded = folding.fold(text)
+                    let matches = bytes.withUnsafeBytes { bytes in
+                        folding.withFolded(bytes.bytes) { found in
+                            found.withUnsafeBytes { $0.elementsEqual(folded) }
+                        }
+                    }
+                    #expect(matches, "U+\(String(scalar.value, radix: 16)) in \(text)")
+                }
+            }
+        }
+        #expect(plainCount > 50_000)
+    }
+}
