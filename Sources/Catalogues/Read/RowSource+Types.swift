@@ -5,7 +5,7 @@ private struct Decided: Error {}
 
 extension RowSource {
     /// Infers the types of some columns from all remaining rows; the others are text. Errors that end the reading are
-    /// ignored here: whoever reads the rows gets them again. O(bytes), less if all columns are text.
+    /// ignored here, because `forEachRow` throws them later. O(bytes), less if all columns are text.
     func readTypes(of asked: Set<Int>, key: String?) -> [ValueType] {
         var inference = TypeInference(
             columns: columns.count, key: key.flatMap { columns.firstIndex(of: $0) }, asked: asked)

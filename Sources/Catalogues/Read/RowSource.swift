@@ -14,7 +14,7 @@ package protocol RowSource: AnyObject {
     func forEachRow(_ body: (FieldRow) throws -> Void, bad: (BadInput) throws -> Void) throws
 
     /// Infers the types of some columns, given by their indexes, from all remaining rows, or from those that were read
-    /// for the column names. Bad lines and errors are ignored here: whoever reads the rows gets them again. `key` is
-    /// the name of the key column.
+    /// for the column names. Bad lines and errors are ignored here, because `forEachRow` reports them later. `key`
+    /// is the name of the key column.
     func inferTypes(of asked: Set<Int>, key: String?) throws -> [ValueType]
 }

@@ -68,8 +68,8 @@ extension EntityPreparation {
         return isNumber
     }
 
-    /// Reads the rows that have a field for each column, until one decides. Errors that end the reading are ignored here:
-    /// whoever reads the rows gets them again.
+    /// Reads the rows that have a field for each column, until one decides. Errors that end the reading are ignored here,
+    /// because the import reads the rows again and throws them.
     private func read(_ rows: any RowSource, until isDecided: (FieldRow) -> Bool) throws {
         struct Decided: Error {}
         let count = rows.columns.count
