@@ -156,7 +156,7 @@ import Testing
             try other.follow(["t"]) { ($0.slot, $0.publication) = (slot + "_two", "mine") }
         }
         #expect(error?.description.contains("prepared transactions") ?? false)
-        for name in [slot, slot + "_two"] { try connection.execute("SELECT pg_drop_replication_slot('\(name)')") }
+        for name in [slot, slot + "_two"] { try connection.dropSlot(name) }
     }
 
     /// Values in arrays and composite types have the present labels.

@@ -332,7 +332,7 @@ import Testing
         let slot = try #require(
             try PersistentContainer(at: URL(fileURLWithPath: followed.store)).followedSource(as: FollowedSource.self)?
                 .slot)
-        try connection.execute("SELECT pg_drop_replication_slot('\(slot)')")
+        try connection.dropSlot(slot)
         try connection.execute(
             "DELETE FROM public.books WHERE id <= 10; UPDATE public.books SET title = 'New' WHERE id = 11; INSERT INTO public.books(id) VALUES (1000)"
         )

@@ -63,7 +63,7 @@ import Testing
         let name = try connection.value(
             "SELECT slot_name FROM pg_replication_slots WHERE database = current_database()")
         let slot = try #require(name)
-        try connection.execute("SELECT pg_drop_replication_slot('\(slot)')")
+        try connection.dropSlot(slot)
         try require(
             followed, ["--once"], status: 1,
             "the slot \(slot) is gone from the source; --recopy copies all tables again")

@@ -61,15 +61,12 @@ package struct Recovery {
 }
 
 extension Follower {
-    /// The code of a slot that is in use: the server hasn't noticed yet that the last connection is gone.
-    private static let slotInUse = "55006"
-
     /// Prepares the next attempt after an error that can be recovered from; throws any other one.
     func recover(from error: SourceError, _ recovery: inout Recovery) throws {
         if error.kind == .lost, options.recopiesWhenLost, recovery.copyAgain(isConsistent: source.isConsistent) {
             tell(.warning(error.reason))
             tell(.warning("changes are lost: all tables are copied again"))
-        } else if error.kind == .connection || error.code == Self.slotInUse {
+        } else if error.kind == .connection || error.code == Connection.slotInUse {
             tell(recovery.warning(of: error))
             status.write(.disconnected, self, reason: error.description)
             try recovery.wait(isInterrupted)

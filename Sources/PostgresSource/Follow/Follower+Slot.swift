@@ -57,7 +57,7 @@ extension Follower {
         try store(position: nil)
         var start: String?
         if !exists || source.ownsSlot {
-            if exists { try Self.dropSlot(source.slot, connection) }
+            if exists { try connection.dropSlot(source.slot, isInterrupted: isInterrupted) }
             source.ownsSlot = true
             start = try createSlot()
         }
@@ -131,7 +131,9 @@ extension Follower {
         try adoptServer()
         // A table that can't be followed is refused here, before anything is dropped.
         for index in source.tables.indices { try requireTable(index) }
-        if source.way == .stream, source.ownsSlot { try Self.dropSlot(source.slot, connection) }
+        if source.way == .stream, source.ownsSlot {
+            try connection.dropSlot(source.slot, isInterrupted: isInterrupted)
+        }
         for index in source.tables.indices { source.tables[index].copy = .due(.again, after: nil) }
         source.consistentFrom = nil
         unseen.removeAll()
@@ -179,16 +181,10 @@ extension Follower {
     private static func dropOwned(of source: FollowedSource) throws {
         guard source.way == .stream else { return }
         let connection = try Connection(source.address)
-        if source.ownsSlot { try dropSlot(source.slot, connection) }
+        if source.ownsSlot { try connection.dropSlot(source.slot) }
         if source.ownsPublication {
             try connection.execute("DROP PUBLICATION IF EXISTS \(source.publication.quotedName)")
         }
-    }
-
-    private static func dropSlot(_ name: String, _ connection: Connection) throws {
-        try connection.execute(
-            "SELECT pg_catalog.pg_drop_replication_slot(slot_name) FROM pg_catalog.pg_replication_slots WHERE slot_name = $1",
-            [name])
     }
 }
 

@@ -1,0 +1,27 @@
+internal import FetchIndexCLibrary
+
+extension Connection {
+    /// The code (SQLSTATE) of the error that a slot is in use. The server may need a moment to notice that the slot's last
+    /// reader has gone.
+    static let slotInUse = "55006"
+
+    /// How long, in seconds, a slot that is in use is waited for before it is dropped.
+    private static let longestWaitForSlot = 10
+
+    /// Drops a replication slot, if it exists. Waits some seconds for a slot that is in use. Throws `SourceError`, for a slot
+    /// that stays in use too, and `Interrupted`.
+    package func dropSlot(_ name: String, isInterrupted: () -> Bool = { false }) throws {
+        let end = ContinuousClock.now + .seconds(Self.longestWaitForSlot)
+        while true {
+            do {
+                try execute(
+                    "SELECT pg_catalog.pg_drop_replication_slot(slot_name) FROM pg_catalog.pg_replication_slots WHERE slot_name = $1",
+                    [name])
+                return
+            } catch let error as SourceError where error.code == Self.slotInUse && ContinuousClock.now < end {
+                if isInterrupted() { throw Interrupted() }
+                usleep(50_000)
+            }
+        }
+    }
+}
