@@ -54,18 +54,22 @@ final class TestServer {
     func start() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
-        process = try Child(
-            "/usr/bin/env",
-            [
-                "LANGUAGE=\(language)", root.appendingPathComponent("Scripts/postgres-server").path, folder, "\(port)",
-                "fsync=off", "wal_sender_timeout=5s", "max_replication_slots=200",
-                "max_wal_senders=60",
-            ] + settings, errors: "/dev/null")
         let end = Date() + 60
-        while process?.isRunning ?? false, Date() < end {
-            if (try? Connection(address())) != nil { return }
-            usleep(50_000)
-        }
+        // After a crash, processes that have not ended yet keep a new server from starting.
+        repeat {
+            let process = try Child(
+                "/usr/bin/env",
+                [
+                    "LANGUAGE=\(language)", root.appendingPathComponent("Scripts/postgres-server").path, folder, "\(port)",
+                    "fsync=off", "wal_sender_timeout=5s", "max_replication_slots=200",
+                    "max_wal_senders=60",
+                ] + settings, errors: "/dev/null")
+            self.process = process
+            while process.isRunning, Date() < end {
+                if (try? Connection(address())) != nil { return }
+                usleep(50_000)
+            }
+        } while Date() < end
         throw NotReady()
     }
 
@@ -80,8 +84,20 @@ final class TestServer {
     func setAccess(_ rules: String...) throws {
         try rules.map { $0 + "\n" }.joined().write(
             toFile: files + "/pg_hba.conf", atomically: false, encoding: .utf8)
-        try run("SELECT pg_reload_conf()")
-        usleep(300_000)
+        try reload(connection())
+    }
+
+    /// Waits until new connections have the changed settings.
+    private func reload(_ connection: Connection) throws {
+        let loaded = "SELECT pg_conf_load_time()"
+        let before = try self.connection().value(loaded)
+        try connection.execute("SELECT pg_reload_conf()")
+        let end = Date() + 60
+        // A connection that is refused has the new rules, too.
+        while let found = try? self.connection().value(loaded), found == before {
+            if Date() > end { throw NotReady() }
+            usleep(20_000)
+        }
     }
 
     /// Restarts under the address of another server, which was stopped.
@@ -119,8 +135,7 @@ final class TestServer {
         try owner.execute("SET synchronous_commit = local")
         try owner.execute("ALTER ROLE postgres SET synchronous_commit = local")
         try owner.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
-        try owner.execute("SELECT pg_reload_conf()")
-        usleep(300_000)
+        try reload(owner)
         let address = address()
         for command in commands {
             Thread.detachNewThread {
@@ -153,11 +168,9 @@ final class TestServer {
     func crash() {
         let main = (try? String(contentsOfFile: folder + "/cluster/postmaster.pid", encoding: .utf8))?
             .split(separator: "\n").first.flatMap { pid_t($0) }
-        // The other processes notice within a moment that the main one is gone.
         if let main { kill(main, SIGKILL) }
         _ = process?.wait()
         process = nil
-        usleep(300_000)
     }
 
     func address(user: String = "postgres", database: String = "postgres") -> String {
