@@ -9,7 +9,7 @@ package struct BadInput: Error, CustomStringConvertible {
     /// Whether a field's text isn't valid for its column's type, so that a text column would accept it.
     package var isOfType = false
     /// What would make an import accept the field or row, if anything.
-    package var remedy: Remedy?
+    package var remedy: ImportRemedy?
 
     package init(file: String, line: Int, column: Int? = nil, columnName: String? = nil, reason: String) {
         (self.file, self.line, self.column, self.columnName, self.reason) = (file, line, column, columnName, reason)
@@ -30,13 +30,13 @@ package struct UnreadableFile: Error, CustomStringConvertible {
     /// Whether the file is empty: it has neither a row nor column names.
     package var isEmpty = false
     /// What the user can tell the reader, if that helps.
-    package var remedy: Remedy?
+    package var remedy: ImportRemedy?
 
     package var description: String { "\(path) \(reason)" }
 }
 
 /// What would let a file, a field or a row be imported. A tool says with which option.
-package enum Remedy: Equatable, Sendable {
+package enum ImportRemedy: Equatable, Sendable {
     /// The entity gets the columns that it lacks.
     case addColumns
     /// A key, instead of a row's number, decides which object a row belongs to.

@@ -171,5 +171,5 @@ struct RelatedColumns {
 struct UnreadableField: Error {
     let place: Int
     let reason: String
-    var remedy: Remedy?
+    var remedy: ImportRemedy?
 }

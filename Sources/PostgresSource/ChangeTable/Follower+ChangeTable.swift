@@ -148,7 +148,8 @@ extension Follower {
         do {
             for index in source.copyOrder {
                 if let noted = changes.noted[source.tables[index].number] {
-                    try takeRows(of: index, changes, RowWriter(writer), columns.keyTypes, isEmptied: noted.isEmptied)
+                    try takeRows(
+                        of: index, changes, SourceRowWriter(writer), columns.keyTypes, isEmptied: noted.isEmptied)
                 }
             }
             try linkLater(writer)
@@ -167,7 +168,7 @@ extension Follower {
     }
 
     private func takeRows(
-        of index: Int, _ changes: ChangeReader, _ rows: RowWriter, _ keyTypes: [UInt32: String],
+        of index: Int, _ changes: ChangeReader, _ rows: SourceRowWriter, _ keyTypes: [UInt32: String],
         isEmptied: Bool
     ) throws {
         let table = source.tables[index]

@@ -15,13 +15,13 @@ package struct SourceError: Error, CustomStringConvertible, Equatable {
     /// What is wrong: a sentence that names no options, without a full stop.
     package let reason: String
     /// What the user can do; nil if the reason says so itself, or nothing helps.
-    package let remedy: Remedy?
+    package let remedy: SourceRemedy?
     /// The server's code of the error (SQLSTATE), if any. The server's texts are in its own language, so that only the
     /// code can be compared.
     package let code: String?
 
     /// Lost changes have the remedy to copy all tables again, unless another one is given.
-    package init(_ kind: Kind, _ reason: String, remedy: Remedy? = nil, code: String? = nil) {
+    package init(_ kind: Kind, _ reason: String, remedy: SourceRemedy? = nil, code: String? = nil) {
         (self.kind, self.reason, self.code) = (kind, reason, code)
         self.remedy = remedy ?? (kind == .lost ? .copyAgain : nil)
     }

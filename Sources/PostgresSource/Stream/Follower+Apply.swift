@@ -48,7 +48,7 @@ extension Follower {
             for table in session.tables.values.map(\.description) { try note(table, in: writer.model, session) }
             session.modelVersion = writer.modelVersion
         }
-        let rows = RowWriter(writer, isCatchingUp: !source.isConsistent)
+        let rows = SourceRowWriter(writer, isCatchingUp: !source.isConsistent)
         var written: [(transaction: StreamedTransaction, counts: BatchWriter.Counts)] = []
         for (index, transaction) in transactions.enumerated() {
             if index > 0 { try writer.beginNextCommit(author: Self.author(of: transaction)) }
@@ -64,7 +64,7 @@ extension Follower {
         }
     }
 
-    private func write(_ transaction: StreamedTransaction, _ rows: RowWriter, _ session: StreamSession) throws {
+    private func write(_ transaction: StreamedTransaction, _ rows: SourceRowWriter, _ session: StreamSession) throws {
         unseen.insert(transaction.number)
         try transaction.messages.forEach { bytes in
             try apply(try StreamMessage(bytes.bytes), bytes, rows, session)
@@ -79,7 +79,7 @@ extension Follower {
     // MARK: One message
 
     private func apply(
-        _ message: StreamMessage, _ bytes: UnsafeRawBufferPointer, _ rows: RowWriter, _ session: StreamSession
+        _ message: StreamMessage, _ bytes: UnsafeRawBufferPointer, _ rows: SourceRowWriter, _ session: StreamSession
     ) throws {
         switch message {
         case .table(let table): try note(table, in: rows.writer.model, session)
@@ -140,7 +140,7 @@ extension Follower {
 
     /// Reads the present values of rows that weren't copied and of which the stream has sent only a part. They may be newer
     /// than the transaction, so that the store is consistent again at the present end of the log.
-    private func readIncomplete(_ rows: RowWriter, _ session: StreamSession) throws {
+    private func readIncomplete(_ rows: SourceRowWriter, _ session: StreamSession) throws {
         let incomplete = rows.takeIncomplete()
         if incomplete.isEmpty { return }
         rows.isCatchingUp = true
@@ -155,7 +155,7 @@ extension Follower {
         source.consistentFrom = try endOfLog().description
     }
 
-    private func read(_ key: Value, of index: Int, _ rows: RowWriter) throws {
+    private func read(_ key: Value, of index: Int, _ rows: SourceRowWriter) throws {
         let table = source.tables[index]
         var reader = try self.reader(of: table, in: rows.writer.model)
         var row = CopiedRow()

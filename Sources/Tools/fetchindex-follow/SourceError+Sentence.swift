@@ -5,7 +5,7 @@ extension SourceError {
     var sentence: String { reason + (remedy?.advice ?? "") }
 }
 
-extension Remedy {
+extension SourceRemedy {
     /// The end of a sentence: the options and commands that carry out the remedy.
     fileprivate var advice: String {
         switch self {

@@ -94,7 +94,7 @@ enum Main {
         case StoreError.invalidCacheName(let name) where PersistentContainer.isIndex(name):
             ": `fetchindex model index` adds and drops these"
         case StoreError.modelMismatch: "; `fetchindex model migrate` changes the model of a store"
-        default: Remedy.advice(on: error)
+        default: ImportRemedy.advice(on: error)
         }
     }
 

@@ -4,7 +4,7 @@ internal import FetchIndexInspection
 
 // What an import's errors tell users to type.
 
-extension Remedy {
+extension ImportRemedy {
     var advice: String {
         switch self {
         case .addColumns: "; --add-columns adds it"
@@ -39,7 +39,7 @@ extension ImportError {
                     + "import it first, or say --create-related")
         case .notKey: RequestError.wrongType("\(self): it needs to be the --key")
         case .unknownRelationship(let entity, let name, let near):
-            Failure("\(entity.visible) has no relationship \(name.visible)\(near.hint)\(Remedy.addColumns.advice)")
+            Failure("\(entity.visible) has no relationship \(name.visible)\(near.hint)\(ImportRemedy.addColumns.advice)")
         case .otherType(_, let attribute, _, let given):
             RequestError.wrongType(
                 "\(self); `fetchindex model migrate` with --change \(RequestText.quoted(attribute)):\(given.name) "

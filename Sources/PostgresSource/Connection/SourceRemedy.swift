@@ -1,6 +1,6 @@
 /// What a user can do about a `SourceError`. Its text follows the error's reason and names no options: a tool says what
 /// to type instead.
-package enum Remedy: Equatable, Sendable, CustomStringConvertible {
+package enum SourceRemedy: Equatable, Sendable, CustomStringConvertible {
     case copyAgain
     case copyAgainOrEnd
     /// Drop the given slot in the source, then copy all tables again.

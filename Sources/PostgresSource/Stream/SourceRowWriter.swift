@@ -2,7 +2,7 @@ internal import FetchIndex
 internal import FetchIndexValues
 
 /// Writes the rows that a source sends, in one transaction of the store. It belongs to the follower's thread.
-final class RowWriter {
+final class SourceRowWriter {
     let writer: KeyedRowWriter
     /// The keys of rows that were sent in part and that the store lacks: they must be read from the source.
     private var incomplete: [(table: UInt32, key: Value)] = []
