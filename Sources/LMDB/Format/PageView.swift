@@ -1,14 +1,6 @@
 internal import FetchIndexPlatform
-/// A branch or leaf page as LMDB writes it. Call `headerDefect` and `nodeDefect` before anything else: the other
-/// accessors do not validate.
-///
-///     page number 8 | pad 2 | flags 2 | lower 2 | upper 2 | offset of each node 2 | free room | nodes
-///
-///     branch node   child's number 6 | key length 2 | key                     the first node's key is unused
-///     leaf node     value length 4 | flags 2 | key length 2 | key | value, or the number of its overflow page 8
-///
-/// An overflow page has the length of its run, in 4 bytes, instead of lower and upper; the rest of the run has no
-/// header.
+/// A copy of a branch or leaf page (see `Page` for its layout). Call `headerDefect` and `nodeDefect` before anything else:
+/// the other accessors do not validate.
 struct PageView {
     private let bytes: [UInt8]
 
