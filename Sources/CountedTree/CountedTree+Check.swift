@@ -1,7 +1,7 @@
 internal import FetchIndexPlatform
 extension CountedTree {
-    /// Returns all defects of the tree, one sentence each; empty if it's intact. Adds the visited nodes to `visited`; a
-    /// node that `visited` had before is a defect. O(n).
+    /// Returns all defects of the tree, one sentence each; empty if the tree is intact. Adds the tree's nodes to
+    /// `visited`; a node that is already in `visited` is a defect. O(n).
     package func check(visiting visited: inout Set<NodeNumber>) -> [String] {
         var defects: [String] = []
         guard root.node != 0 else {
@@ -9,10 +9,10 @@ extension CountedTree {
         }
         var checker = Checker(tree: self, visited: visited)
         let measure = checker.check(root.node, level: root.level, from: nil, to: nil)
-        // The root's summary isn't stored in a cell, so it's computed here: that finds damaged summaries.
+        // No cell has the root's summary to compare with. Computing it here finds damaged summaries in the root.
         do { _ = try summary(of: root.node, level: root.level) } catch { checker.defects.append("\(error)") }
         if let measure, measure != root.measure {
-            checker.defects.append("the root counts \(root.measure), its nodes hold \(measure)")
+            checker.defects.append("the root counts \(root.measure), but its nodes hold \(measure)")
         }
         visited = checker.visited
         defects = checker.defects
@@ -31,7 +31,7 @@ private struct Checker {
     var defects: [String] = []
 
     /// Checks a node and all nodes below it. Their keys must be in lower..<upper. Returns the node's measure; nil if
-    /// the node can't be read.
+    /// the node can't be read or was reached before.
     mutating func check(_ node: NodeNumber, level: Int, from lower: [UInt8]?, to upper: [UInt8]?) -> Measure? {
         guard visited.insert(node).inserted else {
             defects.append("node \(node) is reached twice")
@@ -48,11 +48,11 @@ private struct Checker {
                 let to = slot + 1 < contents.keys.count ? contents.keys[slot + 1] : upper
                 let measure = check(child, level: level - 1, from: from, to: to)
                 if let measure, measure != counted {
-                    defects.append("node \(node) counts \(counted) in node \(child), which holds \(measure)")
+                    defects.append("node \(node) counts \(counted) in node \(child), but that holds \(measure)")
                 }
                 guard measure != nil, tree.summarizer != nil else { continue }
                 if try tree.summary(of: child, level: level - 1) != contents.summaries[slot] {
-                    defects.append("node \(node) sums node \(child) up wrongly")
+                    defects.append("node \(node) has a wrong summary of node \(child)")
                 }
             }
             return contents.measure
@@ -112,8 +112,8 @@ private struct Checker {
         }
     }
 
-    /// Checks the shared lengths and long keys of a node. Searches rely on exact shared lengths, and on all long keys
-    /// having equally many bytes in their cells.
+    /// Checks the shared lengths and long keys of a node. Searches require that shared lengths are exact, and that all
+    /// long keys have equally many bytes in their cells.
     private mutating func checkSharedLengths(_ contents: Contents, of node: NodeNumber, level: Int) {
         let first = NodeLayout.firstKeySlot(isLeaf: level == 0)
         func inlineKey(_ number: Int) -> ArraySlice<UInt8> {
@@ -122,12 +122,12 @@ private struct Checker {
         let maximum = NodeLayout.maximumInlineKey(capacity: tree.store.capacity, tree.form)
         for (slot, cell) in contents.cells.enumerated()
         where cell.hasLongKey ? cell.inlineCount != maximum : cell.inlineCount > maximum {
-            defects.append("slot \(slot) of node \(node) has \(cell.inlineCount) bytes of its key")
+            defects.append("slot \(slot) of node \(node) has a wrong number of its key's bytes: \(cell.inlineCount)")
         }
         for number in 1..<max(1, contents.keys.count - first) {
             let shared = zip(inlineKey(number), inlineKey(number & (number - 1))).prefix { $0 == $1 }.count
             if shared != contents.cells[first + number].sharedLength {
-                defects.append("slot \(first + number) of node \(node) shares \(shared) bytes and says otherwise")
+                defects.append("slot \(first + number) of node \(node) shares \(shared) bytes, but says otherwise")
             }
         }
     }

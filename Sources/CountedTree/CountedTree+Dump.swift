@@ -1,7 +1,7 @@
 internal import FetchIndexPlatform
 extension CountedTree {
-    /// A drawing of the tree for debugging: one line per node and entry, with ASCII keys as text. A node that is
-    /// reached twice is drawn once.
+    /// Draws the tree for debugging: one line per node and entry, with ASCII keys as text. A node that is reached twice
+    /// is drawn once.
     package func dump() -> String {
         var lines = ["tree of \(count) entries, weight \(weight)"]
         var drawn: Set<NodeNumber> = []

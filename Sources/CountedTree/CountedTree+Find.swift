@@ -25,7 +25,7 @@ package struct TreeEntry: ~Escapable {
 }
 
 extension CountedTree {
-    /// The number of entries with a lesser key, and whether the tree has the key. O(log n).
+    /// Looks up a key: the measure of the entries with lesser keys, and the key's own entry, if any. O(log n).
     package func rank(of key: RawSpan) throws -> Rank {
         var isPresent = false
         var weight = 0
@@ -42,7 +42,7 @@ extension CountedTree {
     }
 
     /// Calls the body with the first entry whose key is `key` or greater, and with its rank. Returns false if all keys
-    /// are less. O(log n).
+    /// of the tree are less. O(log n).
     package func firstEntry(from key: RawSpan, _ body: (_ key: RawSpan, _ rank: Int) throws -> Void) throws -> Bool {
         var isFound = false
         let before = try descend(to: key) { view, slot, _, before in
@@ -66,8 +66,8 @@ extension CountedTree {
         }
     }
 
-    /// Calls the body with the entry that covers a weight, and with the measure of the entries before it: the least
-    /// entry for which their weight and its own exceed `weight`. Traps unless 0 <= weight < total weight. O(log n).
+    /// Calls the body with the first entry whose weight, added to the weights of all entries before it, exceeds
+    /// `weight`; and with the measure of the entries before it. Traps unless 0 <= weight < total weight. O(log n).
     package func entry(
         atWeight weight: Int, _ body: (borrowing TreeEntry, _ before: Measure) throws -> Void
     ) throws {
@@ -79,8 +79,9 @@ extension CountedTree {
         }
     }
 
-    /// Descends to the leaf for a key. Calls the body with the leaf and its first slot whose key is `key` or greater,
-    /// which may be one past the last slot.
+    /// Descends to the leaf for a key. Calls the body with the leaf and its first slot whose key is `key` or greater;
+    /// if all keys of the leaf are less, with the number of its slots. Returns the measure of the tree's entries before
+    /// that slot.
     private func descend(
         to key: RawSpan, body: (NodeView, _ slot: Int, _ isEqual: Bool, _ before: Measure) throws -> Void
     ) throws -> Measure {
@@ -95,9 +96,10 @@ extension CountedTree {
         }
     }
 
-    /// The descent that all others use. In each node, `choose` gets the node and the measure of the entries before it;
-    /// it returns a slot and the measure of the entries before that slot. Calls the body with the leaf and its slot.
-    /// Returns the measure of the entries before that slot.
+    /// The descent that all other descents use. In each node, calls `choose` with the node and the measure of the
+    /// tree's entries before the node; `choose` returns a slot, and the measure of the node's own entries before that
+    /// slot. Calls the body with the leaf and its chosen slot. Returns the measure of the tree's entries before that
+    /// slot. Does nothing in an empty tree.
     private func descend(
         _ choose: (NodeView, _ before: Measure) throws -> (slot: Int, before: Measure),
         body: (NodeView, _ slot: Int, _ before: Measure) throws -> Void
@@ -126,13 +128,13 @@ extension CountedTree {
         }
     }
 
-    /// The last slot whose key is `key` or less, and whether its key is equal. If all keys are greater, a branch's
-    /// first slot, which has no key, or -1 in a leaf. O(log slots + bytes of the key).
+    /// Finds the last slot whose key is `key` or less. If all keys are greater, returns a branch's first slot, which
+    /// has no key, or -1 for a leaf. O(log slots + bytes of the key), if no long key has to be read.
     func lastSlot(upTo key: RawSpan, in view: NodeView) throws -> (slot: Int, isEqual: Bool) {
         let first = view.firstKeySlot
         let keyCount = view.slotCount - first
         guard keyCount > 0 else { return (first - 1, false) }
-        // The length of the common prefix of `key` and the node's key at `number`, which is less.
+        // The length of the prefix that `key` shares with the node's key at `number`, which is less than `key`.
         var matched = 0
         var order = try compare(key, &matched, withRestOf: try view.cell(at: first), in: view)
         if order <= 0 { return order == 0 ? (first, true) : (first - 1, false) }
@@ -156,8 +158,8 @@ extension CountedTree {
     }
 
     /// Compares a key with a cell's key. Both begin with the `matched` bytes that `key` has in common with the cell's
-    /// base. If `key` is greater, sets `matched` to the length of their common prefix. Reads the rest of a long key
-    /// only if its first bytes don't decide.
+    /// base. If `key` is greater, sets `matched` to the length of the prefix that it shares with the cell's key in the
+    /// node. Reads a long key's overflow nodes only if the bytes in the node don't decide.
     private func compare(
         _ key: RawSpan, _ matched: inout Int, withRestOf cell: NodeView.Cell, in view: NodeView
     ) throws -> Int {
@@ -198,7 +200,7 @@ extension CountedTree {
         try view.withInlineKey(of: cell) { try handOut(cell, of: view, $0, body) }
     }
 
-    /// Calls the body with a cell's entry. `inlineKey` are the bytes of its key that are in the node.
+    /// Calls the body with a cell's entry. `inlineKey` is the part of its key that is in the node.
     func handOut(
         _ cell: NodeView.Cell, of view: NodeView, _ inlineKey: RawSpan, _ body: (borrowing TreeEntry) throws -> Void
     ) throws {

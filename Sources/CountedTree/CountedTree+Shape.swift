@@ -1,4 +1,4 @@
-/// The number of a tree's nodes, and how full its leaves are. Only some of the leaves are read for it.
+/// The number of nodes on each level of a tree, and how full a sample of its leaves is.
 package struct TreeShape: Sendable, Equatable {
     /// The number of nodes on each level, beginning with the leaves.
     package var nodes: [Int] = []
@@ -13,8 +13,8 @@ package struct TreeShape: Sendable, Equatable {
 }
 
 extension CountedTree {
-    /// Determines the tree's shape. Reads all branches, and about `leaves` evenly spread leaves. For nodes of m
-    /// entries, O(n / m^2 + leaves) nodes are read.
+    /// Determines the tree's shape. Reads all branches, and at least `leaves` evenly spread leaves (or all), but fewer
+    /// than twice as many. For nodes of m entries, O(n / m^2 + leaves) nodes are read.
     package func shape(leaves: Int) throws -> TreeShape {
         var shape = TreeShape()
         guard root.node != 0 else { return shape }

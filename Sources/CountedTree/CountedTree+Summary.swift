@@ -1,6 +1,6 @@
 extension CountedTree {
-    /// The summary of the entries with these ranks; empty in a tree without summaries. Traps if a rank is outside of
-    /// the tree. O(log n).
+    /// Computes the summary of the entries with these ranks; empty in a tree without summaries. Traps if a rank is
+    /// outside of the tree. O(log n).
     package func summary(ofRanks ranks: Range<Int>) throws -> [UInt8] {
         precondition(ranks.lowerBound >= 0 && ranks.upperBound <= count, "Ranks must be those of the tree's entries.")
         guard let sum = summarizer?.begin() else { return [] }
@@ -31,7 +31,7 @@ extension CountedTree {
         }
     }
 
-    /// The summary of all entries of a node; empty in a tree without summaries. O(slots).
+    /// Computes the summary of all entries below a node; empty in a tree without summaries. O(slots).
     func summary(of node: NodeNumber, level: Int) throws -> [UInt8] {
         guard let sum = summarizer?.begin() else { return [] }
         try read(node, level: level) { view in

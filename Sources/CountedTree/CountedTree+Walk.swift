@@ -4,8 +4,9 @@ package enum Direction: Sendable {
 }
 
 extension CountedTree {
-    /// Calls the body with the entries from a rank on, forwards or backwards, until it returns false. Does nothing if
-    /// the rank is outside of the tree. The body must not write to the store. O(log n + entries).
+    /// Calls the body with one entry after the other, forwards or backwards, starting at a rank, until the body returns
+    /// false. Does nothing if the rank is outside of the tree. The body must not write to the store. O(log n +
+    /// entries).
     package func walk(
         from rank: Int, _ direction: Direction = .forward,
         _ body: (borrowing TreeEntry) throws -> Bool
@@ -16,8 +17,8 @@ extension CountedTree {
         try check(handedOut, of: root.node, against: count - skipped)
     }
 
-    /// Walks over a node's entries. Skips `skipping` entries at the side where the walk begins. Returns the number of
-    /// entries that the body got; nil if the body ended the walk.
+    /// Walks over the entries below a node. Skips `skipping` entries at the side where the walk begins. Returns the
+    /// number of entries that the body got; nil if the body ended the walk.
     private func walk(
         _ node: NodeNumber, level: Int, skipping: Int, _ direction: Direction,
         _ body: (borrowing TreeEntry) throws -> Bool
@@ -56,8 +57,8 @@ extension CountedTree {
         return handedOut
     }
 
-    /// Throws if a walk of a node found fewer or more entries than the node counts. Otherwise damaged branches that
-    /// lead to no entries, or many times to one child, could make the walk take exponential time.
+    /// Throws if a walk found fewer or more entries below a node than the tree counts there. If this were not checked,
+    /// damaged branches that lead to no entries, or many times to one child, could make a walk take exponential time.
     private func check(_ handedOut: Int?, of node: NodeNumber, against count: Int) throws {
         guard let handedOut, handedOut != count else { return }
         throw TreeError.corrupted(node: node, "its counts do not add up to its parent's")

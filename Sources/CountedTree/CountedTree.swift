@@ -1,9 +1,9 @@
-/// A B+tree of byte keys with order statistics: it finds the number and the total weight of the entries before each
-/// entry.
+/// A B+tree of byte keys with order statistics: it finds the number and the total weight of the entries before any key.
 ///
 /// The structure is Knuth's counted B+tree (The Art of Computer Programming, volume 3, 6.2.3-6.2.4). A branch stores
-/// the number of entries below each child, so that rank and select are descents of O(log n), and no position is stored.
-/// If an operation throws, the tree's nodes may be half changed: drop the fork or the transaction that contains them.
+/// the number of entries below each child, so that rank and select are descents of O(log n), and positions aren't
+/// stored. If an edit throws, only some of its changes may have been written: drop the fork or the transaction that
+/// contains them.
 package struct CountedTree {
     package let store: any NodeStore
     package internal(set) var root: TreeRoot
@@ -27,8 +27,8 @@ package struct CountedTree {
     package var weight: Int { root.measure.weight }
     package var isEmpty: Bool { count == 0 }
 
-    /// This tree in another store that contains its nodes: a fork over its store, or the store to which its fork was
-    /// published.
+    /// Returns this tree in another store that contains its nodes: a fork over its store, or the store to which its
+    /// fork was published.
     package func reopened(in store: any NodeStore) -> CountedTree {
         CountedTree(in: store, root: root, summarizer: summarizer)
     }

@@ -1,10 +1,10 @@
 internal import FetchIndexPlatform
 
-/// Adds up values of a tree's entries, such as sums and maxima, for any part of the tree.
+/// Computes aggregates of a tree's entries, such as sums and maxima, for any part of the tree.
 ///
-/// A summary is bytes that only the summarizer understands: the values of one entry, or of all entries of a part.
-/// Summaries form a monoid, in which neither the grouping nor the order of the parts changes the result (Hinze and
-/// Paterson, Finger trees, 2006).
+/// A summary is bytes that only the summarizer understands: the values of one entry, or the aggregates of all entries
+/// of a part. Summaries form a commutative monoid: whatever the parts and their order, adding their summaries gives the
+/// same result (Hinze and Paterson, Finger trees, 2006).
 ///
 /// This is a protocol, because the tree doesn't know the types of values; tests have their own summarizers.
 package protocol Summarizer: Sendable {
@@ -17,14 +17,15 @@ package protocol Summarizer: Sendable {
 package protocol RunningSummary: AnyObject {
     /// Adds the summary of an entry or a part. Throws if it's damaged.
     func add(_ summary: RawSpan) throws
-    /// Subtracts the summary of an entry that was added. Returns false if the rest is unknown, because the removed
-    /// value may be the greatest one; then add all remaining summaries to a new total.
+    /// Subtracts the summary of an entry from a total that includes it. Returns false if the remaining total is
+    /// unknown, for example because the removed value may be the greatest one. The caller must then add all remaining
+    /// summaries to a new total.
     func remove(_ summary: RawSpan) -> Bool
     /// Returns the summary of everything added since the last call, and resets the total.
     func take() -> [UInt8]
 }
 
-/// The parts that a tree's cells have in addition to keys and children.
+/// The optional parts of a tree's cells.
 struct CellForm: Equatable, Sendable {
     let isWeighted: Bool
     /// The maximum length of a summary in bytes; nil in a tree without summaries.
@@ -34,11 +35,11 @@ struct CellForm: Equatable, Sendable {
 }
 
 extension RunningSummary {
-    /// The new summary of a part: its old one with the summaries of `coming` entries added and those of `going` entries
-    /// removed. Returns nil if that is unknown. Adds before removing, so that the greatest value can be removed if a
+    /// Returns the new summary of a part: `old` with the summaries `coming` added and the summaries `going` removed;
+    /// nil if it can't be computed from these. Adds before it removes, so that the greatest value can be removed if a
     /// greater one is added.
     package func change(_ old: RawSpan, coming: [[UInt8]], going: [[UInt8]]) throws -> [UInt8]? {
-        // Entries only moved within the part.
+        // The entries only moved within the part.
         if coming == going { return [UInt8](copying: old) }
         try add(old)
         for summary in coming { try add(summary.span.bytes) }

@@ -1,6 +1,5 @@
 internal import FetchIndexPlatform
-/// Builds a tree with filled nodes from sorted entries. O(n) time; the memory holds the whole keys of one node per
-/// level.
+/// Builds a tree with filled nodes from sorted entries. O(n) time. Holds one unfinished node per level in memory.
 package struct TreeBuilder: ~Copyable {
     /// An unfinished node: its measure, its summary, and the key that separates it from its left neighbour.
     private struct OpenNode {
@@ -37,7 +36,7 @@ package struct TreeBuilder: ~Copyable {
     /// Adds an entry. Throws `TreeError.corrupted` unless its key is greater than the last one: damaged records may
     /// contain the same key twice.
     package mutating func append(_ key: RawSpan, weight: Int = 1, summary: RawSpan = RawSpan()) throws {
-        // Most keys are short. They are compared with the last cell, without an array.
+        // Most keys are short. The leaf compares a short key with its last key, without creating an array.
         if key.byteCount <= maximumInlineKey && longKey.isEmpty {
             try append(key, isLong: false, of: key, weight, summary)
         } else {
@@ -72,7 +71,7 @@ package struct TreeBuilder: ~Copyable {
             try closeLeaf(separator: try store.storedForm(of: separator, form))
         }
         let outcome = leaf.append(stored, isLong: isLong, weight: weight, summary)
-        // Entries that were sorted on disk may be damaged.
+        // Entries that the sorter had on disk may be damaged.
         guard case .added = outcome else {
             throw TreeError.corrupted(node: 0, "a key with its summary is too long for a node")
         }

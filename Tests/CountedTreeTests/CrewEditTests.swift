@@ -33,8 +33,9 @@ import Testing
         #expect(base.nodeCount == 0, "seed \(seed): nodes are left behind")
     }
 
-    /// The store fails in either thread: the error is thrown, and the base is unchanged.
-    @Test(arguments: [0, 1, 7, 40, 200]) func anErrorInEitherThreadStopsTheEdit(readsBeforeFailure: Int) throws {
+    /// The store fails after a number of reads, on either thread. The edit throws the store's error, and the base is
+    /// unchanged.
+    @Test(arguments: [0, 1, 7, 40, 200]) func anEditThrowsTheErrorOfEitherThread(readsBeforeFailure: Int) throws {
         var generator = SeededGenerator(seed: 5)
         let base = MemoryNodeStore(capacity: 256)
         var model = SortedArray()
@@ -50,7 +51,7 @@ import Testing
     }
 }
 
-/// Counts reads, and fails after a given number; counts requests for readers on other threads.
+/// Counts reads and fails after a given number of them. Also counts requests for a store for another thread.
 private final class Reads: Sendable {
     struct Failure: Error {}
 
@@ -63,14 +64,15 @@ private final class Reads: Sendable {
 
     func noteRead() throws {
         if left.subtract(1, ordering: .relaxed).newValue < 0 { throw Failure() }
-        // The pause lets both threads take parts though the leader is quick.
+        // Yields, so that the helper gets a part of the work: the calling thread alone might be quick enough to do all
+        // of it.
         sched_yield()
     }
 
     func noteOffer() { asked.add(1, ordering: .relaxed) }
 }
 
-/// A node store that two threads may read, since nobody writes to it.
+/// A node store that two threads may read, because it's never written to.
 private final class ReadableByThreads: NodeStore {
     private let base: MemoryNodeStore
     private let reads: Reads

@@ -3,11 +3,11 @@ import Testing
 
 @testable import FetchIndexCountedTree
 
-/// Leaves filled with ascending keys, compared with leaves that a writer makes of the same cells.
+/// Leaves that a `LeafFiller` makes, compared with leaves that a `NodeWriter` makes from the same cells.
 @Suite struct LeafFillerTests {
     private static let capacity = 4072
 
-    /// One filler for several leaves, as in a build.
+    /// One filler makes several leaves, like in a build.
     @Test(arguments: NodeTests.Keys.allCases, NodeTests.seeds)
     func leavesOfAFillerEqualThoseOfANodeWriter(_ shape: NodeTests.Keys, seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FetchIndexCountedTree
 
-/// Single nodes, compared with a scan of all their keys.
+/// Operations on single nodes, compared with simpler ones on all their keys.
 @Suite struct NodeTests {
     private static let capacity = 4072
     static let seeds: [UInt64] = Array(1...4)
@@ -14,7 +14,7 @@ import Testing
         case random, oneByte, likeDigits
         /// The shared lengths are around 255, where a length begins to take three bytes.
         case longAlike
-        /// Keys that are too long for their cells, and share all bytes that are in the cells.
+        /// Most keys are too long for their cells, and share all bytes that are in the cells.
         case overflowing
 
         func make(_ count: Int, using generator: inout SeededGenerator) -> [[UInt8]] {
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    /// A node with the first keys, as many as fit. Returns these keys and the node's bytes.
+    /// Makes a node of the first keys, as many as fit. Returns these keys and the node's bytes.
     private func node(
         _ keys: [[UInt8]], level: Int, _ form: CellForm, in store: MemoryNodeStore
     ) throws -> (keys: [[UInt8]], bytes: [UInt8]) {
@@ -117,8 +117,10 @@ import Testing
         }
     }
 
-    /// A leaf that is edited in place has the same bytes as a newly written leaf.
-    @Test(arguments: Keys.allCases, seeds) func aLeafEditedInPlaceEqualsANewlyWrittenLeaf(_ shape: Keys, seed: UInt64)
+    /// `NodeView.replacing` copies old cells; a `NodeWriter` assembles all cells anew. Both make the same bytes.
+    @Test(arguments: Keys.allCases, seeds) func aLeafWithReplacedCellsEqualsANewlyWrittenLeaf(
+        _ shape: Keys, seed: UInt64
+    )
         throws
     {
         var generator = SeededGenerator(seed: seed)
@@ -184,7 +186,7 @@ import Testing
                         #expect(stored.bytes == expected.bytes && stored.isLong == expected.isLong)
                     }
                 }
-                // Except the last nodes, all are full or of equal size, as far as single cells allow.
+                // All nodes except the last one are nearly full if `fillsNodes`, and otherwise of similar length.
                 let sizes = cuts.dropLast().map(\.byteCount)
                 if fillsNodes {
                     let filled = NodeLayout.filledLength(behind: 2, capacity: Self.capacity)
@@ -196,8 +198,8 @@ import Testing
         }
     }
 
-    /// A key with a too small shared length is read correctly, but a search does not find it.
-    @Test func theCheckFindsWrongSharedLengths() throws {
+    /// A key whose shared length is too small is read correctly, but a search doesn't find it. The check reports it.
+    @Test func theCheckReportsWrongSharedLengths() throws {
         let store = MemoryNodeStore(capacity: 256)
         for (shared, rest) in [(1, [98]), (0, [97, 98])] as [(UInt8, [UInt8])] {
             let cells: [UInt8] = [0, 97] + [shared] + rest
@@ -210,22 +212,22 @@ import Testing
         }
     }
 
-    /// Searches rely on all long keys having the same number of bytes in their cells.
-    @Test func theCheckFindsLongKeysWithTooFewBytesInTheirCells() throws {
+    /// Searches require that all long keys have the same number of bytes in their cells.
+    @Test func theCheckReportsLongKeysWithTooFewBytesInTheirCells() throws {
         let store = MemoryNodeStore(capacity: 256)
         var tree = CountedTree(in: store)
         try tree.insert([UInt8](repeating: 97, count: 300))
         #expect(tree.check() == [])
         var bytes: [UInt8] = []
         try store.read(tree.root.node) { bytes = [UInt8](copying: $0) }
-        // These are the end of the cell, and the last byte of its key that is in the cell.
+        // Moves the end of the cell, and removes the last byte of its key in the cell.
         bytes[4] -= 1
         bytes.remove(at: bytes.count - NodeLayout.longKeyReferenceLength - 1)
         store.write(tree.root.node, bytes)
         #expect(!tree.check().isEmpty)
     }
 
-    /// The keys claim to be longer than any key that a node could hold.
+    /// The key of the leaf is longer than a node may be.
     @Test func anOversizedKeyOfADamagedLeafIsNotCopied() {
         let store = MemoryNodeStore(capacity: 256)
         store.write(1, [1, 0, 1, 0, 0x2D, 1, 0] + [UInt8](repeating: 97, count: 300))
@@ -236,7 +238,7 @@ import Testing
         }
     }
 
-    /// A cell whose shared length of three bytes is truncated, or has no base.
+    /// The second cell's shared length is truncated, greater than its base, or valid.
     @Test func aSharedLengthIsReadOnlyInsideItsCell() throws {
         let form = CellForm(isWeighted: false, maximumSummary: nil)
         for last in [[255], [255, 1], [255, 255, 255], [255, 1, 0], [1, 98]] as [[UInt8]] {
@@ -248,7 +250,7 @@ import Testing
         }
     }
 
-    /// The last cell claims to share more bytes than its predecessor, its base or the node has.
+    /// The last cell claims to share more bytes than the key before it, its base or the node has.
     @Test func aWalkThrowsOnATooLargeSharedLength() {
         let store = MemoryNodeStore(capacity: 256)
         let root = TreeRoot(node: 1, measure: Measure(count: 3, weight: 3), isWeighted: false)

@@ -5,7 +5,7 @@ import Testing
 
 /// Common prefixes of byte strings, compared with a loop over the bytes.
 @Suite struct PrefixTests {
-    /// All lengths up to 40, with each byte as the first difference, and without a difference.
+    /// All lengths up to 40, with the first difference at each byte in turn, and without a difference.
     @Test func commonPrefixesAgreeWithAByteLoop() {
         for length in 0...40 {
             let left = (0..<length).map { UInt8($0 + 1) }
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    /// Bytes after the compared ones do not matter, and a copy writes no further than the padding.
+    /// Bytes after the compared ones don't matter, and a copy doesn't write beyond the padding.
     @Test func paddedBytesAreComparedAndCopiedOnlyUpToTheirEnd() {
         for length in 0...70 {
             let source = (0..<length + PaddedBytes.padding).map { UInt8($0 + 1) }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FetchIndexCountedTree
 
-/// Small and very large numbers, so that summaries have different lengths.
+/// Returns a small or a very large number, so that summaries have different lengths.
 func randomNumber(for tree: CountedTree, _ generator: inout SeededGenerator) -> UInt32 {
     if tree.summarizer == nil { return 0 }
     return UInt32.random(in: 0...(Bool.random(using: &generator) ? 9 : .max), using: &generator)
@@ -14,7 +14,8 @@ func summary(of number: UInt32, for tree: CountedTree) -> [UInt8] {
     tree.summarizer == nil ? [] : Numbers.summary(of: [number])
 }
 
-/// Applies many random edits at once, and compares the ranks that it gives for each with the array before and after.
+/// Applies random edits in one call, and compares the ranks that it returns for each edit with the array before and
+/// after.
 func applyBatch(
     _ tree: inout CountedTree, _ model: inout SortedArray, _ generator: inout SeededGenerator, _ context: Comment,
     counts: [Int] = [1, 5, 50, 300], with crew: Crew? = nil

@@ -25,7 +25,7 @@ private enum Operation: CaseIterable {
         #expect(store.nodeCount == 0, "seed \(seed): nodes are left behind")
     }
 
-    @Test(arguments: seeds) func aForkOverAForkAgreesAndKeepsItsBase(seed: UInt64) throws {
+    @Test(arguments: seeds) func aForkOverAForkAgreesWithASortedArrayAndKeepsItsBase(seed: UInt64) throws {
         let base = MemoryNodeStore(capacity: 256)
         var model = SortedArray()
         var tree = CountedTree(in: base, isWeighted: true, summarizer: seed % 2 == 0 ? nil : Numbers())
@@ -56,7 +56,7 @@ private enum Operation: CaseIterable {
         #expect(try published.contents() == upperModel)
     }
 
-    @Test(arguments: seeds) func afterAFailureOfTheStoreANewForkIsSound(seed: UInt64) throws {
+    @Test(arguments: seeds) func aFailedEditInAForkLeavesTheBaseIntact(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let base = MemoryNodeStore(capacity: 256)
         var model = SortedArray()

@@ -7,7 +7,7 @@ import FetchIndexTestSupport
 struct SortedArray: Equatable {
     var keys: [[UInt8]] = []
     var weights: [Int] = []
-    /// The numbers that summaries are of.
+    /// The number that each entry's summary is made from.
     var numbers: [UInt32] = []
 
     func rank(of key: [UInt8]) -> (rank: Int, isPresent: Bool) {
@@ -102,7 +102,7 @@ struct Numbers: Summarizer {
 }
 
 extension CountedTree {
-    /// All entries, read by a walk.
+    /// All entries starting at a rank, as `walk` reads them.
     func contents(from rank: Int = 0, _ direction: Direction = .forward) throws -> SortedArray {
         var contents = SortedArray()
         try walk(from: rank, direction) { entry in
@@ -115,14 +115,15 @@ extension CountedTree {
     }
 }
 
-/// A key that ascends with its number, like paths of files, 200 in a folder.
+/// The path of a file as a key. Keys of equal length ascend with their numbers; each folder has 200 files.
 func pathKey(_ number: Int, length: Int) -> [UInt8] {
     let digits = String(number + 1_000_000).utf8.dropFirst()
     let folders = "/usr/share/a-folder-\(number / 200 + 1000)/"
     return [UInt8](folders.utf8) + repeatElement(97, count: max(0, length - folders.utf8.count - 6)) + digits
 }
 
-/// Short keys of few letters, so that they share prefixes. Some are very long, and many begin with one of a few folders.
+/// Makes a key: most are short and have few letters, so that they share prefixes; some are very long; a quarter are
+/// paths in one folder.
 func randomKey(using generator: inout SeededGenerator, longest: Int = 1200) -> [UInt8] {
     if Int.random(in: 0..<4, using: &generator) == 0 {
         return pathKey(Int.random(in: 0..<200, using: &generator), length: longest / 30)

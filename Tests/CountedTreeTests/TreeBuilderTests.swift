@@ -5,7 +5,7 @@ import Testing
 @testable import FetchIndexCountedTree
 
 @Suite struct TreeBuilderTests {
-    @Test(arguments: [0, 1, 2, 5, 40, 300, 5000]) func aBuiltTreeHoldsItsEntriesInFullNodes(count: Int) throws {
+    @Test(arguments: [0, 1, 2, 5, 40, 300, 5000]) func aBuiltTreeHoldsItsEntriesAndTheirSummaries(count: Int) throws {
         var generator = SeededGenerator(seed: UInt64(count))
         var model = SortedArray()
         let keys = Set((0..<count).map { _ in randomKey(using: &generator) + randomKey(using: &generator) })
@@ -28,7 +28,7 @@ import Testing
         #expect(store.nodeCount == 0)
     }
 
-    /// Keys that just fit into a cell, and keys that are a byte longer, of which a cell has only the first bytes.
+    /// Keys that a cell just stores whole, and keys that are a byte longer, of which a cell has only the first bytes.
     @Test func keysAtTheLengthLimitOfACellAreStored() throws {
         let store = MemoryNodeStore(capacity: 256)
         let form = CellForm(isWeighted: false, maximumSummary: nil)
@@ -45,7 +45,8 @@ import Testing
         #expect(try tree.contents().keys == keys)
     }
 
-    /// Short and long keys follow each other. At each place of a leaf in turn, a key is not greater than the one before.
+    /// Short and long keys follow each other. After each number of keys in turn, adds a key that isn't greater than the
+    /// last one.
     @Test func aTreeBuilderThrowsOnKeysOutOfOrder() throws {
         var generator = SeededGenerator(seed: 17)
         let longest = NodeLayout.maximumInlineKey(capacity: 256, CellForm(isWeighted: false, maximumSummary: nil))
@@ -75,7 +76,7 @@ import Testing
         }
     }
 
-    /// The summary is like that of a sorter's entry that was damaged on disk.
+    /// The summary is longer than a node, like that of a sorter's entry that was damaged on disk.
     @Test func aTooLongSummaryThrows() throws {
         var builder = TreeBuilder(in: MemoryNodeStore(capacity: 256), summarizer: Numbers())
         let summary = [UInt8](repeating: 0, count: 300)
@@ -97,8 +98,8 @@ import Testing
         #expect(inserted.nodeCount <= built.nodeCount + 3)
     }
 
-    /// One key without the common beginning costs a node, and the other keys keep their compression.
-    @Test(arguments: [0, 255] as [UInt8]) func aKeyWithoutTheCommonPrefixDoesNotScatterALeaf(other: UInt8) throws {
+    /// One key without the common beginning adds at most three nodes: the other keys stay compressed.
+    @Test(arguments: [0, 255] as [UInt8]) func aKeyWithoutTheCommonPrefixAddsFewNodes(other: UInt8) throws {
         let store = MemoryNodeStore()
         var tree = CountedTree(in: store)
         let common = [UInt8](repeating: 97, count: 900)
@@ -109,8 +110,9 @@ import Testing
         #expect(store.nodeCount <= before + 3)
     }
 
-    /// A common beginning is stored once, whether keys are appended, inserted, or removed and inserted again.
-    @Test func commonBeginningsAreStoredOnce() throws {
+    /// Keys share long beginnings. Their nodes take less than half of the keys' bytes, whether keys are appended,
+    /// inserted, or removed and inserted again.
+    @Test func keysWithCommonBeginningsTakeLessThanHalfTheirBytes() throws {
         var generator = SeededGenerator(seed: 15)
         let keys = (0..<6000).map { pathKey($0, length: 92) }
         let keyBytes = keys.reduce(0) { $0 + $1.count }
@@ -132,7 +134,8 @@ import Testing
         }
     }
 
-    /// Summaries and separators are so long that two cells fill a node. Branches still have two children.
+    /// Summaries and separators are so long that two cells nearly fill a node. The low level shows that branches still
+    /// have two children.
     @Test func twoCellsAlwaysFitIntoANode() throws {
         var built = CountedTree(in: MemoryNodeStore(capacity: 256), isWeighted: true, summarizer: Wide())
         var builder = TreeBuilder(in: MemoryNodeStore(capacity: 256), isWeighted: true, summarizer: Wide())
@@ -163,8 +166,11 @@ import Testing
         func begin() -> any RunningSummary { Sum() }
     }
 
-    /// After a removal, later keys have other bases, so that a leaf may need more bytes.
-    @Test(arguments: ["names", "paths", "titles"]) func removingAFewKeysDoesNotMultiplyNodes(shape: String) throws {
+    /// After a removal, later keys have other bases, so a leaf may need more bytes and be split. Only few leaves may be
+    /// split.
+    @Test(arguments: ["names", "paths", "titles"]) func removingATenthOfTheKeysAddsLessThanHalfTheNodes(shape: String)
+        throws
+    {
         var generator = SeededGenerator(seed: 7)
         let keys = (0..<20_000).map { number -> [UInt8] in
             switch shape {
@@ -198,7 +204,7 @@ import Testing
 }
 
 @Suite struct DamagedNodeTests {
-    /// Every byte of every node is flipped in turn. Each operation throws or returns, and the check never traps.
+    /// Two bits of each byte of each node are flipped in turn. Every operation returns or throws, and never traps.
     @Test(arguments: [false, true]) func flippedBytesOfNodesNeverTrap(hasSummaries: Bool) throws {
         var generator = SeededGenerator(seed: 9)
         let store = MemoryNodeStore(capacity: 256)
@@ -238,7 +244,7 @@ import Testing
         #expect(defectsFound > 300)
     }
 
-    @Test func truncatedNodesNeverTrap() throws {
+    @Test func theCheckReportsTruncatedNodes() throws {
         let store = MemoryNodeStore(capacity: 256)
         var tree = CountedTree(in: store)
         for number in UInt8(0)...200 { try tree.insert([number, 1, 2, 3]) }
@@ -253,8 +259,9 @@ import Testing
         }
     }
 
-    /// Branches whose children are all the same node: 41 nodes that look like 2^40 leaves.
-    @Test(arguments: [1, 0] as [UInt8]) func aTreeWithRepeatedChildrenIsRefusedQuickly(count: UInt8) {
+    /// Both children of each branch are the same node, so that 41 nodes look like 2^40 leaves. Operations must not
+    /// visit them all.
+    @Test(arguments: [1, 0] as [UInt8]) func aTreeWithRepeatedChildrenIsReportedAsDamaged(count: UInt8) {
         let store = MemoryNodeStore(capacity: 256)
         store.write(1, [1, 0, 1, 0, 2, 0, 0, 97])
         for level in UInt8(1)...40 {
@@ -270,7 +277,8 @@ import Testing
         #expect(throws: TreeError.self) { try tree.contents(from: 2, .backward) }
     }
 
-    /// A split hands a separator that fills a node upwards, level by level.
+    /// A damaged branch has a separator that is longer than a node. Splits would move it up to ever higher levels if
+    /// the edit didn't throw.
     @Test func aTooLongSeparatorThrows() throws {
         let store = MemoryNodeStore(capacity: 256)
         var tree = CountedTree(in: store)

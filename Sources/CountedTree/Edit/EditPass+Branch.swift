@@ -6,7 +6,7 @@ extension EditPass {
         let node: NodeNumber
         let measure: Measure
         let edits: Range<Int>
-        /// The number of entries of the tree before the child.
+        /// The number of the tree's entries before the child.
         let before: Int
         var outcome = Outcome.unchanged
     }
@@ -51,7 +51,7 @@ extension EditPass {
         }
     }
 
-    /// The children below which edits are to be made, in order.
+    /// Finds the children that the edits concern, in the order of their slots.
     private func children(
         of node: NodeNumber, level: Int, reachedBy some: Range<Int>, _ before: Int
     ) throws -> [EditedChild] {
@@ -78,7 +78,7 @@ extension EditPass {
                         }
                     }
                 }
-                // Damaged separators that don't ascend could lead back to an earlier slot.
+                // If damaged separators don't ascend, a search may lead back to an earlier slot.
                 guard slot >= counted else { throw view.outOfOrder }
                 sum += try view.measure(of: counted..<slot).count
                 counted = slot
@@ -92,8 +92,8 @@ extension EditPass {
         return children
     }
 
-    /// Changes the measures and summaries of children in place. Returns nil if a summary has another length than
-    /// before.
+    /// Writes the branch with new measures and summaries of its children, and the same keys. Returns nil, without
+    /// writing, if a summary has another length than before.
     private func patch(
         _ node: NodeNumber, level: Int, _ children: [EditedChild], _ measure: Measure
     ) throws -> Outcome? {
@@ -120,7 +120,7 @@ extension EditPass {
         return .changed(measure, isUnderfull: isUnderfull)
     }
 
-    /// Rewrites a branch: children were emptied or split, or a summary has another length than before.
+    /// Rewrites a branch whose children were emptied or split, or in which a summary has another length than before.
     private func rewrite(
         _ node: NodeNumber, level: Int, _ children: [EditedChild], _ measure: Measure
     ) throws -> Outcome {

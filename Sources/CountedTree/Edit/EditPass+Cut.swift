@@ -1,6 +1,6 @@
 internal import FetchIndexPlatform
 extension EditPass {
-    /// Writes a node's new cells: into the node, and into additional nodes if they exceed its capacity. Frees the node
+    /// Writes a node's new cells into the node, and into additional nodes if they exceed its capacity. Frees the node
     /// if no cell is left.
     func finish(
         _ writer: NodeWriter, of node: NodeNumber, level: Int, _ measure: Measure, fillsNodes: Bool

@@ -4,13 +4,13 @@ extension EditPass {
     private struct EditedLeaf {
         var measure: Measure
         var changes: [CellChange] = []
-        /// The changes that insert long keys, and their edits. The key of such a change is set once the rest of the key
-        /// is written to overflow nodes.
+        /// The indices of the changes that insert long keys, and of their edits. The key of such a change is set once
+        /// the rest of the key is in overflow nodes.
         var longKeys: [(change: Int, edit: Int)] = []
         /// The overflow nodes of removed long keys.
         var freed: [NodeNumber] = []
-        /// Whether the edits only add keys after the last one. Then splits leave filled nodes instead of half full
-        /// ones.
+        /// Whether the edits only add keys after the leaf's last one. If so, a split fills one node after the other
+        /// instead of halving the leaf.
         var isAppended = true
         var contents = NewContents.unchanged
     }

@@ -24,7 +24,7 @@ extension EditPass {
             }
         }
         var byteCount: Int?
-        // The last slot first, because a merge shifts the slots after it.
+        // Begins with the last slot, because a merge shifts the slots after it.
         for slot in slots.reversed() {
             var merged = slot + 1 < slotCount ? try mergeChildren(slot, of: node, level: level) : nil
             if merged == nil, slot > 0 { merged = try mergeChildren(slot - 1, of: node, level: level) }
@@ -62,7 +62,7 @@ extension EditPass {
         try read(node, level: level) { view in
             let lower = try view.cell(at: slot)
             let upper = try view.cell(at: slot + 1)
-            // The separator of two leaves is dropped, with its overflow nodes.
+            // The separator of two leaves is dropped, and its overflow nodes are freed below.
             if level == 1 { rest = try store.overflowNodes(of: upper, in: view) }
             var measure = try view.measure(of: lower)
             measure += try view.measure(of: upper)
@@ -75,7 +75,8 @@ extension EditPass {
                 child: children.lower, measure, summary.span.bytes, try view.storedKey(at: slot))
             try parent.append(slot + 2..<view.slotCount, of: view)
         }
-        // The parent may have become longer: the merged summary may be longer than the two, and keys get other bases.
+        // The parent may have become longer: the merged summary may be longer than the two summaries, and keys get
+        // other bases.
         guard parent.byteCount <= store.capacity else { return nil }
         try store.write(children.lower, merged.node())
         try store.free(children.upper)

@@ -3,7 +3,7 @@ internal import FetchIndexPlatform
 extension EditPass {
     /// The minimum number of edits to share. For fewer edits, passing them to another thread costs more than it saves.
     private static let fewestForThreads = 256
-    /// The number of edits in a part, which a thread takes as a whole.
+    /// The maximum number of edits in a part, unless a single child has more. A thread takes a part as a whole.
     private static let editsOfPart = 64
     private static let fewestParts = 4
 
@@ -21,9 +21,9 @@ extension EditPass {
     }
 
     /// Applies the edits below a branch's children on the two threads of the crew. Returns false, without changing
-    /// anything, if there are too few edits or children, without a crew, if the nodes aren't in a fork, or if only one
-    /// thread may read them. Each part has its own fork, so the nodes don't depend on which thread is faster; but their
-    /// numbers may have gaps.
+    /// anything, if `crew` is nil, if the edits or children are too few, if the tree isn't in a fork, or if only one
+    /// thread may read its nodes. Each part of the edits has its own fork, so the resulting nodes don't depend on which
+    /// thread is faster; but their numbers may have gaps.
     mutating func editWithCrew(_ children: inout [EditedChild], level: Int) throws -> Bool {
         guard let crew, let fork = store as? ForkNodeStore, let first = children.first, let last = children.last,
             last.edits.upperBound - first.edits.lowerBound >= Self.fewestForThreads

@@ -1,10 +1,10 @@
 internal import FetchIndexPlatform
 
-/// Applies edits in one descent, which visits only nodes that the edits concern.
+/// Applies edits in one descent, which visits only nodes that the edits concern, and neighbours of underfull nodes.
 struct EditPass {
     var tree: CountedTree
     let edits: [TreeEdit]
-    /// For each edit, the number of entries with a lesser key before all edits, and whether the tree had the key.
+    /// For each edit, its key's rank in the tree before all edits, and whether that tree had the key.
     private(set) var found: [(rank: Int, isPresent: Bool)]
     /// For each edit, the old summary of the entry that it changes or removes; empty for other edits.
     private(set) var oldSummaries: [[UInt8]] = []
@@ -129,8 +129,8 @@ struct EditPass {
         try tree.read(node, level: level, body)
     }
 
-    /// Applies these edits below a node. `before` is the number of entries before the node, `measure` the node's own
-    /// measure.
+    /// Applies some edits below a node. `before` is the number of the tree's entries before the node, `measure` the
+    /// node's own measure.
     mutating func edit(
         _ some: Range<Int>, of node: NodeNumber, level: Int, _ before: Int, _ measure: Measure
     ) throws -> Outcome {
@@ -140,11 +140,12 @@ struct EditPass {
 
     mutating func noteSummary(_ edit: Int, _ summary: RawSpan) { oldSummaries[edit] = [UInt8](copying: summary) }
 
-    /// The maximum number of edits for which a child's summary is derived from its old one. With more edits, it's
-    /// computed from all of the child's entries.
+    /// The maximum number of edits for which a child's summary is derived from its old summary. For more edits, it's
+    /// computed from all slots of the child.
     private static let fewEdits = 8
 
-    /// The summary of a child after its edits; empty in a tree without summaries. `old` is its summary before.
+    /// The summary of a child after its edits; empty in a tree without summaries. `old` is its summary before the
+    /// edits.
     func summary(of child: EditedChild, level: Int, _ old: RawSpan) throws -> [UInt8] {
         guard let sum else { return [] }
         if child.edits.count <= Self.fewEdits {

@@ -1,4 +1,4 @@
-/// Writes the bytes of cells one after the other. The caller has made sure that they fit.
+/// Writes the bytes of cells one after the other. The caller must make sure that they fit.
 struct ByteOutput {
     private let bytes: UnsafeMutableRawPointer
     private(set) var offset: Int

@@ -11,7 +11,7 @@ struct LeafFiller: ~Copyable {
     private let lastKey: UnsafeMutableRawPointer
     private var output: ByteOutput
     private(set) var slotCount = 0
-    /// The length of the last key's bytes; for a long key, of those in its cell, without the reference.
+    /// The length of the last key; for a long key, of its bytes in the cell.
     private var lastKeyLength = 0
     private var isLastKeyLong = false
     private var shared = SharedLengths()
@@ -34,11 +34,13 @@ struct LeafFiller: ~Copyable {
         /// The cell wasn't added, because the leaf is filled. `shared` is the length of the prefix that the key shares
         /// with the last key.
         case filled(shared: Int)
-        /// The cell wasn't added, because its key isn't greater than the last one. Long keys aren't compared.
+        /// The cell wasn't added, because its key isn't greater than the last one. They aren't compared if one of them
+        /// is long.
         case notAscending
     }
 
-    /// Adds a cell unless the leaf is filled. `key` is in its stored form, of at most `capacity` bytes.
+    /// Adds a cell, unless the leaf is filled or the key doesn't ascend. `key` is in its stored form, which must have
+    /// at most `capacity` bytes.
     mutating func append(_ key: RawSpan, isLong: Bool, weight: Int, _ summary: RawSpan) -> Outcome {
         assert(key.byteCount <= capacity)
         let length = key.byteCount - (isLong ? NodeLayout.longKeyReferenceLength : 0)

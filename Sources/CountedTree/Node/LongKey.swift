@@ -4,7 +4,7 @@ struct StoredKey {
     var bytes: [UInt8]
     var isLong: Bool
 
-    /// The number of the key's bytes that are in the cell.
+    /// The number of the key's bytes in `bytes`, without a long key's reference.
     var inlineCount: Int { bytes.count - (isLong ? NodeLayout.longKeyReferenceLength : 0) }
 
     static let empty = StoredKey(bytes: [], isLong: false)
@@ -22,7 +22,8 @@ extension NodeStore {
         return StoredKey(bytes: bytes, isLong: true)
     }
 
-    /// Writes the chain beginning with its last node, so that each node can contain the number of the next one.
+    /// Writes a chain of overflow nodes and returns the number of its first node. Begins with the chain's last node,
+    /// because each node contains the number of the next one.
     private func writeOverflow(_ rest: RawSpan) throws -> NodeNumber {
         let room = capacity - NodeLayout.overflowHeaderLength
         var next: NodeNumber = 0
@@ -46,13 +47,13 @@ extension NodeStore {
         let (first, length) = reference(of: cell, in: view)
         try forEachOverflowNode(from: first) { node, rest in
             guard key.count + rest.byteCount <= length else {
-                throw TreeError.corrupted(node: node, "it has more bytes than its key's length")
+                throw TreeError.corrupted(node: node, "it has more bytes than its long key lacks")
             }
             key.appendBytes(rest)
             return key.count < length
         }
         guard key.count == length else {
-            throw TreeError.corrupted(node: view.node, "a long key's rest is \(length - key.count) bytes short")
+            throw TreeError.corrupted(node: view.node, "a long key's overflow nodes lack \(length - key.count) bytes")
         }
         return key
     }
@@ -75,8 +76,8 @@ extension NodeStore {
         return (UInt64(littleEndian: first), Int(UInt32(littleEndian: length)))
     }
 
-    /// Calls the body with the nodes of a chain until it returns false. The numbers of the nodes must descend, so that
-    /// a damaged chain can't be a cycle.
+    /// Calls the body with the nodes of a chain until the body returns false. The numbers of the nodes must descend, so
+    /// that a damaged chain can't be a cycle.
     private func forEachOverflowNode(
         from first: NodeNumber, _ body: (NodeNumber, RawSpan) throws -> Bool
     ) throws {
@@ -88,7 +89,9 @@ extension NodeStore {
                     bytes.unsafeLoad(as: UInt8.self) == NodeLayout.Kind.overflow.rawValue
                 else { throw TreeError.corrupted(node: node, "it is not an overflow node") }
                 next = UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: 4, as: UInt64.self))
-                guard next < node else { throw TreeError.corrupted(node: node, "its chain goes backwards") }
+                guard next < node else {
+                    throw TreeError.corrupted(node: node, "the next node of its chain has no lesser number")
+                }
                 let rest = bytes.extracting(NodeLayout.overflowHeaderLength..<bytes.byteCount)
                 if try !body(node, rest) { next = 0 }
             }

@@ -7,8 +7,8 @@
 ///     long key     its first bytes | overflow node 8 | whole length 4
 ///     overflow     kind 1 | 0 1 | 0 2 | next node 8 | bytes
 ///
-/// A slot's key in a branch is a lower bound of the keys below the slot. The first slot needs none: its key is empty,
-/// and isn't one of the keys that are numbered here.
+/// A slot's key in a branch is a lower bound of the keys below the slot. The first slot needs no bound: its key is
+/// empty, and doesn't count as one of the keys that are numbered here.
 ///
 /// A key is stored without the prefix that it shares with another key, its base. Key 0 of a node has no base. The base
 /// of key i is the key whose number is i with its lowest set bit cleared, as in Fenwick's binary indexed tree (A New
@@ -19,17 +19,17 @@
 ///
 /// - A key is assembled from at most log2(n) + 1 cells.
 /// - Keys ascend, so a key shares at least as much with the key before it as with its base: a reader of all keys in
-///   order makes each from the one before.
+///   order assembles each key from the one before it.
 /// - A binary search looks at a key only if its base is less than the wanted key, and knows the common prefix of the
 ///   base and the wanted key. If the key shares more than that with its base, it's less than the wanted key; if it
 ///   shares less, it's greater; only if it shares as much, bytes are compared. This is offset-value coding (Conner
 ///   1977; Graefe and Do, Offset-value coding in database query processing, 2023). It requires that all long keys have
 ///   equally many bytes in their cells.
 ///
-/// Ends count from the first cell; their highest bit marks a long key, which would take more than a quarter of a node
-/// if it were stored whole. Only weighted trees have weights, and only trees with a summarizer have summaries. A leaf
+/// The end of a cell counts from the start of the first cell; its highest bit marks a long key, which has more bytes
+/// than `maximumInlineKey`. Only weighted trees have weights, and only trees with a summarizer have summaries. A leaf
 /// has level 0; a node's children are one level lower, so that no damaged pointer can make a descent cycle. A leaf or
-/// branch ends with its last cell: a store may pad it.
+/// branch ends with its last cell, so a store may append padding.
 enum NodeLayout {
     enum Kind: UInt8 {
         case leaf = 1
@@ -80,7 +80,7 @@ enum NodeLayout {
     /// The slot of a node's first key: a branch's first slot has no key.
     static func firstKeySlot(isLeaf: Bool) -> Int { isLeaf ? 0 : 1 }
 
-    /// The first byte of a shared length that is stored in the next two bytes.
+    /// The first byte of a shared length of three bytes. The length is in the next two bytes.
     static let longSharedMark: UInt8 = 255
 
     /// The length in bytes of the field for a shared length.
@@ -88,16 +88,17 @@ enum NodeLayout {
 
     private static let longSharedFieldLength = 3
 
-    /// The maximum length of a node that is filled with ascending keys, when another cell is added. The rest is room
-    /// for a few more keys: without it, nearly every first change of a node would split it. A removal may need room
-    /// too, since the keys after it get other bases. Two cells always fit, so that a branch has at least two children.
+    /// The length up to which cells with ascending keys are added to a node of `slotCount` slots. The rest of the node
+    /// is room for changes: if filled nodes had no room, nearly every first change of a node would split it. A removal
+    /// may need room too, since the keys after the removed one get other bases. The first two cells may use the whole
+    /// node, so that a branch has at least two children.
     static func filledLength(behind slotCount: Int, capacity: Int) -> Int {
         slotCount < 2 ? capacity : capacity - capacity / 16
     }
 
-    /// The length of the longest key that a cell stores whole. Of a longer key, this many bytes and a reference are in
-    /// the cell. A cell takes at most a quarter of a node, so that the halves of a split always fit. With summaries,
-    /// two cells fit into a node.
+    /// The length of the longest key that a cell stores whole. A longer key has this many bytes and a reference in its
+    /// cell. A cell without a summary takes at most a quarter of a node, so that the halves of a split always fit. In a
+    /// tree with summaries, two cells fit into a node.
     static func maximumInlineKey(capacity: Int, _ form: CellForm) -> Int {
         let room = capacity - headerLength
         let plain = CellForm(isWeighted: true, maximumSummary: nil)

@@ -1,7 +1,7 @@
 internal import FetchIndexPlatform
 extension NodeView {
-    /// The bytes of a leaf with changes, which are in the order of their slots. Returns nil if the leaf would exceed
-    /// one node, or would be empty. The bytes are written once, in a buffer. O(bytes).
+    /// Returns the bytes of this leaf with changes, which must be in the order of their slots; nil if `changes` is
+    /// empty, or if the leaf would exceed one node or be empty. The bytes are written once, in a buffer. O(bytes).
     func replacing(_ changes: [CellChange], capacity: Int, in buffer: LeafBuffer) throws -> [UInt8]? {
         var count = slotCount
         for change in changes { count += (change.key == nil ? 0 : 1) - (change.drops ? 1 : 0) }
@@ -20,7 +20,7 @@ extension NodeView {
     }
 }
 
-/// The memory in which one leaf after the other is rewritten. An array would have to be initialized first.
+/// The memory in which one leaf after the other is rewritten. An array would have to be initialized before each use.
 final class LeafBuffer {
     private var bytes = UnsafeMutableRawBufferPointer(start: nil, count: 0)
 
@@ -36,8 +36,8 @@ final class LeafBuffer {
     }
 }
 
-/// Writes a leaf's cells with changes into another leaf's bytes. Each old key is read once, in order. Two keys are
-/// compared only if the cells don't show how long their common prefix is.
+/// Writes a leaf's cells with changes into the bytes of a new leaf. Each old key is read at most once, in order. Two
+/// keys are compared only if the cells don't show how long their common prefix is.
 private struct LeafRewrite {
     /// Pointers to the new leaf, to the key of the last read old slot, and to the old leaf. The first two have room for
     /// `capacity` bytes; padding follows all three.
@@ -51,7 +51,7 @@ private struct LeafRewrite {
     private var slot = 0
     private var output: ByteOutput
     private var shared = SharedLengths()
-    /// The next old slot to read. `oldKey` holds the bytes in the node of the key before it.
+    /// The next old slot to read. `oldKey` holds the key before it; for a long key, its bytes in the node.
     private var oldSlot = 0
     private var oldKeyLength = 0
     /// The length of the prefix that the last written key shares with `oldKey`.
@@ -113,8 +113,8 @@ private struct LeafRewrite {
         return true
     }
 
-    /// Fast path for old cells: copies cells until a key has 255 bytes or more, or a cell isn't as expected;
-    /// `copyOldCell` handles these. Small changes spend most of their time in this loop.
+    /// Fast path for old cells: copies cells until one has a key of 255 bytes or more, is damaged or doesn't fit;
+    /// `copyOldCell` handles such a cell. Small changes spend most of their time in this loop.
     private mutating func copyShortCells(upTo last: Int, of view: NodeView) {
         let ends = old + NodeLayout.headerLength
         let cells = old + view.cellsStart
@@ -149,8 +149,8 @@ private struct LeafRewrite {
             let length = shared.append(min(withOld, common))
             if headLength > 0 { output.append(headLength, padded: cells + start) }
             output.append(shortShared: length)
-            // Most bytes are read from the cell instead of `oldKey`: bytes that were just written in other pieces are
-            // slow to read.
+            // Most bytes are read from the cell instead of `oldKey`: bytes that were just written to `oldKey` in words
+            // of other sizes are slow to read.
             if length < ownShared { output.append(ownShared &- length, padded: oldKey + length) }
             let skipped = max(0, length &- ownShared)
             output.append(restLength &- skipped, padded: rest + skipped)
@@ -185,7 +185,8 @@ private struct LeafRewrite {
         return true
     }
 
-    /// Writes the next old slot with its change. Returns false if it doesn't fit.
+    /// Applies a change: skips the old cell if the change drops it, and writes the added cell, if any. Returns false if
+    /// that cell doesn't fit.
     mutating func apply(_ change: CellChange, of view: NodeView) throws -> Bool {
         if change.drops {
             guard oldSlot < view.slotCount else { throw view.outOfOrder }

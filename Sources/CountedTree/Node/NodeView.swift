@@ -19,8 +19,7 @@ struct NodeView: ~Escapable {
         let keyStart: Int
         /// The length of the prefix that the key shares with its base.
         let sharedLength: Int
-        /// The range of the key's other bytes in the cell. For a long key, these end with the reference to its overflow
-        /// nodes.
+        /// The range of the rest of the key in the cell, including the reference at the end of a long key.
         let restRange: Range<Int>
         let hasLongKey: Bool
 
@@ -47,7 +46,7 @@ struct NodeView: ~Escapable {
         let cellsStart = NodeLayout.headerLength + 2 * slotCount
         guard slotCount > 0, cellsStart <= bytes.byteCount else {
             throw TreeError.corrupted(
-                node: node, "\(slotCount) slots do not fit its \(bytes.byteCount) bytes")
+                node: node, "\(slotCount) slots are impossible in its \(bytes.byteCount) bytes")
         }
         let lastEnd = UInt16(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: cellsStart - 2, as: UInt16.self))
         let end = cellsStart + Int(lastEnd & ~NodeLayout.longKeyMark)
@@ -119,8 +118,8 @@ struct NodeView: ~Escapable {
     /// The key's bytes in the node: the whole key, or a long key's first bytes. O(log slots + bytes).
     func inlineKey(of cell: Cell) throws -> [UInt8] { try key(of: cell, upTo: cell.inlineEnd) }
 
-    /// Calls the body with a leaf's cells from a slot on, until it returns false. With each cell, passes the bytes of
-    /// its key that are in the node. Each key is derived from the one before. O(bytes).
+    /// Calls the body with a leaf's cells, starting at slot `first`, until the body returns false; and with the bytes
+    /// of each cell's key that are in the node. Assembles each key from the one before it. O(bytes).
     func forEachKey(from first: Int, _ body: (Cell, RawSpan) throws -> Bool) throws {
         guard first < slotCount else { return }
         try withUnsafeTemporaryAllocation(byteCount: bytes.byteCount, alignment: 1) { key in
@@ -150,7 +149,8 @@ struct NodeView: ~Escapable {
         key.appendBytes(inlineRest(of: cell))
     }
 
-    /// Calls the body with the bytes of a key that are in the node. Allocates memory only for the longest keys.
+    /// Calls the body with the bytes of a key that are in the node. Uses the heap only for keys that are too long for
+    /// the stack.
     func withInlineKey(of cell: Cell, _ body: (RawSpan) throws -> Void) throws {
         if cell.sharedLength == 0 { return try body(inlineRest(of: cell)) }
         try withUnsafeTemporaryAllocation(byteCount: cell.inlineCount, alignment: 1) { key in
@@ -204,7 +204,7 @@ struct NodeView: ~Escapable {
     var outOfOrder: TreeError { .corrupted(node: node, "its keys are out of order") }
 
     func withoutBase(_ cell: Cell) -> TreeError {
-        .corrupted(node: node, "slot \(cell.slot) shares more bytes than there are")
+        .corrupted(node: node, "slot \(cell.slot) shares more bytes with another key than that key has")
     }
 
     private func number16(at offset: Int) -> UInt16 {
@@ -233,8 +233,8 @@ struct NodeView: ~Escapable {
         return try slot(past: Measure(count: .max, weight: .max), in: slots).before
     }
 
-    /// Finds the first slot whose measure, added to those of the slots before it, exceeds `limit`. Returns the slot and
-    /// the sum before it. Throws if the sum of all slots doesn't exceed the limit.
+    /// Finds the first slot whose measure, added to the measures of the slots before it, exceeds `limit` in count or
+    /// weight. Returns the slot and the sum before it. Throws if the sum of all slots doesn't exceed the limit.
     func slot(past limit: Measure) throws(TreeError) -> (slot: Int, before: Measure) {
         let rank = min(limit.count, limit.weight)
         let found =
@@ -246,7 +246,8 @@ struct NodeView: ~Escapable {
         return found
     }
 
-    /// Finds the slot in one tight loop, because a descent spends its time here.
+    /// Finds the slot in `slots`; returns their end if their sum doesn't exceed the limit. Descents spend most of their
+    /// time in this loop.
     private func slot(past limit: Measure, in slots: Range<Int>) throws(TreeError) -> (slot: Int, before: Measure) {
         let isWeighted = form.isWeighted
         let weightOffset = NodeLayout.weightOffset(isLeaf: isLeaf)

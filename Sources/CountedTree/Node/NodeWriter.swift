@@ -72,8 +72,8 @@ struct NodeWriter {
             adding: fixedLength + summaryLength, keyLength: key.bytes.count, sharedWithBefore: shared)
     }
 
-    /// Whether a node that is filled with ascending keys ends before another cell with this key and a summary of this
-    /// length.
+    /// Whether a node that is being filled with ascending keys has no room for a cell with this key and a summary of
+    /// this length.
     func isFilled(before key: StoredKey, summaryLength: Int, capacity: Int) -> Bool {
         byteCount(adding: key, summaryLength: summaryLength)
             > NodeLayout.filledLength(behind: slotCount, capacity: capacity)
@@ -104,7 +104,7 @@ struct NodeWriter {
         }
     }
 
-    /// Adds a leaf's old cells with changes, which are in the order of their slots.
+    /// Adds a leaf's cells with changes, which must be in the order of their slots.
     mutating func append(_ view: NodeView, _ changes: [CellChange]) throws {
         slots.reserveCapacity(view.slotCount + changes.count)
         var next = 0
@@ -180,7 +180,8 @@ struct NodeWriter {
                     node.storeBytes(
                         of: end.littleEndian, toByteOffset: NodeLayout.headerLength + 2 * index, as: UInt16.self)
                 }
-                precondition(output.offset == cut.byteCount, "The bytes of a node must be as many as its cells take.")
+                precondition(
+                    output.offset == cut.byteCount, "A finished node must have the length that was computed for it.")
             }
         }
     }
@@ -196,18 +197,19 @@ struct NodeWriter {
         var byteCount: Int
     }
 
-    /// Divides cells that don't fit into one node. With `fillsNodes`, fills one node after the other, for keys that
-    /// were only added at the end; otherwise makes nodes of about equal length.
+    /// Divides cells that don't fit into one node. If `fillsNodes`, fills one node after the other, which suits keys
+    /// that were only added at the end; otherwise makes nodes of about equal length.
     func cuts(capacity: Int, fillsNodes: Bool) -> [Cut] {
         if fillsNodes { return cuts(wanted: .max) { NodeLayout.filledLength(behind: $0, capacity: capacity) } }
         let full = cuts(wanted: .max) { _ in capacity }
-        // Nodes of equal length may be more nodes than filled ones, since a node's first keys share nothing with the
-        // node before.
+        // Nodes of equal length can be more nodes than filled ones: keys share prefixes only within a node, so every
+        // cut costs bytes.
         let equal = cuts(wanted: byteCount / full.count) { _ in capacity }
         return equal.count > full.count ? full : equal
     }
 
-    /// Divides the cells: a node ends when it has `wanted` bytes, or when it would exceed `most` with another cell.
+    /// Divides the cells: a node ends when it has `wanted` bytes, or when another cell would make it longer than
+    /// `most`.
     private func cuts(wanted: Int, most: (_ slotCount: Int) -> Int) -> [Cut] {
         var cuts: [Cut] = []
         var first = 0

@@ -1,5 +1,5 @@
-/// Copies and compares short byte strings in whole words, without a call per string, which would cost more than copying
-/// its bytes. So padding must follow the bytes.
+/// Copies and compares short byte strings in whole words, so padding must follow the bytes. All of it is inlined: a
+/// call per string would cost more than copying its bytes.
 enum PaddedBytes {
     /// The length of the padding that must follow both the source and the target of a copy, and compared bytes.
     static let padding = 32

@@ -1,15 +1,16 @@
-/// Computes the length that each of a node's keys shares with its base, from the lengths that keys share with the key
-/// before them. Keys ascend, so the former is the minimum of the latter over the keys after the base.
+/// Computes the length that each key of a node shares with its base, from the lengths that keys share with the key
+/// before them. Keys ascend, so a key's length with its base is the minimum of these lengths over all keys after the
+/// base, up to the key itself.
 struct SharedLengths {
-    /// For each bit, the length that a key shares with its base. The key is the latest one whose number has this bit as
-    /// its lowest set bit. The vector is accessed as memory: an array would cost an allocation, and a single lane of a
+    /// For each bit: the length that a key shares with its base, for the latest key whose number has this bit as its
+    /// lowest set bit. The vector is accessed as memory: an array would cost an allocation, and a single lane of a
     /// register is slow to access.
     private var lengths = SIMD32<UInt16>()
     private var count = 0
 
     init() {}
 
-    /// The state after `count` keys. `sharedLength` returns the length that a key shares with its base.
+    /// Creates the state after `count` keys. `sharedLength` returns the length that a key shares with its base.
     init(count: Int, sharedLength: (_ number: Int) throws -> Int) rethrows {
         self.count = count
         var number = count - 1
@@ -29,8 +30,8 @@ struct SharedLengths {
         withUnsafeBytes(of: lengths) { Int(Self.next(withKeyBefore, count, $0)) }
     }
 
-    /// Adds a key that shares `withKeyBefore` bytes with the key before it. Returns the length that it shares with its
-    /// base. O(1) amortized.
+    /// Adds a key that shares `withKeyBefore` bytes with the key before it. Returns the length that the key shares with
+    /// its base. O(1) amortized.
     @inline(__always)
     mutating func append(_ withKeyBefore: Int) -> Int {
         let length = withUnsafeMutableBytes(of: &lengths) { lengths in

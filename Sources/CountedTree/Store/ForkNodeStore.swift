@@ -14,7 +14,7 @@ package final class ForkNodeStore: NodeStore {
     package private(set) var nextNode: NodeNumber
     /// The number of the next new node, and the distance to the number after it; nil if numbers have no gaps.
     private var numbering: (next: NodeNumber, step: NodeNumber)?
-    /// The base's nodes for another thread, cached by the first call of `another`.
+    /// The store that `base.another()` returned, kept for later calls of `another`.
     private var otherBase: (any NodeStore)?
 
     /// Creates a fork without changes. The base must not change until the fork is published or dropped.
@@ -23,8 +23,8 @@ package final class ForkNodeStore: NodeStore {
         self.nextNode = base.nextNode
     }
 
-    /// Creates one of `count` forks over the same nodes, all to be published to one store. The forks give different
-    /// numbers to their new nodes.
+    /// Creates one of `count` forks over the same nodes, which will all be published to one store. Their new nodes have
+    /// different numbers.
     init(over base: any NodeStore, number: Int, of count: Int) {
         self.base = base
         nextNode = base.nextNode
@@ -64,7 +64,7 @@ package final class ForkNodeStore: NodeStore {
         base.prefetch(changes.isEmpty ? nodes : nodes.filter { changes.index(forKey: $0) == nil })
     }
 
-    /// Returns a fork with the same changes over another base. That base must have the same nodes as this one's.
+    /// Returns a fork with the same changes over another base, which must have the same nodes as this fork's base.
     package func rebased(over base: any NodeStore) -> ForkNodeStore {
         let fork = ForkNodeStore(over: base)
         fork.changes = changes
@@ -72,7 +72,7 @@ package final class ForkNodeStore: NodeStore {
         return fork
     }
 
-    /// Publishes the changes to another fork, which has the nodes of this fork's base. O(k) for k nodes.
+    /// Publishes the changes to another fork, which must have the nodes of this fork's base. O(k) for k changed nodes.
     package func publish(to fork: ForkNodeStore) {
         for (node, change) in changes {
             if case .freed = change, node >= fork.nextNode { continue }
@@ -82,7 +82,7 @@ package final class ForkNodeStore: NodeStore {
     }
 
     /// Writes all changes to the base, or to another store with the base's nodes, in the order of the nodes' numbers.
-    /// O(k log k) for k nodes. Doesn't throw if the store is in memory.
+    /// O(k log k) for k changed nodes, in addition to the store's writes. Doesn't throw if the store is in memory.
     package func publish(to store: any NodeStore) throws {
         var nodes: [(node: NodeNumber, bytes: [UInt8]?)] = []
         nodes.reserveCapacity(changes.count)

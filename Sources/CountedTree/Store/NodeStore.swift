@@ -16,15 +16,16 @@ package protocol NodeStore: AnyObject {
     func read(_ node: NodeNumber, _ body: (RawSpan) throws -> Void) throws
     /// Replaces the bytes of a node that was allocated in this store, or in a fork that is being published to it.
     func write(_ node: NodeNumber, _ bytes: consuming [UInt8]) throws
-    /// Returns a node number that was never used. The node must be written before it's read.
+    /// Returns the number of a new node, which no node of this store had before. The node must be written before it's
+    /// read.
     func allocate() throws -> NodeNumber
     func free(_ node: NodeNumber) throws
     /// Returns a store with the same nodes for another thread, which may read it as long as this store isn't written;
     /// nil if only one thread may read.
     func another() -> (any NodeStore)?
-    /// Announces that these nodes are read next, so that the store can look them up together.
+    /// Announces that these nodes will be read next, so that the store can look them up together.
     func prefetch(_ nodes: [NodeNumber])
-    /// Writes nodes, which are in the order of their numbers. Frees the nodes whose bytes are nil.
+    /// Writes nodes, which must be in the order of their numbers. Frees the nodes whose bytes are nil.
     func write(_ nodes: [(node: NodeNumber, bytes: [UInt8]?)]) throws
 }
 
@@ -42,8 +43,8 @@ extension NodeStore {
 
 /// The rule for padding the nodes of a tree.
 package enum NodePadding {
-    /// Whether a store may pad this node. Padding is ignored in nodes that encode their own length, which are all
-    /// except overflow nodes.
+    /// Whether a store may append padding to this node. Readers ignore padding if the node's bytes show where its cells
+    /// end, as in all nodes except overflow nodes.
     package static func isAllowed(behind node: [UInt8]) -> Bool {
         node.first.map { $0 != NodeLayout.Kind.overflow.rawValue } ?? false
     }
