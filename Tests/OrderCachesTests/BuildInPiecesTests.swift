@@ -8,7 +8,7 @@ import FetchIndexValues
 
 @testable import FetchIndexOrderCaches
 
-/// Builds in several transactions, and what other writers do to the store meanwhile.
+/// Builds in several transactions, between which other writers change the store.
 @Suite struct BuildInPiecesTests {
     let test: TestStore
     let caches: CacheEngine
@@ -48,7 +48,7 @@ import FetchIndexValues
         try expectRight(opened)
         for _ in 0..<3 { try expectRight(caches.rebuild("rows", request(), .requested)) }
         #expect(try caches.open("rows", request()).outcome == .hit)
-        // Numbers of nodes are used again.
+        // Cache numbers of earlier builds are used again.
         #expect(try CacheDirectory.number(of: "rows", in: test.store.snapshot()).map { $0 <= 2 } == true)
     }
 
@@ -60,7 +60,7 @@ import FetchIndexValues
                 do { try insert(TestRow(group: "g\(written)", rank: 7)) } catch { Issue.record(error) }
                 written += 1
             })
-        // The first thread reports its progress. If the second thread is quicker, that is only the end.
+        // Only the first thread reports progress. If the other threads are quicker, it may report only the end.
         #expect(written > 0)
         #expect(opened.outcome == .rebuilt(.first))
         try expectRight(opened)
@@ -94,7 +94,7 @@ import FetchIndexValues
         #expect(try CacheDirectory.names(in: test.store.snapshot()) == ["rows"])
     }
 
-    @Test func simultaneousOpeningsBuildACacheOnce() async throws {
+    @Test func simultaneousOpeningsBuildOrHitTheCache() async throws {
         let store = test.store
         let outcomes = await withTaskGroup(of: String.self) { group in
             for _ in 0..<4 {
@@ -124,7 +124,7 @@ import FetchIndexValues
         #expect(try CacheDirectory.strayCaches(in: test.store.snapshot()) == [])
         #expect(try test.store.snapshot().check() == [])
 
-        // A small one is built by one transaction.
+        // This build needs only one transaction.
         _ = try caches.open("small", order.request())
         #expect(try test.store.snapshot().markedBuild() == nil)
         let numbers = try LMDBNodeStore.caches(in: test.store.snapshot())
@@ -132,7 +132,7 @@ import FetchIndexValues
         try expectRight(caches.open("rows", request()))
     }
 
-    @Test func aBuildStopsIfItsNodesWereRemoved() throws {
+    @Test func aBuildFailsIfItsMarkWasRemoved() throws {
         let pieces = PieceNodeStore(test.store, pieceLength: 1 << 16)
         let order = try request().builder.build(from: try test.store.snapshot(), in: pieces)
         try test.write { try $0.markBuild(nil) }
@@ -140,7 +140,7 @@ import FetchIndexValues
         #expect(throws: DamagedOrder.self) { try test.write { _ = try pieces.finish(in: $0) } }
     }
 
-    /// A build fails in the middle: the old cache stays, and the next build removes its nodes.
+    /// If a build fails, the old cache stays. If a build is discarded, its nodes are removed.
     @Test func aFailedBuildKeepsTheOldCache() throws {
         _ = try caches.open("rows", request())
         let shape = try OrderShape(hasSections: true)
@@ -182,7 +182,8 @@ import FetchIndexValues
         #expect(throws: StoreError.unknownEntity("Row")) { try caches.open("rows", request) }
     }
 
-    /// Catching up would cost more than a new build, and must not be done under the write lock.
+    /// More rows are inserted during the build than the maximum with which a cache is caught up. Catching up would
+    /// block other writers for too long, so the build starts again.
     @Test func aBuildStartsAgainIfTooMuchHasChanged() throws {
         let more = try TestRow(group: "g", rank: 1).record()
         var calls = 0
@@ -199,7 +200,7 @@ import FetchIndexValues
         try expectRight(opened)
     }
 
-    /// The log since the beginning of the build is kept, whatever other caches need.
+    /// The log since the beginning of the build is kept, even if no cache needs it.
     @Test func aBuildKeepsTheLogSinceItsBeginning() throws {
         _ = try caches.open("other", order.request())
         var isHeld = false

@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    /// There are enough records for several threads; some are deleted.
+    /// The order has enough records for several threads; some of them were deleted.
     @Test func anOrderIsTheSameOnAnyNumberOfThreads() throws {
         var generator = SeededGenerator(seed: 15)
         let order = TestOrder(hasSections: true, sectionOrder: .byCount())

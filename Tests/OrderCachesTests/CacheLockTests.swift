@@ -6,7 +6,7 @@ import Testing
 
 @testable import FetchIndexOrderCaches
 
-/// A locked cache is replaced by no other request, and deleted by nobody.
+/// While a cache is locked, other requests can't replace it, and it can't be deleted.
 @Suite struct CacheLockTests {
     private let test: TestStore
     private let caches: CacheEngine
@@ -38,7 +38,7 @@ import Testing
         try test.write { try $0.view.put(junk.span.bytes, for: name.span.bytes, in: $0.tables.caches) }
     }
 
-    @Test func theOwnRequestOpensAndRebuildsItsLockedCache() throws {
+    @Test func theLockedRequestOpensAndRebuildsItsCache() throws {
         #expect(try CacheDirectory.isLocked("rows", in: snapshot))
         #expect(try caches.open(own).opened.outcome == .hit)
         #expect(try caches.rebuild(own, .requested).opened.outcome == .rebuilt(.requested))
@@ -47,8 +47,8 @@ import Testing
         #expect(try CacheDirectory.isLocked("rows", in: snapshot))
     }
 
-    /// A change of the model or of ICU's data isn't another request.
-    @Test func otherVersionsOfTheOwnRequestMayReplaceIt() throws {
+    /// A request that reads other attributes or depends on other data of ICU isn't another request.
+    @Test func otherVersionsOfTheLockedRequestMayReplaceItsCache() throws {
         for part in [\CacheIdentity.reads, \CacheIdentity.collation] {
             var identity = own.order.identity
             identity[keyPath: part] = part == \.reads ? "0:6" : "newer"
@@ -71,8 +71,8 @@ import Testing
         #expect(try caches.open(other).opened.outcome == .rebuilt(.sortChanged))
     }
 
-    /// An option protects a cache that isn't locked.
-    @Test func aRequestThatReplacesNoOtherIsRefused() throws {
+    /// If `replacesOthers` is false, a request can't replace the cache of another request, even if it isn't locked.
+    @Test func aRequestThatMustNotReplaceOthersIsRefused() throws {
         try test.write { try CacheDirectory.setLocked(false, "rows", in: $0) }
         var polite = other
         polite.replacesOthers = false
@@ -80,7 +80,7 @@ import Testing
         #expect(try caches.open(own).opened.outcome == .hit)
     }
 
-    @Test func aLockedCacheIsNotDeletedAndKeepsAllFromBeingDeleted() throws {
+    @Test func noCacheIsDeletedIfOneOfThemIsLocked() throws {
         #expect(throws: StoreError.cacheLocked("rows")) { try caches.directory.delete("rows") }
         #expect(throws: StoreError.cacheLocked("rows")) { try caches.directory.delete(nil) }
         #expect(try CacheDirectory.names(in: snapshot) == ["free", "rows"])
@@ -88,7 +88,7 @@ import Testing
         #expect(try caches.directory.delete(nil) == 2)
     }
 
-    @Test func onlyACacheWithAReadableRequestIsLocked() throws {
+    @Test func onlyACacheWithAReadableRequestCanBeLocked() throws {
         #expect(throws: StoreError.self) { try test.write { try CacheDirectory.setLocked(true, "none", in: $0) } }
         #expect(throws: StoreError.invalidCacheName("index:x")) {
             try test.write { try CacheDirectory.setLocked(true, "index:x", in: $0) }
@@ -98,7 +98,8 @@ import Testing
         #expect(try CacheDirectory.isLocked("rows", in: snapshot), "the former lock stays")
     }
 
-    /// A damaged list protects all caches until it is repaired, and the own request goes on.
+    /// If the list of locks is damaged, no cache can be replaced or deleted until the list is repaired; the request of
+    /// a cache can still open it.
     @Test func aDamagedListOfLocksProtectsAllCaches() throws {
         try test.write { try $0.setCacheList(.locked, [9, 9, 9, 9, 9]) }
         #expect(try CacheDirectory.listDefects(in: snapshot).count == 1)

@@ -9,9 +9,9 @@ import Testing
 
 /// Caches with damaged bytes.
 extension CacheTests {
-    /// Every byte of every value of a cache flipped in turn: opening gives the right rows or a rebuild, reading gives
-    /// an error at worst, verify finds it, and nothing traps.
-    @Test func damagedCachesAreFoundAndRebuilt() throws {
+    /// Changes each byte of each node of a cache in turn. `verify` reports the damage. Opening and reading the cache
+    /// give the right rows or an error, and never trap.
+    @Test func verifyReportsEachChangedByteOfANode() throws {
         let order = TestOrder(hasSections: true)
         let request = try order.request()
         var generator = SeededGenerator(seed: 8)
@@ -32,7 +32,8 @@ extension CacheTests {
         #expect(try caches.verify("n", request) == [])
     }
 
-    /// Catching up throws, or leaves the damage to be found. It never traps, and a rebuild repairs the cache.
+    /// Catching up a damaged cache gives a rebuild, the right rows, or an order whose damage is found when it's read.
+    /// It never traps.
     @Test func catchingUpADamagedCacheNeverTraps() throws {
         let order = TestOrder(hasSections: true)
         let request = try order.request()
@@ -77,7 +78,7 @@ extension CacheTests {
         return nodes
     }
 
-    @Test func damagedAndNewerHeadersAreRebuilt() throws {
+    @Test func cachesWithDamagedOrNewerHeadersAreRebuilt() throws {
         let order = TestOrder(hasSections: true)
         let request = try order.request()
         try insert(TestRow(group: "a", rank: 1), TestRow(group: nil, rank: 2))

@@ -35,7 +35,8 @@ import FetchIndexValues
         try test.write { try $0.update(RecordKey(entity: 0, number: number), record.span.bytes) }
     }
 
-    /// Random commits between openings: each opening must agree with sort and group, and its change must replay.
+    /// Opens a cache between random commits. Each opening must give the rows that sorting and grouping all records
+    /// gives, and its change must lead to them from the rows of the last opening.
     @Test(arguments: TestOrder.all) func aCacheFollowsTheStoreExactly(order: TestOrder) throws {
         var generator = SeededGenerator(seed: 21)
         let request = try order.request()
@@ -58,7 +59,7 @@ import FetchIndexValues
         }
     }
 
-    /// Sums of ranges of rows, and of windows' sections.
+    /// Compares the aggregates of random ranges of rows, and of the sections of windows, with those of the records.
     private func checkRanges(
         of opened: SectionedOrder, as order: TestOrder, _ generator: inout SeededGenerator, _ context: Comment
     ) throws {
@@ -201,13 +202,13 @@ import FetchIndexValues
         #expect(try caches.open("n", request).outcome == .caughtUp(change), "the cache itself was not changed")
     }
 
-    @Test func anOpeningDuringAnOwnTransactionStoresNoCache() throws {
+    @Test func anOpeningWhileTheSameStoreObjectWritesStoresNoCache() throws {
         let request = try TestOrder(hasSections: true).request()
         try insert(TestRow(group: "a", rank: 1))
         let writer = try test.store.beginWrite()
         #expect(try caches.open("n", request).outcome == .rebuilt(.first))
         try writer.commit()
-        #expect(try caches.open("n", request).outcome == .rebuilt(.first), "the cache itself was not made")
+        #expect(try caches.open("n", request).outcome == .rebuilt(.first), "the cache itself was not created")
         #expect(try caches.open("n", request).outcome == .hit)
     }
 

@@ -33,9 +33,10 @@ import Testing
     }
 }
 
-/// The events between two states, drawn as columns in the failure message.
+/// The events between two states. A failure message shows the old rows, the change and the new rows side by side.
 @Suite struct OrderDiffTests {
-    /// Applies random edits to an order in memory, and compares the change with sort and group, before and after.
+    /// Applies random edits to an order in memory. The change must lead from the old rows to the new ones, which
+    /// sorting and grouping all rows gives.
     @Test(arguments: TestOrder.all, [1, 2, 3] as [UInt64]) func replayingAChangeOnTheOldOrderGivesTheNewOrder(
         order: TestOrder, seed: UInt64
     ) throws {
@@ -59,7 +60,7 @@ import Testing
                     of: change, from: try TestState(rows, current, order), to: try TestState(newRows, next, order),
                     order)
                     == [], context)
-            // The reverse change replays too.
+            // The reversed change leads from the new rows to the old ones.
             let back = try OrderDiff.change(
                 from: next, to: current,
                 OrderEdits(edits.map { RowChange(object: $0.object, old: $0.new, new: $0.old) }))
@@ -117,7 +118,9 @@ func defects(
     var defects: [String] = []
     func require(_ isTrue: Bool, _ defect: @autoclosure () -> String) { if !isTrue { defects.append(defect()) } }
     let before = old.objects, after = new.objects
-    require(change.replay(on: before) == after, "it does not lead there: \(before) | \(change) | \(after)")
+    require(
+        change.replay(on: before) == after, "the change does not lead to the new rows: \(before) | \(change) | \(after)"
+    )
     let oldSections = old.sections, newSections = new.sections
     var rowMoves = 0, sectionMoves = 0
     var reported: Set<RecordKey> = []
@@ -127,11 +130,11 @@ func defects(
         case .delete(let deleted, let from):
             object = deleted
             require(before[from.section][from.row] == object, "a deletion names another row")
-            require(newRows[object.number]?.isMember != true, "a row is deleted that stays")
+            require(newRows[object.number]?.isMember != true, "a row that stays is deleted")
         case .insert(let inserted, let to):
             object = inserted
             require(after[to.section][to.row] == object, "an insertion names another row")
-            require(oldRows[object.number]?.isMember != true, "a row is inserted that was there")
+            require(oldRows[object.number]?.isMember != true, "a row that existed is inserted")
         case .move(let moved, let from, let to):
             object = moved
             require(
@@ -143,7 +146,7 @@ func defects(
             require(
                 before[from.section][from.row] == object && after[to.section][to.row] == object,
                 "an update names another row")
-            require(oldRows[object.number] != newRows[object.number], "an update of what did not change")
+            require(oldRows[object.number] != newRows[object.number], "a row that did not change is updated")
         }
         require(reported.insert(object).inserted, "two events for \(object)")
     }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import FetchIndexOrderCaches
 
-/// A reader that needs each change exactly once, and that may fail before it has received one.
+/// A reader that must receive each change, and that may fail before it has received one.
 @Suite struct ExactReaderTests {
     private enum Event: CaseIterable {
         case changeRows
@@ -38,9 +38,10 @@ import Testing
         }
     }
 
-    /// What the reader has received, one change after the other, is the order.
+    /// The changes that the reader has received, applied one after the other, give the current order, although some
+    /// readings fail.
     @Test(arguments: TestOrder.all.indices) func aReaderThatFailsIsToldTheSameChangesAgain(index: Int) throws {
-        // Each order has events of its own.
+        // Each order has its own series of events.
         let order = TestOrder.all[index]
         var generator = SeededGenerator(seed: 51 + UInt64(index))
         let cache = try request(order)
@@ -86,7 +87,7 @@ import Testing
         #expect(kinds.count > 1, "\(order): \(kinds)")
     }
 
-    /// Changes rows as every writer does: a maintained cache is brought to the new state.
+    /// Changes rows like every writer: if the cache is maintained, catches it up in the same transaction.
     private func changeRows(maintaining cache: CacheRequest, _ generator: inout SeededGenerator) throws {
         let numbers = try test.contents().keys.sorted()
         try test.write { writer in
@@ -117,12 +118,14 @@ import Testing
         }
     }
 
-    /// The change of a current cache since each commit that the log has; nil if it isn't known.
-    @Test(arguments: TestOrder.all) func theChangeSinceAnyCommitLeadsFromItsOrder(order: TestOrder) throws {
+    /// The change of a current cache since each commit of the log leads from the order at that commit to the newest
+    /// order. It's nil if the cache isn't current, if the log doesn't reach back, or if more records changed than the
+    /// limit.
+    @Test(arguments: TestOrder.all) func theChangeSinceAnyCommitLeadsToTheNewestOrder(order: TestOrder) throws {
         var generator = SeededGenerator(seed: 52)
         let cache = try request(order)
         var orders = [try objects(order)]
-        // A cache that stays behind keeps the log.
+        // This cache stays behind, so the log is kept.
         _ = try caches.open(CacheRequest(name: "slow", order: cache.order))
         for _ in 0..<12 {
             try changeRows(maintaining: cache, &generator)

@@ -7,9 +7,9 @@ import Testing
 
 @testable import FetchIndexOrderCaches
 
-/// All single and double edits on small lists, in one batch each.
+/// All single edits and all pairs of edits of small lists. A pair is applied in one batch.
 @Suite struct ExhaustiveTests {
-    /// The number of rows of the largest lists: FETCHINDEX_TEST_ROWS.
+    /// The number of rows of the largest lists, which the environment variable FETCHINDEX_TEST_ROWS sets.
     static let rows = TestSettings.rows
 
     static let orders = [
@@ -37,7 +37,7 @@ import Testing
         let row: TestRow?
     }
 
-    /// Lists of up to five rows in up to three sections. Ranks are even, so that there is room between any two.
+    /// Lists of up to `rows` rows in up to three sections. Ranks are even, so that a new rank fits between any two.
     private static func lists(_ order: TestOrder) -> [[UInt64: TestRow]] {
         var lists: [[UInt64: TestRow]] = []
         for count in 0...rows {
@@ -66,7 +66,7 @@ import Testing
             edits += [Edit(object: object, row: nil), Edit(object: object, row: noted)]
             edits += places.map { Edit(object: object, row: $0) }
         }
-        // There are two new rows, so that a double edit can insert both.
+        // Two new rows, so that a pair of edits can insert both.
         for object in [UInt64(90), 91] { edits += places.map { Edit(object: object, row: $0) } }
         return edits
     }

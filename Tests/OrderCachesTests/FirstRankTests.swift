@@ -9,7 +9,7 @@ import FetchIndexValues
 
 @testable import FetchIndexOrderCaches
 
-/// The rank of a section's first row, from the section's entry and by a search for its rows.
+/// The rank of a section's first row, as the section's entry gives it, compared with a search in the rows tree.
 @Suite struct FirstRankTests {
     private static let groups: [String?] = [nil, "", "a", "ab", "b", "é"]
 
@@ -22,7 +22,7 @@ import FetchIndexValues
             let record = try TestRow(group: group, rank: Int64(number % 3)).record()
             return try placer.key(of: RecordKey(entity: 0, number: number), record, in: nil, &placement)
         }
-        // Each group is once without rows, and once all groups have rows.
+        // Leaves out the rows of each group in turn; then all groups have rows.
         for missing in Self.groups.indices.map({ Optional($0) }) + [nil] {
             var fork = ForkedOrder(
                 over: SectionedOrder(entity: 0, shape: try order.shape(), in: MemoryNodeStore(capacity: 256)))
@@ -45,8 +45,9 @@ import FetchIndexValues
         }
     }
 
-    /// Whenever the shape claims it for a value, the value's section key compares with others as the value itself does.
-    @Test func sectionKeysCompareAsRowsIfTheShapeClaimsIt() throws {
+    /// If `hasSectionsInOrderOfRows` is true for a value, its section key compares with other section keys like the
+    /// value with the other values.
+    @Test func sectionKeysCompareLikeTheirValuesIfTheShapeSaysSo() throws {
         let texts = ["", "\0", "\u{1}", "a", "a\0b", "aa", "B", "b", "10", "9", "é", "e\u{301}", "日本"]
         let values: [[Value]] = [
             [.null] + texts.map(Value.string), [.null] + [-10, 9, 10, 100].map { .integer($0) },
@@ -82,7 +83,7 @@ import FetchIndexValues
         #expect(held == [.string])
     }
 
-    /// The checksums are right, but the sections count other rows than the rows tree has.
+    /// The nodes are intact, but the sections count other numbers of rows than the rows tree has.
     @Test(arguments: TestOrder.all.filter(\.hasSections)) func sectionsWithWrongCountsAreAnError(
         order: TestOrder
     ) throws {
@@ -108,7 +109,7 @@ import FetchIndexValues
         for (place, count) in zip(places, [2, 10, 18]) {
             try damaged.sections.apply([TreeEdit(place.key, .update(weight: count), summary: place.summary)])
         }
-        // Rows at both ends of each section are changed in their places, and moved within it.
+        // Updates the first and the last row of each section, and then moves them within the section.
         for isMoved in [false, true] {
             var found = 0
             for (number, group) in [(1, 0), (10, 0), (11, 1), (20, 1), (21, 2), (30, 2)] {

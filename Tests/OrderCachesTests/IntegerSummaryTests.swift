@@ -6,8 +6,7 @@ import FetchIndexValues
 
 @testable import FetchIndexOrderCaches
 
-/// Aggregates of integers, compared with 128-bit arithmetic. Most are computed on a fast path, the others on the
-/// general one.
+/// Aggregates of integers, compared with 128-bit arithmetic. Most of them take a fast path, the rest a general one.
 @Suite struct IntegerSummaryTests {
     private static let forms = [(true, false), (false, true), (true, true), (false, false)].map {
         SummaryForm(.integer, keepsSum: $0, keepsExtremes: $1)
@@ -49,7 +48,7 @@ import FetchIndexValues
         return sum.take()
     }
 
-    /// Bytes that are not read are not checked, but nothing is read past the end.
+    /// `value` doesn't check bytes that it doesn't read, and reads no bytes past the end.
     @Test func aTruncatedSummaryFailsItsCheckAndIsNotReadPastItsEnd() throws {
         let columns = AggregateColumns([.init(["number"], Self.forms[2])])
         for numbers in [[1, 2], [5, 1 << 40], [-7, -9, .min]] as [[Int64]] {
@@ -83,7 +82,7 @@ import FetchIndexValues
             let sum = numbers.reduce(Int128(0)) { $0 + Int128($1) }
             let total = Int64(exactly: sum).map { Value.integer($0) } ?? .decimal(Decimal(string: "\(sum)")!)
             expected.append((.total, total))
-            // Beyond that, the quotient of two doubles would be rounded twice.
+            // The sum and the count must be exact as doubles: otherwise the expected quotient would be rounded twice.
             if sum.magnitude <= 1 << 53 {
                 let average = numbers.isEmpty ? Value.null : .double(Double(sum) / Double(numbers.count))
                 expected.append((.average, average))

@@ -69,8 +69,9 @@ import Testing
         }
     }
 
-    /// So a change of the node writes its page and its key's page, and no other nodes.
-    @Test func aNodeAtLeastAQuarterFullHasItsOwnPage() throws {
+    /// An overflow page of its own makes a change of the node write this page and the page of its key, but no other
+    /// nodes.
+    @Test func aNodeThatIsAtLeastAQuarterFullHasItsOwnPage() throws {
         let test = try TestStore(model: TestRow.model)
         guard try test.store.environment.information().pageSize == 4096 else { return }
         func node(keyLength: Int, _ nodes: LMDBNodeStore) throws -> [UInt8] {

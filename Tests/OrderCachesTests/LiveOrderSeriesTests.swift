@@ -7,7 +7,7 @@ import Testing
 
 @testable import FetchIndexOrderCaches
 
-/// Random steps of a live order in memory, against sort and group of the rows that its reader sees.
+/// Random steps of a live order in memory, compared with sorting and grouping all rows that its reader sees.
 @Suite struct LiveOrderSeriesTests {
     private enum Step: CaseIterable {
         /// The reader edits some rows.
@@ -34,7 +34,7 @@ import Testing
     private static let windows: [(offset: Int, limit: Int?)] = [(0, nil), (0, 5), (3, 4), (2, nil), (100, 3)]
 
     @Test(arguments: TestOrder.all, 1...(TestSettings.isLong ? 10 : 1) as ClosedRange<UInt64>)
-    func eachStepTellsExactlyWhatItChangedInTheWindow(order: TestOrder, seed: UInt64) throws {
+    func eachStepReturnsTheExactChangeOfTheWindow(order: TestOrder, seed: UInt64) throws {
         var failureCount = 0
         for (offset, limit) in Self.windows {
             var series = try Series(order, offset: offset, limit: limit, seed: seed)
@@ -101,7 +101,8 @@ import Testing
             #expect(try live.saved.order.contents() == order.sections(of: rows.saved), "\(comment)")
             for event in change.rows {
                 let number = event.rowID.number
-                // A row at the window's end may come or go although its object didn't change.
+                // Only updates are tested, because a row at the window's end may be inserted or deleted although its
+                // object didn't change.
                 if case .update = event { #expect(old.seen[number] != rows.seen[number], "\(comment)") }
             }
             let changed = Set(change.rows.map(\.rowID.number))
@@ -124,7 +125,8 @@ import Testing
             }
         }
 
-        /// Takes a step while one of the nodes is missing. Returns nil if the step fails; the order must be as it was then.
+        /// Takes a step while a random node is missing. If the step fails, returns nil; the live order must then be
+        /// unchanged.
         private mutating func takeWithoutANode(
             _ step: Step, from old: Rows, _ comment: String
         ) throws -> OrderChange<RecordKey>? {

@@ -7,8 +7,9 @@ import Testing
 @testable import FetchIndexOrderCaches
 
 @Suite struct LiveOrderTests {
-    /// The fork of the unsaved edits has its own leaf. The rollback needs the saved order's leaf, which cannot be read.
-    @Test func aRollbackOverADamagedNodeKeepsTheEditedOrder() throws {
+    /// The unsaved edits have their own leaf, in a fork. The rollback also needs the saved order's leaf, which is
+    /// missing.
+    @Test func aFailedRollbackKeepsTheEditedOrder() throws {
         let test = try TestStore(model: TestRow.model)
         try test.write { writer in
             for rank in 0..<10 {

@@ -8,8 +8,8 @@ import Testing
 
 @testable import FetchIndexOrderCaches
 
-/// Whatever happened to a cache, its assessment says so; and however it is opened, the outcome is that of its assessment,
-/// and the order is that of the records.
+/// After random events, the assessment of a cache must agree with them. Whichever way the cache is opened, the outcome
+/// must agree with the assessment, and the order with the records.
 @Suite struct OpeningSeriesTests {
     enum Event: CaseIterable {
         case changeRows
@@ -35,7 +35,7 @@ import Testing
         /// Whether the cache is left as it is, although its order is opened.
         var writesNothing: Bool { [.inSnapshot, .inReadOnlyStore, .whileAnotherWrites].contains(self) }
 
-        /// Whether the cache of another request, or one that is missing, is left as it is.
+        /// Whether this way leaves a cache that is unusable for this reason as it is.
         func leaves(_ reason: RebuildReason) -> Bool {
             switch self {
             case .withAllNewest, .following: !reason.isOfState
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test(arguments: TestOrder.all.indices) func anOpeningIsWhatTheAssessmentSaid(index: Int) throws {
+    @Test(arguments: TestOrder.all.indices) func anOpeningAgreesWithItsAssessment(index: Int) throws {
         for round in 0..<(TestSettings.isLong ? 10 : 1) {
             let seed = UInt64(index + 100 * round)
             let series = try Series(TestOrder.all[index], seed: seed)
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    /// The reason is that of the first part that differs, in the order of the parts.
+    /// If several parts differ, the first one in the order of `parts` gives the reason.
     @Test func theFirstChangedPartOfAnIdentityGivesTheReason() {
         let parts: [(WritableKeyPath<CacheIdentity, String>, RebuildReason)] = [
             (\.entity, .modelChanged), (\.predicate, .predicateChanged), (\.sort, .sortChanged),
@@ -65,7 +65,7 @@ import Testing
             entity: "e", reads: "r", predicate: "p", sort: "s", section: "n", aggregates: "a", collation: "caf\u{E9}")
         for changed in 0..<1 << parts.count {
             var other = identity
-            // What the request calls its aggregates doesn't shape the order.
+            // The list of aggregates doesn't count: requests with other lists can use the same summaries.
             other.aggregateList = "other"
             for (index, part) in parts.enumerated() where changed >> index & 1 == 1 { other[keyPath: part.0] += "x" }
             let expected = parts.indices.first { changed >> $0 & 1 == 1 }.map { parts[$0].1 }
@@ -79,7 +79,7 @@ import Testing
 }
 
 private final class Series {
-    /// What happened to the cache, as the test knows it.
+    /// The state that the cache must have after the test's events.
     private enum CacheState {
         case unusable(RebuildReason)
         case of(commit: UInt64)
@@ -110,7 +110,7 @@ private final class Series {
 
     private func int(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &generator) }
 
-    /// Some events, and then an opening.
+    /// Performs up to two events, and then an opening.
     func perform() throws {
         step += 1
         var events: [OpeningSeriesTests.Event] = []
@@ -163,7 +163,7 @@ private final class Series {
         }
     }
 
-    /// Changes some rows, each of them once.
+    /// Changes some rows, each of them at most once.
     private func changeRows(in writer: StoreWriter) throws {
         var count = 0
         for number in rows.keys.sorted().shuffled(using: &generator).prefix(int(0...3)) {
@@ -198,7 +198,7 @@ private final class Series {
 
     private func changeHeader(_ reason: RebuildReason, _ change: (inout [UInt8]) -> Void) throws {
         guard var bytes = try header() else { return }
-        // A header that is damaged already stays so.
+        // A header that is damaged already stays damaged.
         if case .unusable(.damaged) = state { return }
         change(&bytes)
         let name = Array("rows".utf8)
@@ -263,7 +263,7 @@ private final class Series {
         }
     }
 
-    /// Assesses the cache and opens it; `left` is the reason for which a writer left it as it is.
+    /// Assesses the cache and opens it. `left` is the reason why a writer left the cache as it is.
     private func perform(
         _ way: OpeningSeriesTests.Way, _ comment: String
     ) throws -> (CacheAssessment, OpenedOrder?, left: RebuildReason?) {
@@ -287,7 +287,7 @@ private final class Series {
             defer { withExtendedLifetime(writer) {} }
             return (try assessed(test.store.snapshot()), try caches.open(cache).opened, nil)
         case .withAllNewest:
-            return (try assessed(test.store.snapshot()), try caches.openNewest([cache]).orders["rows"], nil)
+            return (try assessed(test.store.snapshot()), try caches.openNewest([cache]).orders["rows"]?.opened, nil)
         case .following: return try open(for: .following, assessed)
         case .keeping: return try open(for: .keeping, assessed)
         case .establishing: return try open(for: .establishing, assessed)
@@ -305,11 +305,11 @@ private final class Series {
         let written = try caches.open(cache, in: writer, for: purpose)
         let snapshot = try writer.commitAndRead()
         try noteOrder()
-        if case .left(let reason) = written { return (assessment, nil, reason) }
+        if case .unusable(let reason) = written { return (assessment, nil, reason) }
         return (assessment, written.opened?.reopened(in: snapshot), nil)
     }
 
-    /// Holds an assessment against what happened to the cache.
+    /// Compares an assessment with the state that the cache must have.
     private func check(_ assessment: CacheAssessment, in reader: StoreReader, _ comment: String) throws {
         var expected: RebuildReason?
         var changes = 0

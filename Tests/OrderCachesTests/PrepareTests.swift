@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    /// Prepares a cache with a second thread that helps.
+    /// Prepares a cache on two threads.
     private func prepare(
         _ cache: CacheRequest, for changes: [RecordChange], in snapshot: Snapshot
     ) throws -> CacheEngine.PreparedOrders {
@@ -46,8 +46,8 @@ import Testing
         return prepared
     }
 
-    /// Writes changes, and opens a cache in the same transaction with the known changes. The order takes the change
-    /// that was prepared, if it is pending.
+    /// Writes changes, and opens a cache with the known changes in the same transaction. If the change of the opened
+    /// order is pending, sets it to the prepared change.
     private func write(
         _ changes: [RecordChange], bringing cache: CacheRequest, known: [RecordChange],
         _ prepared: CacheEngine.PreparedOrders
@@ -79,7 +79,7 @@ import Testing
             let context: Comment = "\(order), round \(round)"
             let changes = try randomChanges(count, &generator)
             let prepared = try prepare(cache, for: changes, in: test.store.snapshot())
-            // The opening gets no known changes, only the prepared ones.
+            // The opening gets no known changes, so the right rows show that it uses the prepared order.
             let opened = try write(changes, bringing: cache, known: [], prepared)
             #expect(isEqual(try opened.order.contents(), order.sections(of: try rows())), context)
             let objects = try opened.order.objects()
@@ -108,7 +108,7 @@ import Testing
         #expect(try caches.verify("rows", cache.order) == [])
     }
 
-    /// The missing row is met when the nodes are published already.
+    /// The prepared changes expect a row that doesn't exist. That is found only after the nodes were published.
     @Test(arguments: [1, 400]) func aMissingRowLeavesTheChangePendingUntilARebuild(count: Int) throws {
         var generator = SeededGenerator(seed: 35)
         let order = TestOrder(hasSections: true)
@@ -130,7 +130,7 @@ import Testing
         #expect(rebuilt.outcome == .hit)
         #expect(isEqual(try rebuilt.order.contents(), order.sections(of: try rows())))
         #expect(try caches.verify("rows", cache.order) == [])
-        // A newer cache has taken the name, so it is not rebuilt.
+        // A newer cache has the name now, so nothing is rebuilt.
         _ = try caches.rebuild("rows", cache.order, .requested)
         let commit = try test.store.lastTransaction()
         try caches.rebuild(cache, of: opened, limit: nil)
@@ -144,12 +144,12 @@ import Testing
             try !prepare(cache, for: changes, in: test.store.snapshot()).orders.isEmpty
         }
         let changes = try randomChanges(5, &generator)
-        #expect(try !isPrepared(changes), "it is not there yet")
+        #expect(try !isPrepared(changes), "the cache does not exist yet")
         _ = try caches.open("rows", cache.order)
         #expect(try isPrepared(changes))
         let other = RecordChange(object: RecordKey(entity: 1, number: 1), old: nil, new: [])
         #expect(try !isPrepared([other]))
         try test.write { _ = try $0.delete(changes[0].object) }
-        #expect(try !isPrepared(try randomChanges(5, &generator)), "it is behind")
+        #expect(try !isPrepared(try randomChanges(5, &generator)), "the cache is behind")
     }
 }

@@ -15,14 +15,14 @@ extension TestOrder {
         }
     }
 
-    /// The order of some rows, in small nodes.
+    /// Makes the order of some rows in a node store.
     func order(of rows: [UInt64: TestRow], in nodes: MemoryNodeStore) throws -> SectionedOrder {
         var order = SectionedOrder(entity: 0, shape: try shape(), in: nodes)
         try order.update(try request().builder.edits(Self.changes(from: [:], to: rows), nil))
         return order
     }
 
-    /// The sections that a window with an offset and a limit shows: the oracle of windows.
+    /// The oracle of windows: the sections that a window with this offset and limit must show.
     func window(of rows: [UInt64: TestRow], offset: Int, limit: Int?) -> [SectionContents] {
         var left = max(0, offset)
         var room = limit.map { max(0, $0) } ?? .max
@@ -38,7 +38,7 @@ extension TestOrder {
 }
 
 extension Dictionary where Key == UInt64, Value == TestRow {
-    /// Changes, adds or deletes some of the first rows.
+    /// Changes, adds or deletes up to `count` rows with these numbers.
     mutating func edit(_ count: Int, numbers: ClosedRange<UInt64>, using generator: inout SeededGenerator) {
         for _ in 0..<count {
             let number = UInt64.random(in: numbers, using: &generator)

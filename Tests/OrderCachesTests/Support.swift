@@ -5,12 +5,13 @@ import FetchIndexValues
 
 @testable import FetchIndexOrderCaches
 
-/// Rows of the tests: a group (nil: no section), a rank to sort by, and whether the row is a member.
+/// A row of the tests: its group, which is its section value (nil for null), a rank to sort by, and whether it's a
+/// member.
 struct TestRow: Hashable {
     var group: String?
     var rank: Int64
     var isMember = true
-    /// A value that is neither sorted nor grouped by.
+    /// A value that isn't used for sorting or grouping.
     var note: Int64 = 0
 
     static let model = Model(entities: [
@@ -101,13 +102,13 @@ final class TestPlacer: RowPlacer {
     }
 }
 
-/// An order's definition in the tests, and its oracle: sort and group from scratch.
+/// An order of test rows, and its oracle, which sorts and groups all rows again.
 struct TestOrder: CustomStringConvertible {
     var hasSections: Bool
     var isDescending = false
     var sectionOrder = SectionOrder.byFirstRow
 
-    /// Descending orders keep aggregates.
+    /// The aggregates. Only descending orders have any.
     var columns: AggregateColumns {
         if !isDescending { return .none }
         return AggregateColumns([
@@ -194,7 +195,7 @@ struct SectionContents: Equatable {
 }
 
 extension SectionedOrder {
-    /// Names, object numbers and sums, read by walks.
+    /// The name, the object numbers and the aggregates of each section, as `walkSections` and `walkRows` read them.
     func contents() throws -> [SectionContents] {
         var contents: [SectionContents] = []
         try walkSections { section in

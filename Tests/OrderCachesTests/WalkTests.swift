@@ -6,8 +6,8 @@ import FetchIndexValues
 
 @testable import FetchIndexOrderCaches
 
-/// Walks by object number, compared with the members of the records, on one thread and on several, which read the
-/// objects after the first 8,192 numbers in parts of 16,384.
+/// Walks by object number, on one thread and on several, compared with the members among the records. Several threads
+/// read the first 8,192 numbers together, and then parts of 16,384 numbers.
 @Suite struct WalkTests {
     private var generator = SeededGenerator(seed: 36)
     private let rows: [UInt64: TestRow]
@@ -59,8 +59,8 @@ import FetchIndexValues
         }
     }
 
-    /// All objects were replaced, so the first numbers are free.
-    @Test(arguments: [1, 2, 5]) func aWalkBeginsAtTheFirstUsedNumber(threads: Int) throws {
+    /// The objects with the first numbers are deleted, and new objects have numbers after all others.
+    @Test(arguments: [1, 2, 5]) func aWalkFindsTheMembersAfterManyDeletedNumbers(threads: Int) throws {
         let test = try store(threads: threads)
         try test.write { writer in
             for number in 1...39_000 as ClosedRange<UInt64> where !Self.deleted.contains(number) {
@@ -114,7 +114,8 @@ import FetchIndexValues
         }
     }
 
-    /// On any number of threads, the members before the failing record are delivered, as if records were read one by one.
+    /// On any number of threads, the body gets exactly the members before the failing record, as if records were read
+    /// one by one.
     @Test(arguments: [1, 2, 5], [1, 100, 8193, 50_000] as [UInt64])
     func aFailingRecordStopsAWalkAfterTheMembersBeforeIt(threads: Int, failing: UInt64) throws {
         let test = try store(threads: threads)
@@ -143,7 +144,6 @@ import FetchIndexValues
         }
     }
 
-    /// The walk reads the writer's uncommitted changes.
     @Test func aWalkReadsTheWritersUncommittedChanges() throws {
         let test = try store(threads: 2)
         let builder = try TestOrder(hasSections: false).request().builder

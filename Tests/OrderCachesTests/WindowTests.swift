@@ -6,9 +6,9 @@ import Testing
 
 @testable import FetchIndexOrderCaches
 
-/// Every window on small orders, against the slice of their rows.
+/// Every window on small orders, compared with the slice of the rows that it must show.
 @Suite struct WindowTests {
-    /// No rows, one row, and up to nine rows in up to four sections, some of which aren't members.
+    /// The numbers of records: none, one, and up to nine in up to five sections. Some of them aren't members.
     private static let counts = [0, 1, 4, 9]
 
     @Test(arguments: TestOrder.all) func aWindowIsASliceOfTheRows(order: TestOrder) throws {
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    /// Places outside of a window are errors, because damage may change the counts.
+    /// Positions outside of a window are errors instead of traps, because damage may change the counts.
     private func expectErrorsOutside(of window: OrderWindow, _ comment: String) throws {
         for row in [-1, window.rowCount] {
             #expect(throws: DamagedOrder.self, "\(comment)") { try window.row(at: row) }

@@ -53,26 +53,27 @@ public final class BatchWriter {
     /// without limit.
     public var writeTimeout: Duration?
     var writer: StoreWriter?
-    /// The order that the next transaction stores in a cache, because the cache's reader has received it.
+    /// The order that a cache's reader has received, but the cache doesn't store yet.
     var told: CacheReading?
-    /// The store whose numbers new objects get, which each commit notes; nil if they get this store's numbers.
+    /// The store that allocated the numbers of the inserted objects; nil if this store allocates them. Each commit
+    /// notes it in the store.
     var numbersOrigin: UUID?
     /// Whether unique keys are deferred until the end of a first import, and the maximum number of deferred keys.
     var deferral = KeyDeferral.never
     var mostDeferred = 0
-    /// The preparation that the next batch needs, judged by the last ones. Only the thread that writes may ask for it.
+    /// The preparation that the next batch needs, judged by the previous batches. Only the thread that writes may read
+    /// it.
     package internal(set) var preparation = Preparation.sortedKeys
     public internal(set) var counts = Counts()
-    /// The part of `counts` that is committed. Deferred unique keys are written in a commit of their own before the
-    /// last one.
+    /// The value of `counts` at the last commit.
     package internal(set) var savedCounts = Counts()
     /// The updates of the open transaction.
     var updatedRows = UpdatedRows()
     /// The objects whose rows are counted as updated because of links that were made later.
     var linkedLater: Set<UInt64> = []
 
-    /// `key` names the unique attribute by which rows update objects; without a key every row is a new object. Throws
-    /// `StoreError.unknownEntity`, and `RequestError` when the key is not unique.
+    /// `key` names the unique attribute by which ``object(key:)`` finds objects, and imported rows update objects.
+    /// Throws `StoreError.unknownEntity`, `StoreError.unknownAttribute`, and `RequestError` if the key isn't unique.
     public init(_ container: PersistentContainer, entity name: String, key: String? = nil, author: String = "") throws {
         do {
             self.container = container
@@ -112,12 +113,13 @@ public final class BatchWriter {
     private func key(of object: ObjectID) throws -> RecordKey {
         let key = try container.key(of: object)
         guard key.entity == entityNumber else {
-            throw RequestError.wrongType("the writer writes \(entity.name), and \(object) is a \(object.entityName)")
+            throw RequestError.wrongType("the writer writes \(entity.name), but \(object) is a \(object.entityName)")
         }
         return key
     }
 
-    /// Calls the body with the number of each object of the entity, in ascending order, until it returns false. O(n).
+    /// Calls the body with the number of each object of the entity, in ascending order, until the body returns false.
+    /// O(n).
     package func forEachNumber(_ body: (UInt64) throws -> Bool) throws {
         try transaction().scan(entityNumber) { object, _ in try body(object.number) }
     }
@@ -165,9 +167,9 @@ public final class BatchWriter {
         }
     }
 
-    /// Gives an object new values; its relationships don't change. Equal values change nothing. Several updates of an
-    /// object in one transaction count as one update, or as none if they undo each other. O(log n). Throws
-    /// `StoreError`, `ContextError.otherStore`, and `RequestError` for an object of another entity.
+    /// Gives an object new values; its relationships don't change. Equal values change nothing. When the transaction is
+    /// committed, several updates of an object count as one update, or as none if they undo each other. O(log n).
+    /// Throws `StoreError`, `ContextError.otherStore`, and `RequestError` for an object of another entity.
     public func update(_ object: ObjectID, _ values: [Value]) throws {
         try withPublicErrors {
             let record = try entity.record(values)
@@ -185,7 +187,8 @@ public final class BatchWriter {
         }
     }
 
-    /// Commits the open transaction. Returns the commit's number; nil if nothing was written. Throws `StoreError`.
+    /// Commits the open transaction. Returns the number of the store's newest commit, which is a new one only if the
+    /// transaction changed something; nil if no transaction is open. Throws `StoreError`.
     @discardableResult
     public func commit() throws -> UInt64? {
         try withPublicErrors {
@@ -207,12 +210,13 @@ public final class BatchWriter {
 
     /// Commits, and catches up a cache in the same transaction. For a reader that may fail, use
     /// ``commit(bringing:cacheName:telling:)``. Returns `.hit` if the order didn't change, `.caughtUp` with the exact
-    /// change since the cache was last current, or `.rebuilt` with the reason if the change isn't known: then fetch the
-    /// order again.
+    /// change since the cache was last current, or `.rebuilt` with the reason if the change isn't known. After
+    /// `.rebuilt`, fetch the order again.
     ///
-    /// Returns nil without an open transaction: if nothing was read or written since the last commit, the cache is left
-    /// as it is, and may be behind other writers' commits. O(k log n) for k changes. Throws also if the definition
-    /// doesn't fit the model.
+    /// Returns nil if no transaction is open, because nothing was read or written since the last commit. The cache is
+    /// then left as it is, and may be behind other writers' commits. O(k log n) for k changes; O(n log n) if the cache
+    /// is rebuilt. Throws `StoreError`, and other errors if the definition doesn't fit the model. After an error, the
+    /// transaction isn't committed.
     public func commit(bringing definition: OrderDefinition, cacheName: String) throws -> FetchOutcome? {
         try withPublicErrors {
             if CacheDirectory.isIndex(cacheName) { throw StoreError.invalidCacheName(cacheName) }
@@ -228,16 +232,20 @@ public final class BatchWriter {
             try engine.keepAll(in: ended, except: written.opened == nil ? [] : [cacheName])
             try ended.commit()
             savedCounts = counts
-            if let opened = written.opened { engine.record(opened, of: cache, since: start) }
             let model = ended.model
-            return FetchOutcome(written.outcome) { container.id(of: $0, in: model) }
+            switch written {
+            case .unusable(let reason): return .rebuilt(reason)
+            case .opened(let opened):
+                engine.record(opened, of: cache, since: start)
+                return FetchOutcome(opened.outcome) { container.id(of: $0, in: model) }
+            }
         }
     }
 
-    /// Whether a transaction is open: something was written or read since the last commit.
+    /// Whether a transaction is open, because something was written or read since the last commit.
     public var hasOpenTransaction: Bool { writer != nil }
 
-    /// Drops the changes since the last commit.
+    /// Drops the changes since the last commit. `counts` still includes them.
     public func rollback() {
         writer = nil
         leaveDeferral()

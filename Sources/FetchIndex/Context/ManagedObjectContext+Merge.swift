@@ -3,16 +3,17 @@ internal import FetchIndexModels
 internal import FetchIndexRecords
 
 extension ManagedObjectContext {
-    /// Advances the context to the store's newest state, and reports the changes. Objects keep their unsaved values,
-    /// and show them instead of the store's newer ones. O(k log n) for k changes in the log; O(n) if the log doesn't
-    /// contain all changes. Throws `StoreError`, and `ContextError.delivering` while changes are being delivered.
+    /// Advances the context to the store's newest state, and reports the changes to its controllers. An object keeps
+    /// its unsaved values, which hide newer values in the store. O(k log n) for k changes in the log; O(n) if the log
+    /// no longer has all changes, or if a cache must be rebuilt. Throws `StoreError`, and `ContextError.delivering`
+    /// while changes are being delivered.
     public func mergeChanges() throws {
         try withPublicErrors {
             _ = try merge()
         }
     }
 
-    /// Merges changes. Returns the orders of the controllers' caches in the context's new state.
+    /// Merges like `mergeChanges`. Returns the orders of the controllers' caches in the context's new state.
     func merge() throws -> NewestOrders {
         try delivery.requireNone()
         processPendingChanges()
@@ -21,25 +22,26 @@ extension ManagedObjectContext {
         return newest
     }
 
-    /// Advances to a snapshot if its commit is newer. Otherwise only pins the snapshot, which may have other caches,
-    /// and reports no changes.
-    func advanceIfNeeded(to new: Snapshot, _ opened: [String: OpenedOrder] = [:]) throws {
+    /// Advances the context to a snapshot if its commit is newer. Otherwise only pins the snapshot, in which caches may
+    /// have changed, and reports no changes.
+    func advanceIfNeeded(to new: Snapshot, _ opened: [String: CacheAttempt<OpenedOrder>] = [:]) throws {
         guard try new.commit == snapshot().commit else { return try advance(to: new, opened) }
         // The model can change without a commit, if no record changes.
         if try new.modelVersion != snapshot().modelVersion { try requireSameAttributes(in: new.model) }
         core.pin(new)
     }
 
-    /// Advances to a newer state: first the objects, then the orders; then the listeners are notified.
+    /// Advances the context to a newer state: updates its objects, then the rows of its controllers, and only then
+    /// notifies listeners.
     func advance(
-        to new: Snapshot, _ opened: [String: OpenedOrder], _ written: Written = Written(edits: nil),
+        to new: Snapshot, _ opened: [String: CacheAttempt<OpenedOrder>], _ written: Written = Written(edits: nil),
         isDirect: Bool = false
     ) throws {
         try core.deferringObservations { try applyAdvance(to: new, opened, written, isDirect: isDirect) }
     }
 
     private func applyAdvance(
-        to new: Snapshot, _ opened: [String: OpenedOrder], _ written: Written, isDirect: Bool
+        to new: Snapshot, _ opened: [String: CacheAttempt<OpenedOrder>], _ written: Written, isDirect: Bool
     ) throws {
         let old = try snapshot()
         var committed: [RecordChange] = []
@@ -58,7 +60,7 @@ extension ManagedObjectContext {
             for edit in committed where !written.contains(edit.object) { refresh(edit) }
         }
         if new.model.hasRelationships { settleLinks(after: committed) }
-        // The records that were reported, by the permanent keys of objects that have become saved.
+        // The reported records by object; an object that has just been saved has its permanent key.
         let keys = core.edits.permanentKeys
         var seen: [RecordKey: [UInt8]?] = [:]
         if new.model.hasRelationships {
@@ -78,8 +80,8 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Throws if the attributes of an entity have changed, because the context's objects of the entity then can't be
-    /// read any more.
+    /// Throws if the context's objects can't be read with a newer model: an entity was dropped, or its attributes
+    /// changed.
     func requireSameAttributes(in new: Model) throws {
         try container.requireDeclared(in: new)
         for follower in liveFollowers { try follower.requireEntities(in: new) }
@@ -94,7 +96,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The objects to which a changed object's references led before or lead now.
+    /// The objects to which the references in a changed object's old and new records lead.
     private func targets(of edit: RecordChange) -> Set<RecordKey> {
         guard model.entities.indices.contains(edit.object.entity),
             let references = model.entities[edit.object.entity].links?.references
@@ -110,8 +112,8 @@ extension ManagedObjectContext {
         return targets
     }
 
-    /// The entities whose changes affect this context: those with followers, objects or unsaved edits, and those whose
-    /// objects may be linked to these.
+    /// The numbers of the entities whose changes affect this context: entities on which followers depend, entities with
+    /// registered objects or reported edits, and entities whose objects may have links to registered objects.
     private var entitiesOfInterest: [Int] {
         var entities = Set(liveFollowers.flatMap(\.entities))
         let registered = core.registry.entities
@@ -144,8 +146,8 @@ extension ManagedObjectContext {
         if model.hasRelationships { undoStack.renumber(keys) }
         if model.hasRelationships, !keys.isEmpty {
             let entities = model.entities
-            // If a reported record refers to an object that wasn't saved, it keeps the temporary key until that change
-            // is reported.
+            // A reported record keeps the temporary key of an object that wasn't saved, until the reference is changed
+            // and that edit is reported.
             core.edits.renumberReported {
                 (try? entities[$0.entity].record($1, with: keys, keepingOthers: true).record) ?? $1
             }
@@ -178,7 +180,7 @@ extension ManagedObjectContext {
         for object in removed { release(object) }
     }
 
-    /// Updates a registered object after another context or process changed it.
+    /// Updates an object of this context after another context or process changed or deleted it.
     private func refresh(_ edit: RecordChange) {
         defer { noteChangeOfRelated(targets(of: edit)) }
         guard let object = registeredObject(for: edit.object) else {
@@ -195,7 +197,7 @@ extension ManagedObjectContext {
             object.base = edit.new == nil ? edit.old : nil
             if edit.new == nil { release(object) }
         case .saved:
-            // The object was deleted elsewhere but has unsaved values here, so the next save reports a conflict.
+            // The object was deleted elsewhere but has unsaved values here, so the next save finds a conflict.
             guard let new = edit.new else {
                 object.isGoneFromStore = true
                 return
@@ -218,11 +220,19 @@ extension ManagedObjectContext {
         }
     }
 
-    private func advance(_ follower: any ContextFollower, _ step: LiveOrder.Step, _ opened: [String: OpenedOrder]) {
+    private func advance(
+        _ follower: any ContextFollower, _ step: LiveOrder.Step, _ opened: [String: CacheAttempt<OpenedOrder>]
+    ) {
         follower.advance(core.edits.permanentKeys, step.net) { [container] order in
             guard let cache = order.cache else { return try order.advance(step) }
-            return try order.advance(
-                step, to: opened[cache.name] ?? container.cacheEngine.open(cache, in: self.snapshot()))
+            let snapshot = try self.snapshot()
+            let next =
+                switch opened[cache.name] {
+                case .opened(let opened): opened
+                case .unusable(let reason): try CacheEngine.compute(cache.order, in: snapshot, .rebuilt(reason))
+                case nil: try container.cacheEngine.open(cache, in: snapshot)
+                }
+            return try order.advance(step, to: next)
         }
     }
 }
@@ -230,9 +240,10 @@ extension ManagedObjectContext {
 // MARK: Automatic merges
 
 extension ManagedObjectContext {
-    /// Whether the context merges commits of other contexts and processes as they are made. A context without an actor
-    /// merges when it is next used. The value becomes false when ``PersistentContainer/commits`` ends, because the
-    /// store's files were moved.
+    /// Whether the context merges commits of other contexts and processes automatically: on its actor soon after each
+    /// commit, or without an actor before each fetch, count and look-up by a unique value. For a context with an actor,
+    /// the value becomes false when ``PersistentContainer/commits`` ends, because the store's files were moved or
+    /// replaced.
     public var automaticallyMergesChanges: Bool {
         get { core.mergeTask != nil || core.mergesWhenUsed }
         set {
@@ -241,7 +252,8 @@ extension ManagedObjectContext {
             core.mergesWhenUsed = newValue && core.isolation == nil
             guard newValue, let isolation = core.isolation else { return }
             let context = UncheckedContext(core: core, isolation: isolation)
-            // An error is ignored here, because the next commit tries again. An explicit `mergeChanges` throws it.
+            // An error is ignored, because the merge is tried again after the next commit. An explicit `mergeChanges`
+            // throws the error.
             let merge: @Sendable (ManagedObjectContext) -> Void = { try? $0.mergeChanges() }
             core.mergeTask = Task { [commits = container.commits] in
                 // Merges earlier commits first, then each new one.
@@ -255,8 +267,8 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObjectContext {
-    /// Schedules the processing of edits for the end of the actor's current job. A context without an actor processes
-    /// edits when it is used.
+    /// Schedules the processing of edits as a new job of the actor. A context without an actor processes edits when it
+    /// is used.
     func scheduleProcessing() {
         guard !core.isProcessingScheduled, let isolation = core.isolation else { return }
         core.isProcessingScheduled = true
@@ -270,8 +282,8 @@ extension ManagedObjectContext {
     }
 }
 
-/// Transfers a context to its own isolation domain. This is safe because the context is used only in that domain. The
-/// context and the actor aren't retained, and objects of a released context can recreate it.
+/// Carries a context into its own isolation domain. This is safe because the context is used only in that domain.
+/// Neither the context nor the actor is retained; a released context is recreated if any of its objects remain.
 private final class UncheckedContext: @unchecked Sendable {
     private weak var core: ContextCore?
     private weak var isolation: (any Actor)?
@@ -281,8 +293,8 @@ private final class UncheckedContext: @unchecked Sendable {
         self.isolation = isolation
     }
 
-    /// Calls the body with the context in the context's isolation domain. Returns nil if the context and all its
-    /// objects, or the actor, were released.
+    /// Calls the body with the context in the context's isolation domain. Returns nil if the actor was released, or the
+    /// context and all its objects.
     @discardableResult
     func run<Result: Sendable>(_ body: @Sendable (ManagedObjectContext) -> Result) async -> Result? {
         guard let isolation else { return nil }
@@ -294,18 +306,19 @@ private final class UncheckedContext: @unchecked Sendable {
     }
 }
 
-/// An object that follows a context's states: a controller, without its object class.
+/// A view that advances with its context: a controller, without its object class.
 protocol ContextFollower: AnyObject {
     /// Whether the follower has fetched.
     var isLive: Bool { get }
-    /// The numbers of the entities whose objects are followed.
+    /// The numbers of the entities whose changes may change the follower's rows or observed values.
     var entities: [Int] { get }
-    /// Throws if the request now includes other entities than those that are followed.
+    /// Throws if the follower's request includes entities of the model that the follower doesn't follow.
     func requireEntities(in model: Model) throws
-    /// The cache that the context catches up for this follower, if any.
+    /// The cache that the context's saves and merges catch up for this follower, if any.
     var followed: CacheRequest? { get }
-    /// Advances the order to the context's new state, and keeps the resulting change until it's delivered. The record
-    /// changes lead from the records that the follower has seen to the current ones.
+    /// Calls `step`, which advances the order to the context's new state, and keeps the resulting change until it's
+    /// delivered. `renumbered` has permanent keys by temporary ones. The record changes in `edits` lead from the
+    /// records that the follower has seen to the current ones.
     func advance(
         _ renumbered: [RecordKey: RecordKey], _ edits: [RecordChange],
         _ step: (LiveOrder) throws -> OrderChange<RecordKey>)

@@ -5,13 +5,15 @@ internal import FetchIndexPlatform
 
 // The phases of a save, and the work of its two threads in each. A save of few edits uses one thread.
 //
-//                    write(plan)                        commit                                       advance
-//     first thread   records and their links         |  caches take their orders; log; snapshot   |  objects, controllers
-//     second thread  orders of live caches, in forks |  changes of these orders                   |
+//                    write(plan)                           commit                                  advance
+//     first thread   writes records and links           |  stores orders in caches, commits     |  objects, controllers
+//     second thread  updates live caches' orders, in    |  computes the changes of these        |
+//                    forks                              |  orders                               |
 extension ManagedObjectContext {
-    /// Writes all unsaved edits in one transaction, which also catches up the caches of live controllers. Then the
-    /// context advances to the new state, which may include commits of other contexts. Each controller gets one batch,
-    /// without the changes that it already got when edits were processed. O(k log n) for k edits.
+    /// Writes all unsaved edits in one transaction, which also catches up maintained caches and the caches of live
+    /// controllers. The context then advances to the new state, which may include commits of other contexts. Each
+    /// controller gets at most one batch, without the changes that it already got when edits were processed. O(k log n)
+    /// for k changes, if all caches can be caught up.
     ///
     /// Throws `ValidationError`, `MergeConflicts` under the policy `.error`, `StoreError`, and
     /// `ContextError.delivering`. After an error, the edits are still unsaved.
@@ -32,13 +34,14 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Writes a plan's records, while another thread prepares the orders of live controllers' caches.
+    /// Writes a plan's records. If the plan knows its changes in advance, another thread meanwhile applies them to the
+    /// orders of live controllers' caches.
     private func write(_ plan: SavePlan, into writer: StoreWriter) throws -> Written {
         guard let expected = plan.expectedEdits, container.store.threads > 1 else {
             return try plan.write(into: writer)
         }
         let caches = followedCaches
-        // While the writer is open, other writers can't commit. So this snapshot is the writer's base state.
+        // While the writer is open, other writers can't commit. So this snapshot is the state that the writer changes.
         guard !caches.isEmpty, let snapshot = try? container.store.snapshot() else {
             return try plan.write(into: writer)
         }
@@ -87,11 +90,11 @@ extension ManagedObjectContext {
         if !failures.isEmpty { throw ValidationError(failures: failures) }
     }
 
-    /// The records that a transaction of this context has written.
+    /// The results of a transaction of this context.
     struct Written {
-        /// The changes from the records before the transaction to those after it; nil if they aren't known.
+        /// The changes of records that the transaction makes; nil if they aren't known.
         var edits: [RecordChange]? = []
-        /// Orders of caches that were prepared with these changes.
+        /// Orders of caches to which `edits` were already applied.
         var prepared = CacheEngine.PreparedOrders()
         /// The permanent ids of new objects.
         var renumbered: [(object: ManagedObject, id: RecordKey)] = []
@@ -106,22 +109,21 @@ extension ManagedObjectContext {
     /// Seals a transaction, commits it with the caches of live controllers, and advances the context.
     func commit(_ writer: StoreWriter, _ written: Written) throws {
         let first = writer.commit
-        // This is checked before the commit, because afterwards the context couldn't advance.
+        // Checked before the commit: if this failed after it, the edits would be saved but the context couldn't
+        // advance.
         if try writer.modelVersion != snapshot().modelVersion { try requireSameAttributes(in: writer.model) }
         try writer.seal()
         let isDirect = try first == snapshot().commit
         let followed = followedCaches
-        // From here on objects are saved, even if the context fails to advance.
+        // After this commit the objects are saved, even if the context fails to advance.
         let (brought, saved) = try commit(writer, written, since: first, bringing: followed)
-        let damaged = followed.filter { if case .pending = brought[$0.name]?.outcome { true } else { false } }
-        // Rebuilds damaged caches when this function ends and the objects are marked as saved.
+        let damaged = followed.filter { if case .pending = brought[$0.name]?.opened?.outcome { true } else { false } }
+        // Damaged caches are rebuilt at the end of this function, when the objects are marked as saved.
         defer { rebuild(damaged, brought) }
         do {
             if let saved {
-                var stored = brought.mapValues { $0.reopened(in: saved) }
-                for cache in damaged {
-                    stored[cache.name] = try? CacheEngine.compute(cache.order, in: saved, .rebuilt(.damaged))
-                }
+                var stored = brought.mapValues { $0.map { $0.reopened(in: saved) } }
+                for cache in damaged { stored[cache.name] = .unusable(.damaged) }
                 return try advance(to: saved, stored, written, isDirect: isDirect)
             }
         } catch {
@@ -130,38 +132,45 @@ extension ManagedObjectContext {
         take(written)
     }
 
-    /// Commits a transaction with the caches. Meanwhile another thread computes the changes of the prepared orders, for
-    /// which it reads only the state before the transaction. The returned snapshot is nil if it can't be taken.
+    /// Commits a transaction with the caches. If many rows change, another thread meanwhile computes the changes of the
+    /// prepared orders, for which it needs only the state before the transaction and these orders. The returned
+    /// snapshot is nil if none can be taken after the commit.
     private func commit(
         _ writer: StoreWriter, _ written: Written, since first: UInt64, bringing followed: [CacheRequest]
-    ) throws -> (brought: [String: OpenedOrder], saved: Snapshot?) {
+    ) throws -> (brought: [String: CacheAttempt<OpenedOrder>], saved: Snapshot?) {
         let prepared = written.prepared
         let known = written.edits.map { CacheEngine.KnownChanges(since: first, $0, prepared: prepared) }
-        var brought: [String: OpenedOrder] = [:]
+        var brought: [String: CacheAttempt<OpenedOrder>] = [:]
         var changes: [String: OrderChange<RecordKey>] = [:]
         var saved: Snapshot?
         let threads = prepared.rowCount < Self.fewestForThread ? 1 : 2
         try Threads.run(threads) { thread in
             if thread == 0 {
                 brought = try container.cacheEngine.open(followed, in: writer, for: .following, known: known)
-                    .compactMapValues(\.opened)
-                try container.cacheEngine.keepAll(in: writer, except: Array(brought.keys), known: known)
+                let opened = followed.map(\.name).filter { brought[$0]?.opened != nil }
+                try container.cacheEngine.keepAll(in: writer, except: opened, known: known)
                 do { saved = try writer.commitAndRead() } catch let error as CommittedWithoutSnapshot { note(error) }
             }
             if thread == threads - 1 { changes = prepared.changes() }
         }
-        for (name, change) in changes { brought[name]?.take(change) }
+        for (name, change) in changes {
+            brought[name] = brought[name]?.map { order in
+                var order = order
+                order.take(change)
+                return order
+            }
+        }
         return (brought, saved)
     }
 
-    /// The minimum number of rows for a second thread. Starting the thread costs more than computing the changes of
-    /// fewer rows.
+    /// The minimum number of changed rows for a second thread. For fewer rows, starting the thread costs more than
+    /// computing their changes.
     private static let fewestForThread = 200
 
-    /// Rebuilds the caches that this context has stored although their changes couldn't be computed.
-    private func rebuild(_ damaged: [CacheRequest], _ brought: [String: OpenedOrder]) {
+    /// Rebuilds caches whose catching up found damage: this context's commit couldn't compute their changes.
+    private func rebuild(_ damaged: [CacheRequest], _ brought: [String: CacheAttempt<OpenedOrder>]) {
         for cache in damaged {
-            guard let order = brought[cache.name] else { continue }
+            guard let order = brought[cache.name]?.opened else { continue }
             do { try container.cacheEngine.rebuild(cache, of: order, limit: writeTimeout) } catch { note(error) }
         }
     }

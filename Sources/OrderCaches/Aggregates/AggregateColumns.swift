@@ -4,7 +4,7 @@ package import FetchIndexValues
 /// The attributes whose values an order aggregates, and the layout of their summaries.
 package final class AggregateColumns: Sendable {
     package struct Column: Sendable {
-        /// The attribute's name and the former names that the request gives. Empty if the columns were decoded from a
+        /// The attribute's name and the former names that the request lists. Empty if the columns were decoded from a
         /// cache's layout.
         package let names: [String]
         package let form: SummaryForm
@@ -32,7 +32,7 @@ package final class AggregateColumns: Sendable {
     package static let none = AggregateColumns()
     package var isEmpty: Bool { columns.isEmpty }
 
-    /// The maximum length of a summary in bytes. It lets two cells fit into a node.
+    /// The maximum length in bytes of any summary. With this limit, two cells fit into a node.
     package static let greatestLength = 1500
     /// The maximum length of a summary with these columns, in bytes.
     package let maximumLength: Int
@@ -49,8 +49,8 @@ package final class AggregateColumns: Sendable {
         case maximum
     }
 
-    /// The index of an attribute's column that keeps the sum and the extremes, if these are required; nil if there
-    /// isn't one.
+    /// The index of an attribute's column that keeps the sum and the extremes, if these are required; nil if no column
+    /// does.
     package func index(of attribute: String, keepsSum: Bool, keepsExtremes: Bool) -> Int? {
         for index in names.indices
         where names[index].name == attribute && (names[index].form.keepsSum || !keepsSum)
@@ -59,8 +59,8 @@ package final class AggregateColumns: Sendable {
         return nil
     }
 
-    /// A result of a column. The summary begins at the offset `start`. Throws if a part that is read is malformed;
-    /// `prove` checks all parts.
+    /// Computes a result from a column of a summary, which begins at the offset `start`. Throws if a part that is read
+    /// is malformed; `prove` checks all parts.
     package func value(_ result: Result, at index: Int, of summary: [UInt8], from start: Int = 0) throws -> Value {
         let bytes = summary.span.bytes
         var offset = start

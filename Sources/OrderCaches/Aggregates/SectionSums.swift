@@ -2,13 +2,13 @@ internal import FetchIndexCountedTree
 
 /// Computes the new summaries of sections from their old ones and the changes of their rows.
 struct SectionSums {
-    /// The maximum number of a section's changes that are applied to its old summary. With more changes, all of its
+    /// The maximum number of a section's changes that are applied to its old summary. After more changes, all of its
     /// rows are summed up again.
     private static let fewChanges = 16
 
     private let keys: [ChangedKeys.Key]
     private let sum: (any RunningSummary)?
-    /// The index of the first key after those of the sections handled so far.
+    /// The index of the first key after the keys of the sections handled so far.
     private var start = 0
 
     init(of keys: ChangedKeys, _ shape: OrderShape) {
@@ -16,8 +16,8 @@ struct SectionSums {
         sum = shape.summarizer?.begin()
     }
 
-    /// The summary of a section after the changes; empty in an order without aggregates. The caller passes sections in
-    /// ascending order.
+    /// Returns the summary of a section after the changes; empty in an order without aggregates. The caller passes
+    /// section numbers in ascending order.
     mutating func next(
         _ section: Int, _ old: [UInt8]?, whenUnknown sumUp: () throws -> [UInt8]
     ) throws -> [UInt8] {

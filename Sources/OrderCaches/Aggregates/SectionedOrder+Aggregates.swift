@@ -1,8 +1,8 @@
 internal import FetchIndexCountedTree
 
 extension SectionedOrder {
-    /// The summary of a range of rows over all sections, in display order; empty in an order without aggregates. Throws
-    /// if the range exceeds the rows, since damage may change their number. O(log n).
+    /// Computes the summary of a range of rows, counted over all sections in display order; empty in an order without
+    /// aggregates. Throws if the range exceeds the rows, because damage may change their number. O(log n).
     package func summary(ofRows range: Range<Int>) throws -> [UInt8] {
         guard range.lowerBound >= 0, range.upperBound <= rowCount else {
             throw Self.corrupted("there are no rows \(range.lowerBound) to \(range.upperBound)")

@@ -3,7 +3,7 @@ internal import FetchIndexModels
 internal import FetchIndexRecords
 internal import FetchIndexSorting
 
-/// Finds the rows among the records that one thread of a scan reads: selects the order's members and sorts their row
+/// Finds an order's rows among the records that one thread of a scan reads: selects the members and sorts their row
 /// keys.
 final class BlockPlacer {
     private let placers: [Int: any RowPlacer]
@@ -118,8 +118,8 @@ final class BlockPlacer {
         self.passed = passed
     }
 
-    /// A filter with which a scan also skips records after the wanted rows, by the bounds that the threads have found
-    /// so far.
+    /// A filter with which a scan skips records that aren't members, and records whose row keys are greater than the
+    /// least bound that a thread has found so far.
     var filterOfSorted: ScanFilter? {
         guard let placer else { return nil }
         if countsMembers || related != nil || !sorter.isBounded || !placer.hasBounds { return filter }

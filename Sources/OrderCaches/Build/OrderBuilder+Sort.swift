@@ -5,7 +5,7 @@ internal import FetchIndexSorting
 extension OrderBuilder {
     /// Calls the body with the row keys of all members, or of the first ones, in ascending order, as `SortedEntry`.
     /// `edits` replace records; nil excludes an object. Records are read and keys sorted on several threads. Returns
-    /// the number of members that were found, which is that of all members if `wanted` counts all. O(n log n).
+    /// the number of members that were found; if `wanted` counts all, this is the number of all members. O(n log n).
     @discardableResult
     func forEachSortedKey(
         from reader: StoreReader, _ selection: RecordSelection = .all, replacing edits: [RecordKey: [UInt8]?] = [:],
@@ -98,8 +98,8 @@ private final class OrderSort {
         progress.end()
     }
 
-    /// Reports from time to time the number of records read. It's extrapolated from those that the first thread has
-    /// read, and so is approximate.
+    /// Reports from time to time about how many records were read. The number is extrapolated from the records that the
+    /// first thread has read.
     private struct Progress {
         private static let step = 4096
 

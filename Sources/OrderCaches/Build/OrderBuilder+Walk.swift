@@ -10,8 +10,8 @@ package enum WalkOrder {
 }
 
 extension OrderBuilder {
-    /// Calls the body with each member of the order among a reader's records, until it returns false. `edits` replace
-    /// records; nil excludes an object.
+    /// Calls the body with one member of the order after the other, until the body returns false. `edits` replace the
+    /// reader's records; nil excludes an object.
     package func walkMembers(
         of reader: StoreReader, from selection: RecordSelection = .all, replacing edits: [RecordKey: [UInt8]?] = [:],
         _ order: WalkOrder = .byNumber, _ body: (RecordKey) throws -> Bool
@@ -26,8 +26,8 @@ extension OrderBuilder {
         }
     }
 
-    /// Walks over the members by entity and number. Reads on several threads if there are many records. Edited objects
-    /// are at the places of their numbers; new ones are last.
+    /// Walks over the members by entity and object number. Reads on several threads if there are many records. Edited
+    /// objects come in the order of their numbers, too; new objects are last.
     private func walkByNumber(
         _ reader: StoreReader, _ selection: RecordSelection, _ edits: [RecordKey: [UInt8]?],
         _ body: (RecordKey) throws -> Bool
@@ -67,17 +67,18 @@ extension OrderBuilder {
         return edits.isEmpty ? reader : ChangedState(edits, over: reader)
     }
 
-    /// Calls the body. If a candidate has no record, throws that the cache or unique key which named it is damaged.
+    /// Calls the body. If a selected object has no record, throws that the cache or unique key which names it is
+    /// damaged.
     func requiringRecords(_ body: () throws -> Void) throws {
         do { try body() } catch let missing as MissingObject {
             throw SectionedOrder.corrupted(
-                "a cache or unique key names object \(missing.object.number), which is gone")
+                "a cache or unique key names object \(missing.object.number), which does not exist")
         }
     }
 }
 
-/// Finds the members among edited records, by number. A record is placed only when the walk reaches it, so that an
-/// error after the last wanted member isn't thrown.
+/// Finds the members among edited records, by object number. A record is placed only when the walk reaches it, so that
+/// an error after the last wanted member isn't thrown.
 private struct EditedMembers {
     private let builder: OrderBuilder
     private let reader: StoreReader
@@ -98,7 +99,8 @@ private struct EditedMembers {
         }
     }
 
-    /// Calls the body with the members before an object. Returns false if the body did.
+    /// Calls the body with the members before an object, until the body returns false. Returns whether all of them were
+    /// passed.
     mutating func forEach(before end: RecordKey, _ body: (RecordKey) throws -> Bool) throws -> Bool {
         while let next = stored.first, next.object < end {
             stored.removeFirst()

@@ -20,20 +20,21 @@ package struct OrderBuilder {
     package let headings: SectionHeadings?
     /// The memory for sorting row keys, in bytes. If it's exceeded, keys are sorted on disk in the store's folder.
     package var memoryBudget = OrderBuilder.defaultMemoryBudget
-    /// Whether mapped pages of the file are released while records are read, since the build of a large cache doesn't
-    /// need them again. Reading such a page again costs a fifth of a scan.
+    /// Whether mapped pages of the data file are released while records are read, since the build of a large cache
+    /// doesn't need them again. Mapping these pages again would cost a fifth of a scan.
     var releasesPages = false
     /// Whether the order has no sort keys, so that its rows are ordered by object number.
     package var isByNumber = false
     /// Whether the order has no predicate, so that all objects are members.
     package var hasAll = false
-    /// Called from time to time. `done` is the number of records read, `total` that of all records to be read.
+    /// Called from time to time. `done` is about the number of records that were read, `total` the number of all
+    /// records to be read.
     package var progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
 
     /// The key paths through relationships that placing an object reads.
     package let paths: [RelatedPath]
-    /// The entities whose changes may change the order, in ascending order: those of its rows, and those that paths
-    /// lead to.
+    /// The entities whose changes may change the order, in ascending order: the entities of its rows, and those that
+    /// paths lead to.
     package let dependencies: [Int]
     /// Whether placing an object reads records of other objects.
     package var hasPaths: Bool { !paths.isEmpty }
@@ -41,7 +42,8 @@ package struct OrderBuilder {
     /// the rows refer to directly, the order has headings but no paths.
     package var readsRelated: Bool { hasPaths || headings != nil }
 
-    /// `paths` are the key paths of all placers. Placers are created when needed: reading a built order needs none.
+    /// `paths` are the key paths of all placers. A placer is created when it's first needed: reading a built order
+    /// needs none.
     package init(
         entity: Int, subentities: [Int] = [], shape: OrderShape, paths: [RelatedPath] = [], dependencies: [Int],
         headings: SectionHeadings? = nil, makePlacer: @escaping (_ entity: Int) throws -> any RowPlacer
@@ -75,8 +77,8 @@ package struct OrderBuilder {
     }
 
     /// Builds only the first rows of an order without sections and aggregates, and also counts all rows if wanted. O(n
-    /// log k) for k of n rows. In an order by number, records after the last wanted row aren't read, unless the order
-    /// has a predicate and all rows are counted.
+    /// log k) for k of n rows. In an order by object number, records after the last wanted row aren't read, unless the
+    /// order has a predicate and all rows are counted.
     func buildFirst(
         _ wanted: WantedRows, from reader: StoreReader, _ selection: RecordSelection, in nodes: any NodeStore
     ) throws -> (order: SectionedOrder, memberCount: Int?) {
@@ -156,8 +158,8 @@ package struct OrderBuilder {
 
         init(_ shape: OrderShape) { sum = shape.summarizer?.begin() }
 
-        /// Adds a row to the section. If the row belongs to another section, first calls `ended` with this one, and
-        /// begins the other.
+        /// Adds a row to the section. If the row belongs to another section, first calls `ended` with this section, and
+        /// begins the row's section.
         mutating func add(_ key: RawSpan, _ summary: RawSpan, ended: (OpenSection) throws -> Void) throws {
             let isSame =
                 count > 0 && key.byteCount > value.count
@@ -175,8 +177,8 @@ package struct OrderBuilder {
             try sum?.add(summary)
         }
 
-        /// The section's key, followed by its count and summary, which don't affect the order of sections. Call it once
-        /// per section, because it resets the summary.
+        /// Returns the section's key, followed by its count and summary, which don't affect the order of sections. Must
+        /// be called once per section, because it resets the summary.
         func keyAndCount(_ shape: OrderShape, _ heading: [UInt8]? = nil) -> [UInt8] {
             var key = shape.sectionKey(value: value, heading, firstRow: firstRow, count: count)
             key.appendBigEndian(UInt64(count))

@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// The least bound of several threads that look for the first rows. A thread that has found enough rows sets a bound:
-/// no rows with greater keys are wanted.
+/// The least bound that several threads have found while they look for the first rows. A thread that has found enough
+/// rows sets a bound: rows with greater keys aren't wanted.
 final class SharedBound: Sendable {
     private let bound = Mutex<[UInt8]>([])
 

@@ -48,8 +48,8 @@ extension CacheDirectory {
         return kept
     }
 
-    /// Whether a cache is fresh. A cache that is many commits behind counts as stale, without reading the log, even if
-    /// nothing that it depends on has changed. Its next opening raises its commit.
+    /// Whether a cache is fresh. A cache whose commit is more than `idleCommits` old counts as stale, without reading
+    /// the log, even if nothing that the cache depends on has changed. Its next opening raises its commit.
     private static func isFresh(_ header: CacheHeader, in reader: StoreReader) throws -> Bool {
         guard header.commit <= reader.commit, reader.commit - header.commit <= CacheEngine.idleCommits else {
             return false

@@ -16,7 +16,7 @@ extension CacheDirectory {
         let strays = try strayCaches(in: writer)
         for number in strays { try LMDBNodeStore.deleteNodes(of: number, in: writer) }
         return (unnamed > 0 ? ["\(counted(unnamed, "cache")) had a name that is not UTF-8: deleted"] : [])
-            + strays.map { "nodes of number \($0) belonged to no cache: deleted" }
+            + strays.map { "nodes with cache number \($0) belonged to no cache: deleted" }
     }
 
     /// The defects of the lists of caches, one sentence each.
@@ -31,8 +31,8 @@ extension CacheDirectory {
         }
     }
 
-    /// Replaces damaged lists of caches. Must be called before caches are repaired, since that reads the lists. Returns
-    /// a report of the repair.
+    /// Replaces damaged lists of caches. Must be called before caches are repaired, because repairing a cache reads the
+    /// lists. Returns a report of the repair.
     package static func repairLists(in writer: StoreWriter) throws -> [String] {
         try repairMaintained(in: writer) + repairUnread(in: writer) + repairLocks(in: writer)
     }
@@ -48,15 +48,15 @@ extension CacheDirectory {
         return removed
     }
 
-    /// The numbers under which the store has nodes, but no cache header.
+    /// The cache numbers under which the store has nodes, but which belong to no cache or marked build.
     package static func strayCaches(in reader: StoreReader) throws -> [UInt32] {
         var known = Set(try storedNumbers(in: reader))
         if let building = try? reader.markedBuild() { known.insert(building) }
         return try LMDBNodeStore.caches(in: reader).filter { !known.contains($0) }
     }
 
-    /// Replaces a state that can't be read, like `Store.repairState`. The new state's commit is greater than those of
-    /// all caches.
+    /// Replaces a store's state that can't be read, like `Store.repairState`. The new state's commit is greater than
+    /// that of each cache whose header can be read.
     package static func repairState(ofStoreAt path: String) throws -> String? {
         try Store.repairState(at: path) { view, tables in
             var newest: UInt64 = 0

@@ -3,11 +3,11 @@ internal import FetchIndexModels
 internal import FetchIndexRecords
 
 /// A note of what the exact reader of a cache hasn't received: a rebuild, or the changes after a commit. An exact
-/// reader is one that must receive each change, such as the `changes` command. Without a note, the reader has received
-/// the state of the cache's own commit.
+/// reader is one that must receive each change. If a cache has no note, its reader has received the state of the
+/// cache's own commit.
 ///
-/// A reader may fail or be killed before it has handled a rebuild, and a maintained cache catches up without its
-/// reader. Without the note, the reader's next opening would be a hit, as if nothing had changed.
+/// A reader may fail or be killed before it has handled a rebuild, and writers catch a maintained cache up without its
+/// reader. If this weren't noted, the reader's next opening would be a hit, and the reader would miss changes.
 struct UnreadNote: Equatable {
     /// The cache's number when the note was written; 0 if the log isn't retained for the note.
     let number: UInt32
@@ -20,7 +20,7 @@ struct UnreadNote: Equatable {
         (self.number, self.commit, self.reason) = (number, commit, reason)
     }
 
-    /// Whether the log is retained from the note's commit on, so that the reader can receive the exact changes.
+    /// Whether the log after the note's commit is retained, so that the reader can receive the exact changes.
     var keepsLog: Bool { reason == nil && number != 0 }
 
     /// Creates a note of a cache's rebuild.
@@ -54,8 +54,8 @@ extension CacheDirectory {
         return notes
     }
 
-    /// The notes, by the names of the caches. If the list is damaged, each cache may have had a note; so each counts as
-    /// rebuilt because of damage, and its reader doesn't miss a change.
+    /// The notes, by the names of the caches. If the list is damaged, each cache may have had a note. So each cache
+    /// counts as rebuilt because of damage, and no reader misses a change.
     private static func unreadOrDamaged(
         in reader: StoreReader
     ) throws -> (notes: [String: UnreadNote], isDamaged: Bool) {
@@ -87,7 +87,7 @@ extension CacheDirectory {
     }
 
     /// Sets whether the log is retained for the exact reader of a cache, if the cache has a note of unread changes. If
-    /// it isn't retained, the reader receives exact changes only if the log happens to reach back far enough.
+    /// the log isn't retained, the reader receives exact changes only if it happens to reach back far enough.
     static func keepLog(_ isKept: Bool, forReaderOf name: String, in writer: StoreWriter) throws {
         guard let note = try unread(of: name, in: writer), note.reason == nil, note.keepsLog != isKept,
             let header = try? header(name, in: writer)
@@ -97,7 +97,8 @@ extension CacheDirectory {
     }
 
     /// The last commit that the exact reader of a cache has received, or the commit of a rebuild that it hasn't
-    /// received. Nil without a note, or if nothing that the order depends on has changed since.
+    /// received. Nil if the cache has no note, or if nothing that its order depends on has changed since the note's
+    /// commit.
     static func unreadSince(_ name: String, _ header: CacheHeader, in reader: StoreReader) throws -> UInt64? {
         guard let note = try unread(of: name, in: reader) else { return nil }
         if note.reason != nil { return note.commit }
@@ -109,8 +110,7 @@ extension CacheDirectory {
     }
 
     /// Records that the exact reader of a cache has received the state of a commit. If the cache is maintained, or its
-    /// own commit is later, a note then says that the changes after this commit are unread; otherwise the cache has no
-    /// note any more.
+    /// own commit is later, writes a note that the changes after this commit are unread; otherwise removes the note.
     static func setRead(upTo commit: UInt64, _ name: String, in writer: StoreWriter) throws {
         guard let header = try? header(name, in: writer) else { return }
         let isUnread = header.commit > commit || isMaintained(name, in: writer)
@@ -123,7 +123,7 @@ extension CacheDirectory {
         let (notes, isDamaged) = try unreadOrDamaged(in: writer)
         guard isDamaged else { return [] }
         try write(notes, in: writer)
-        return ["the list of unread caches was damaged: the next `changes` of each cache reports a rebuild"]
+        return ["the list of unread caches was damaged: the next exact reading of each cache reports a rebuild"]
     }
 
     private static func write(_ notes: [String: UnreadNote], in writer: StoreWriter) throws {

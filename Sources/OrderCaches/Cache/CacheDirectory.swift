@@ -14,7 +14,7 @@ package struct CacheDirectory {
         guard (1...Table.maximumKeyLength).contains(name.utf8.count) else { throw StoreError.invalidCacheName(name) }
     }
 
-    /// The header of a cache; nil if the name has no cache. Throws `UnusableHeader` if it can't be used.
+    /// The header of a cache; nil if no cache has the name. Throws `UnusableHeader` if the header can't be used.
     package static func header(_ name: String, in reader: StoreReader) throws -> CacheHeader? {
         try validate(name)
         var header: CacheHeader?
@@ -54,16 +54,6 @@ package struct CacheDirectory {
         .unknownCache(name, near: NearName(try names(in: reader).nearest(to: name)))
     }
 
-    /// The first sections of a cache as it's stored: changes since its commit are missing. O(sections).
-    package func storedSections(_ name: String, in reader: StoreReader, limit: Int) throws -> [OrderSection] {
-        var sections: [OrderSection] = []
-        try storedOrder(name, in: reader)?.walkSections { section in
-            sections.append(section)
-            return sections.count < limit
-        }
-        return sections
-    }
-
     /// The order of a cache as it's stored; nil if the cache can't be used. Its request isn't needed, so only sections,
     /// positions and object numbers can be read. O(1).
     package func storedOrder(_ name: String, in reader: StoreReader) throws -> SectionedOrder? {
@@ -87,15 +77,8 @@ package struct CacheDirectory {
     /// The maximum length of a node in bytes.
     package static var nodeCapacity: Int { LMDBNodeStore.nodeCapacity }
 
-    /// The shapes of a stored cache's trees, the rows tree first; nil if the cache can't be used. About `leaves` leaves
-    /// are read for them.
-    package func shapes(of name: String, leaves: Int, in reader: StoreReader) throws -> [TreeShape]? {
-        guard let order = try storedOrder(name, in: reader) else { return nil }
-        return try [order.rows, order.sections].map { try $0.shape(leaves: leaves) }
-    }
-
-    /// Deletes a cache; if the name is nil, all caches except those of indexes. Returns the number of deleted caches.
-    /// If one of them is locked, throws `cacheLocked` and deletes none.
+    /// Deletes a cache; if the name is nil, all caches except indexes. Returns the number of deleted caches. If one of
+    /// them is locked, throws `cacheLocked` and deletes none.
     @discardableResult
     package func delete(_ name: String?) throws -> Int {
         let writer = try store.beginWrite(changesRecords: false)
@@ -111,8 +94,8 @@ package struct CacheDirectory {
         return count
     }
 
-    /// Deletes the caches of an entity. Also deletes the caches of other format versions, which the next fetch would
-    /// rebuild anyway.
+    /// Unlocks and deletes the caches of an entity. Also deletes the caches of other format versions, which the next
+    /// fetch would rebuild anyway.
     package func deleteAll(ofEntity entity: String, in writer: StoreWriter) throws {
         try Self.unlockAll(ofEntity: entity, in: writer)
         for name in try Self.names(in: writer) {
@@ -137,14 +120,15 @@ package struct CacheDirectory {
         return try writer.view.delete(Array(name.utf8), in: writer.tables.caches)
     }
 
-    /// The number of a cache, also if the rest of its header is unusable. Nil if the cache is missing, or if another
-    /// cache has the same number, so that it may be wrong.
+    /// The number of a cache, even if the rest of its header is unusable. Nil if the cache is missing, if its number is
+    /// out of range, or if another cache has the same number, so that either may be wrong.
     static func number(of name: String, in reader: StoreReader) throws -> UInt32? {
         guard let number = try storedNumber(of: name, in: reader) else { return nil }
         return try storedNumbers(in: reader).filter { $0 == number }.count > 1 ? nil : number
     }
 
-    /// The numbers that several caches have. At most one cache can have such a number rightly. O(caches).
+    /// The cache numbers that several headers contain because of damage: at most one of the headers is right.
+    /// O(caches).
     package static func sharedNumbers(in reader: StoreReader) throws -> Set<UInt32> {
         var seen: Set<UInt32> = []
         var shared: Set<UInt32> = []
@@ -166,15 +150,17 @@ package struct CacheDirectory {
         return number.flatMap { (1...LMDBNodeStore.maximumCache).contains($0) ? $0 : nil }
     }
 
-    /// The least number that isn't used by a cache or by remaining nodes. O(caches x log n).
+    /// The least cache number that isn't used by a cache or by leftover nodes. O(caches x log n).
     static func newNumber(in reader: StoreReader) throws -> UInt32 {
         let used = Set(try LMDBNodeStore.caches(in: reader) + storedNumbers(in: reader))
         if let number = (1...LMDBNodeStore.maximumCache).first(where: { !used.contains($0) }) { return number }
         throw SectionedOrder.corrupted("no number for a cache is free")
     }
 
-    /// Removes the oldest commits from the log that no cache needs. Keeps `keptLogBytes`, and does nothing until the
-    /// log exceeds that by a quarter. Without caches, the log grows up to its limit.
+    /// Deletes the log's oldest commits, whole, until the log has at most `keptLogBytes`. Keeps the commits that a
+    /// cache, an exact reader or a running build still has to read. Does nothing if the log is at most a quarter longer
+    /// than `keptLogBytes`, or if the store has no caches. In a store without caches, only the log's limit bounds the
+    /// log.
     static func trimLog(in writer: StoreWriter) throws {
         let kept = writer.store.keptLogBytes
         guard writer.state.logBytes > kept + kept / 4 else { return }
@@ -187,8 +173,8 @@ package struct CacheDirectory {
         where note.keepsLog && writer.logReaches(back: note.commit) {
             needed = needed.map { min($0, note.commit) }
         }
-        // If a cache needs the whole log, nothing can be removed, and checking for a running build would slow down each
-        // save.
+        // If a cache needs the whole log, nothing can be deleted. In that case, the check for a running build, which
+        // would slow down each save, is left out.
         guard let needed, needed > writer.state.logStart else { return }
         let built = writer.store.commitBeingBuilt() ?? needed
         try writer.trimLog(through: min(needed, built), keeping: kept)

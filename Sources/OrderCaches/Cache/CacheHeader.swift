@@ -3,11 +3,11 @@ internal import FetchIndexPlatform
 internal import FetchIndexCountedTree
 internal import FetchIndexRecords
 
-/// The value of a cache in the caches table, whose key is the cache's name. Version 2: the checksums of nodes cover
-/// their keys, and the header's covers the name. Version 3: the identity names the attributes that the order reads, not
-/// their entity's version. Version 4: leaves store the common prefix of their keys once. Version 5: the identity names
-/// aggregates. Version 6: like 5, with a third tree for orders with headings. Version 7: the keys of nodes are relative
-/// to one another. Version 8: like 7, with headings.
+/// The header of a cache: its value in the caches table, whose key is the cache's name. Version 2: the checksum of a
+/// node covers its key in the nodes table, and the checksum of the header covers the name. Version 3: the identity
+/// names the attributes that the order reads, not their entity's version. Version 4: leaves store the common prefix of
+/// their keys once. Version 5: the identity names aggregates. Version 6: like 5, with a third tree for orders with
+/// headings. Version 7: keys in a node are stored relative to one another. Version 8: like 7, with headings.
 ///
 ///     version 7 or 8 | cache number 4 | commit 8 | next node 8
 ///     rows tree    node 8 | level 1 | count 8 | weight 8        sections tree    the same
@@ -47,7 +47,7 @@ package struct CacheHeader: Sendable {
     }
 
     /// Creates the header of a cache that is about to be built, and so has no nodes. If a cache of the same name
-    /// exists, copies its creation time and counts.
+    /// exists, copies its creation time and counts, plus 1 build.
     init(replacing cache: CacheRequest, number: UInt32, in reader: StoreReader) {
         let old = try? CacheDirectory.header(cache.name, in: reader)
         self.init(
@@ -57,7 +57,7 @@ package struct CacheHeader: Sendable {
         catchUps = old?.catchUps ?? 0
     }
 
-    /// Decodes a header. Throws `.damaged` if it can't be read, and `.formatChanged` if it has another version.
+    /// Decodes a header. Throws `.damaged` if the header can't be read, and `.formatChanged` if it has another version.
     package init(name: String, decoding bytes: RawSpan) throws(UnusableHeader) {
         do {
             if try Self.isOfOtherVersion(bytes, name) { throw UnusableHeader(reason: .formatChanged) }
@@ -87,7 +87,7 @@ package struct CacheHeader: Sendable {
         }
     }
 
-    /// Whether the header is intact, but of another version. The checksum of version 1 doesn't cover the name.
+    /// Whether the header is intact, but has another version. In version 1, the checksum doesn't cover the name.
     private static func isOfOtherVersion(_ bytes: RawSpan, _ name: String) throws -> Bool {
         var reader = ByteReader(bytes, "a cache's header")
         let version = try reader.uint16()
@@ -167,15 +167,15 @@ package struct CacheHeader: Sendable {
         updated = time
     }
 
-    /// Whether this header and another one of the cache have the same nodes. They may differ in the commit, which is
-    /// raised without changing nodes.
+    /// Whether this header and another one of the cache have the same nodes. The headers may differ in the commit,
+    /// which can be raised without changing nodes.
     func hasSameNodes(as other: CacheHeader) -> Bool {
         number == other.number && nextNode == other.nextNode && roots == other.roots && builds == other.builds
             && catchUps == other.catchUps && updated.bitPattern == other.updated.bitPattern
     }
 
-    /// The number of changes of these entities since the cache's commit; nil if the log doesn't reach back to it.
-    /// O(commits).
+    /// The number of changes of these entities since the cache's commit; nil if the log doesn't reach back to that
+    /// commit. O(commits).
     func changesBehind(of entities: [Int], in reader: StoreReader) throws -> Int? {
         if commit == reader.commit { return 0 }
         guard reader.logReaches(back: commit) else { return nil }
@@ -187,7 +187,7 @@ package struct CacheHeader: Sendable {
 package struct UnusableHeader: Error {
     package let reason: RebuildReason
 
-    /// The defects that `verify` reports. Another format isn't a defect: the next opening rebuilds the cache.
+    /// The defects that `verify` reports. Another format isn't a defect, because the next opening rebuilds the cache.
     package var defects: [String] {
         reason == .formatChanged ? [] : ["its header is unusable: \(reason.rawValue)"]
     }

@@ -16,8 +16,8 @@ package struct CacheIdentity: Sendable {
     /// The aggregates as the request that built the cache wrote them. Other requests may compute other aggregates from
     /// the same summaries.
     package var aggregateList: String
-    /// The versions of the data and rules that the order depends on: collators, calendars, time zones and FetchIndex
-    /// itself.
+    /// The versions of the data and rules that the order depends on (collators, calendars, time zones and FetchIndex
+    /// itself), and the entity names that the predicate reads.
     package var collation: String
 
     package init(
@@ -34,8 +34,8 @@ package struct CacheIdentity: Sendable {
         self.collation = collation
     }
 
-    /// The reason for a rebuild, which is the first part in which `wanted` differs from this identity; nil if they are
-    /// equal.
+    /// The reason for a rebuild, which names the first part in which `wanted` differs from this identity; nil if both
+    /// are equal.
     func difference(from wanted: CacheIdentity) -> RebuildReason? {
         if !Self.areSame(entity, wanted.entity) { return .modelChanged }
         if !Self.areSame(predicate, wanted.predicate) { return .predicateChanged }
@@ -63,8 +63,9 @@ package struct CacheIdentity: Sendable {
     /// Compares the texts' bytes, because canonically equivalent texts are different values.
     private static func areSame(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }
 
-    /// The text of `reads`: the slots that the order reads of its entity, followed by those of each included subentity
-    /// with its number, as in "0:6,3:2;4=0:6,5:2". If subentities are excluded, it ends with a hyphen: "0:6,3:2;-".
+    /// The text of `reads`: the slots that the order reads of its entity, followed by the slots of each included
+    /// subentity after its number: "0:6,3:2;4=0:6,5:2". If subentities are excluded, a hyphen follows: "0:6,3:2;-".
+    /// Slots of related entities are at the end, each with its entity's number: "0:6,3:2|7.0:6,7.2:2".
     package static func reads(
         _ slots: Set<Int>, of entity: Entity, _ subentities: [(Int, Entity, Set<Int>)], includesSubentities: Bool,
         related: [Int: Set<Int>] = [:], in model: Model? = nil
@@ -82,7 +83,7 @@ package struct CacheIdentity: Sendable {
         return own + "|" + paths.joined(separator: ",")
     }
 
-    /// The text instead of slots, if a record is only tested for existence.
+    /// The text that replaces a related entity's slots if its records are only tested for existence.
     private static let noSlot = "-"
 
     /// The part of `reads` for the order's own objects, and the part for related objects.
@@ -102,7 +103,7 @@ package struct CacheIdentity: Sendable {
         "\(slot):\(entity.attribute(at: slot).type.rawValue)"
     }
 
-    /// Whether the order includes objects of subentities, should the entity have any.
+    /// Whether the order includes objects of subentities, if the entity has any.
     package var includesSubentities: Bool { !readsOfOwn.hasSuffix(";-") }
 
     /// The numbers of the subentities that the order includes.

@@ -2,10 +2,10 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 package import FetchIndexRecords
 
-/// A lock of a cache. Another request can't replace the cache, and it can't be deleted.
+/// A lock of a cache. While the cache is locked, other requests can't replace it, and users can't delete it.
 ///
-/// The lock contains the texts of the cache's request. So it's effective even if the cache's header can't be read, or
-/// if the cache was deleted because of damaged records.
+/// The lock contains the texts of the cache's request. So the lock is effective even if the cache's header can't be
+/// read, or if the cache was deleted because of damaged records.
 ///
 ///     name | entity | all or own | predicate | sort | section | summaries | aggregates: eight texts
 struct CacheLock {
@@ -45,7 +45,8 @@ struct CacheLock {
 
     fileprivate func append(to bytes: inout [UInt8]) { for text in texts { bytes.appendText(text) } }
 
-    /// Whether an identity is that of the locked request. The versions of the model and of ICU may differ.
+    /// Whether an identity is that of the locked request. The attributes that are read and the versions of data and
+    /// rules may differ. The aggregates are the same if either their summaries or their list is the same.
     func allows(_ identity: CacheIdentity) -> Bool {
         let other = CacheLock(name, identity)
         // Bytes are compared, because canonically equivalent texts are different values.
@@ -82,7 +83,7 @@ extension CacheDirectory {
                 locks[name] = CacheLock(name, try existingHeader(name, in: writer).identity)
             } catch let error as UnusableHeader {
                 throw StoreError.corrupted(
-                    "the cache \"\(name)\" cannot be used (\(error.reason.rawValue)); fetch with its request before it is locked"
+                    "the cache \"\(name)\" cannot be used (\(error.reason.rawValue)): fetch with its request first, then lock it"
                 )
             }
         } else if locks.removeValue(forKey: name) == nil, try !names(in: writer).contains(name) {
@@ -95,8 +96,8 @@ extension CacheDirectory {
     static func requireReplaceable(_ cache: CacheRequest, in reader: StoreReader) throws {
         if isIndex(cache.name) { return }
         if let header = try? header(cache.name, in: reader) {
-            // The request that built the cache doesn't replace another one, so it's allowed even if the list is
-            // damaged.
+            // The request that built the cache doesn't replace another one, so it's allowed even if the list of locks
+            // is damaged.
             if CacheLock(cache.name, header.identity).allows(cache.order.identity) { return }
             if !cache.replacesOthers { throw StoreError.cacheLocked(cache.name) }
         }

@@ -1,15 +1,17 @@
 package import FetchIndexRecords
 internal import Synchronization
 
-/// Counts the hits of caches. The first hit of a cache is written at once. The hits of the second after it are written
-/// later: with the first hit after that second, when the hits are queried, or when this object is released. Writing
-/// each hit would cost more than a sixth of a hit. If the process dies, the hits of its last second are lost.
+/// Counts the hits of caches. A hit is written immediately, unless this object has written a hit of the same cache
+/// within the last second and in the same hour. Otherwise it's written later: together with the next written hit, when
+/// `write` is called, or when this object is released. Writing each hit would cost more than a sixth of a hit. If the
+/// process is killed, the unwritten hits are lost.
 package final class HitCounts: Sendable {
     private struct Pending {
         let name: String
         /// The time of the last write.
         let written: Double
-        /// The number of hits that aren't written yet, and the time of the last of them. All are in the same hour.
+        /// The number of hits that aren't written yet, and the time of the last hit. All hits since the last write are
+        /// in the same hour.
         var count: UInt64 = 0
         var time: Double
     }

@@ -6,10 +6,10 @@ internal import FetchIndexRecords
 /// Stores the nodes of one cache in a store's nodes table.
 ///
 /// A node has at most 4,076 bytes, so that with its checksum and LMDB's header it fills one overflow page of 4,096. A
-/// node of at least a quarter of that is padded, so that it gets an overflow page even if LMDB would store it inline:
-/// pages with inline nodes would hold only one or two nodes each, and would be written with each change of either. With
-/// overflow pages, LMDB has few pages of its own (a hundredth of the nodes), and a change of a node writes one page and
-/// a share of another.
+/// node of at least a quarter of that is padded, so that it gets an overflow page even if LMDB would store it inline.
+/// If nodes were inline, a page would hold only a few of them, and would be written with each change of one of them.
+/// With overflow pages, LMDB's own tree has few pages (a hundredth of the nodes), and a change of a node writes one
+/// page and a share of another.
 final class LMDBNodeStore: NodeStore {
     static let nodeCapacity = 4076
     private static let checksumLength = 4
@@ -24,13 +24,13 @@ final class LMDBNodeStore: NodeStore {
     private let reader: StoreReader
     private let cache: UInt32
     private(set) var nextNode: NodeNumber
-    /// The least number of the nodes that are allocated by this object.
+    /// The least node number that this object may allocate.
     private let firstNew: NodeNumber
     private var canAppend = true
     /// The addresses of recently read nodes in the map, by the low bits of their numbers, because every descent reads
     /// the upper levels of a tree. LMDB keeps a page in place until its transaction writes or ends, so the addresses
-    /// aren't used after the first write. Empty until the first node is read. It isn't a lazy property, which would be
-    /// copied when an element changes.
+    /// aren't used after the first write. Empty until the first node is read. This isn't a lazy property, because that
+    /// would be copied when an element changes.
     private var recentNodes: [Place] = []
     private var hasWritten = false
     /// The sum of bytes that `prefetch` reads. Computing it keeps the compiler from removing the reads.
@@ -48,7 +48,7 @@ final class LMDBNodeStore: NodeStore {
 
     let capacity: Int
     /// The minimum length of a value that LMDB stores on overflow pages, because two values of this length wouldn't fit
-    /// into a page. Nil if LMDB's pages are so large that nodes always fit.
+    /// into a page. Nil if this object only reads, or if LMDB's pages are so large that nodes are always inline.
     private let ownPageLength: Int?
 
     private init(_ reader: StoreReader, _ cache: UInt32, _ nextNode: NodeNumber, capacity: Int, ownPageLength: Int?) {
@@ -138,7 +138,7 @@ final class LMDBNodeStore: NodeStore {
         guard node > 0, node < nextNode else { throw TreeError.corrupted(node: node, "no node has this number") }
     }
 
-    /// Another store with the same nodes for another thread; nil for a writer, whose changes other transactions can't
+    /// Returns a store with the same nodes for another thread; nil for a writer, whose changes other transactions can't
     /// see.
     func another() -> (any NodeStore)? { reader is StoreWriter ? nil : reader.another().map(reopened) }
 
@@ -147,7 +147,8 @@ final class LMDBNodeStore: NodeStore {
     }
 
     /// Looks up nodes in the order of their numbers, so that neighbours are found on the same LMDB page. Then reads a
-    /// little of each, so that their cache misses overlap. Ignores missing nodes, which `read` reports.
+    /// byte of each processor cache line of the nodes, so that cache misses overlap. Ignores missing nodes, which
+    /// `read` reports.
     func prefetch(_ nodes: [NodeNumber]) {
         if hasWritten || nodes.count > Self.placeCount { return }
         if recentNodes.isEmpty { rememberNodes() }
@@ -173,7 +174,7 @@ final class LMDBNodeStore: NodeStore {
 
     // MARK: Writing
 
-    /// Writes a node. Nodes that are written in ascending order fill LMDB's pages.
+    /// Writes a node. New nodes that are written in ascending order fill LMDB's pages.
     func write(_ node: NodeNumber, _ bytes: consuming [UInt8]) throws {
         let bytes = bytes
         try reader.view.withCursor(on: reader.tables.nodes) { cursor in try write(node, bytes, at: &cursor) }

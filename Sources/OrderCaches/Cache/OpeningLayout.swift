@@ -13,9 +13,9 @@ package struct RecordedOpening: Equatable, Sendable {
     package let reason: RebuildReason?
     /// Whether the order was stored in the cache. If not, it was only in the memory of the process that opened it.
     package let isStored: Bool
-    /// The number of changed rows; after a rebuild, the number of all rows.
+    /// The number of row events of a catch-up; after a rebuild, the number of all rows.
     package let rowCount: Int
-    /// The commit that the cache had before; 0 if it had none.
+    /// For a catch-up, the commit that the cache had before. For a rebuild, it has no meaning.
     package let start: UInt64
     package let process: String
     package let author: String
@@ -167,7 +167,8 @@ struct OpeningLayout {
         /// The current hour with its hits; nil if it has none.
         var currentHour: Hour? { hourHits > 0 ? Hour(hour, hits: hourHits) : nil }
 
-        /// Begins an hour. `counted` are the hits that it already had.
+        /// Begins an hour. `counted` is the entry at the hour's place, which has the hits that the hour already had, if
+        /// any.
         mutating func begin(_ new: UInt32, after counted: Hour) {
             hour = new
             hourHits = counted.hour == new ? counted.hits : 0

@@ -3,8 +3,7 @@ internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 
 /// Statistics of cache openings: the number of hits by hour, and the last openings other than hits. They are in a
-/// separate file in the store's folder, so that an opening writes nothing to the store. `OpeningLayout` shows the
-/// format.
+/// separate file in the store's folder, so that a hit writes nothing to the store. `OpeningLayout` shows the format.
 ///
 /// If the file is lost, only statistics are lost. If it can't be written, or another process has locked it, the opening
 /// isn't recorded, so that openings don't wait for the file.
@@ -13,12 +12,12 @@ struct OpeningStatistics {
 
     init(of store: Store) { file = store.statistics }
 
-    /// Counts a hit of a cache, by one read and one write of less than a page.
+    /// Counts a hit of a cache. Reads and writes only a few bytes.
     func countHit(of cache: CacheHeader, time: Double) {
         change(cache.number, cache.name) { Self.add(1, time, $0, $1, &$2) }
     }
 
-    /// Adds pending hits of a cache. They are dropped if another cache has its number by now.
+    /// Adds pending hits of a cache. Drops them if the number belongs to another cache by now.
     func addHits(_ count: UInt64, of cache: UInt32, _ name: String, time: Double) {
         change(cache, name, beginsAnew: false) { file, layout, head in
             let last = head.lastHit
@@ -49,8 +48,9 @@ struct OpeningStatistics {
         }
     }
 
-    /// Changes the statistics of a cache. If they belong to another cache that had its number, resets them first.
-    /// Doesn't change damaged statistics, which a repair resets.
+    /// Changes the statistics of a cache. If they belong to another cache that had the same number, resets them first;
+    /// unless `beginsAnew`, does nothing instead. Doesn't change statistics with a damaged head, which a repair
+    /// replaces.
     private func change(
         _ cache: UInt32, _ name: String, beginsAnew: Bool = true,
         _ body: (StatisticsFile, OpeningLayout, inout OpeningLayout.Head) -> Void

@@ -1,8 +1,9 @@
 internal import FetchIndexCountedTree
 internal import FetchIndexRecords
 
-/// Writes the nodes of a build in pieces, each in its own transaction, under a number that isn't used by a cache. The
-/// build doesn't read nodes again. If all nodes fit into one piece, only the build's last transaction writes them.
+/// Writes the nodes of a build in pieces, under a cache number that isn't used by a cache. Each piece has its own
+/// transaction, except for the last piece, which is written in the build's last transaction. The build doesn't read
+/// nodes again.
 final class PieceNodeStore: NodeStore {
     let capacity = LMDBNodeStore.nodeCapacity
     private(set) var nextNode: NodeNumber = 1
@@ -12,7 +13,7 @@ final class PieceNodeStore: NodeStore {
     private let limit: Duration?
     private var piece: [(node: NodeNumber, bytes: [UInt8])] = []
     private var length = 0
-    /// The number under which the nodes are written; nil before the first piece.
+    /// The cache number under which the nodes are written; nil before the first piece.
     private var number: UInt32?
 
     init(_ store: Store, pieceLength: Int, limit: Duration? = nil) {
@@ -22,7 +23,7 @@ final class PieceNodeStore: NodeStore {
     }
 
     func read(_ node: NodeNumber, _ body: (RawSpan) throws -> Void) throws {
-        preconditionFailure("A build does not read what it has written.")
+        preconditionFailure("A build does not read nodes that it has written.")
     }
 
     func allocate() -> NodeNumber {
@@ -41,8 +42,8 @@ final class PieceNodeStore: NodeStore {
 
     func free(_ node: NodeNumber) throws { preconditionFailure("A build writes each node once.") }
 
-    /// The number under which the nodes are written. The first call chooses it, and marks it in the store as that of a
-    /// build.
+    /// Returns the cache number under which the nodes are written. The first call chooses the number, and marks it in
+    /// the store as a running build's. Throws if the mark was removed.
     func number(in writer: StoreWriter) throws -> UInt32 {
         if let number {
             guard try writer.markedBuild() == number else {
@@ -59,8 +60,7 @@ final class PieceNodeStore: NodeStore {
     private func writePiece(in writer: StoreWriter) throws {
         let number = try number(in: writer)
         let first = piece.first?.node ?? nextNode
-        // Nodes may not come in the order of their numbers, since the overflow nodes of long keys are written before
-        // the nodes that refer to them.
+        // `LMDBNodeStore.write` needs the nodes in the order of their numbers.
         piece.sort { $0.node < $1.node }
         let nodes = LMDBNodeStore(writingIn: writer, cache: number, nextNode: min(first, piece.first?.node ?? first))
         try nodes.write(piece.map { (node: $0.node, bytes: Optional($0.bytes)) })
@@ -68,7 +68,8 @@ final class PieceNodeStore: NodeStore {
         length = 0
     }
 
-    /// Writes the last piece and removes the mark from the store. Returns the number under which the nodes are written.
+    /// Writes the last piece and removes the mark from the store. Returns the cache number under which the nodes are
+    /// written.
     func finish(in writer: StoreWriter) throws -> UInt32 {
         try writePiece(in: writer)
         try writer.markBuild(nil)

@@ -1,14 +1,14 @@
 /// Why a cache was rebuilt from all records.
 public enum RebuildReason: String, Hashable, Sendable {
-    /// No cache of the name existed.
+    /// No cache had the name.
     case first
     case predicateChanged
     case sortChanged
     case sectionKeyChanged
     case aggregatesChanged
     case modelChanged
-    /// Data or rules that the order depends on have another version: those of ICU, of time zones or of FetchIndex, or
-    /// the entity names that the predicate reads.
+    /// Data or rules that the order depends on (of ICU, of time zones or of FetchIndex) have another version, or an
+    /// entity name that the predicate reads has changed.
     case collationChanged
     /// The cache was written in another format.
     case formatChanged

@@ -1,5 +1,5 @@
 internal import FetchIndexValues
-/// Finds the fewest items that must move to turn one sequence into another, if only some items changed their places.
+/// Finds the fewest items that must move to turn one sequence into another, if the keys of only some items changed.
 ///
 /// The items that stay are a longest increasing subsequence of old positions, read in the new order. Items whose keys
 /// didn't change keep their relative order. So each run of them between changed items counts as one item, whose weight
@@ -25,7 +25,8 @@ struct FewestMoves {
         /// The position in the old order, as three numbers to be compared: the number of unchanged items before it; 0
         /// for a changed item and 1 for the run that follows it; the old position.
         let oldOrder: (Int, Int, Int)
-        /// The number of items and, to decide between equal numbers, that of unchanged items, which should rather stay.
+        /// The upper 32 bits are the number of items. The lower 32 bits are the number of unchanged items, which
+        /// decides between equal numbers of items: unchanged items should rather stay.
         let weight: Int
         /// The content: a run of unchanged items, or the index of a changed item.
         let content: Content

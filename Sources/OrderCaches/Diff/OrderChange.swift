@@ -1,10 +1,11 @@
 /// The exact change between two states of an order.
 ///
 /// Old positions (`from`) are in the state before, new positions (`to`) in the state after. The rows of a moved section
-/// are not reported one by one, and shifted rows are not reported. The moves are the fewest that explain the new order.
-/// Within each kind, events are ordered by position.
+/// are not reported one by one. Rows that only shift because of other events are not reported. The moves are the fewest
+/// that explain the new order. Within each kind, events are ordered by position.
 ///
-/// `RowID` is what names a row: the key of its record in the difference of two orders, the object's id for users.
+/// `RowID` names a row: in the difference of two orders it's the record key of the row's object, for users the object's
+/// id.
 public struct OrderChange<RowID: Hashable & Sendable>: Equatable, Sendable {
     public typealias SectionEvent = FetchIndexOrderCaches.SectionEvent
 
@@ -20,15 +21,16 @@ public struct OrderChange<RowID: Hashable & Sendable>: Equatable, Sendable {
     /// The events of rows: deletes, then inserts, then moves, then updates.
     public var rows: [RowEvent] = []
 
-    /// The permanent ids of saved rows, by their temporary ids. No event reports them, so a list of ids must replace
-    /// them. Events contain the new ids.
+    /// The permanent ids of newly saved rows, by their temporary ids. No event reports this replacement, so a reader
+    /// must replace the temporary ids in its list of rows. Events contain the permanent ids.
     public var renumbered: [RowID: RowID] = [:]
 
-    /// The reason for a rebuild if the old order couldn't be read afterwards; otherwise nil. Then the change is
-    /// unknown: it has no events, and a copy of the rows must be read again.
+    /// If the cache was rebuilt and its old order couldn't be read afterwards, the reason for the rebuild; otherwise
+    /// nil. If it isn't nil, the change is unknown: it has no events, and a copy of the rows must be read again.
     public var rebuilt: RebuildReason?
 
-    /// The positions in `sections` of events of the null section, whose name is "" like that of the empty text.
+    /// The positions in `sections` of the events of the null section, whose name is "", like that of the section of the
+    /// empty text.
     package var eventsOfNull: Set<Int> = []
 
     /// No changes.
@@ -102,7 +104,7 @@ extension OrderChange {
     }
 }
 
-/// A change of a section. The name is the section's new one where that changed.
+/// A change of a section. If the section's name changed, the event has the new name.
 public enum SectionEvent: Equatable, Sendable {
     case delete(from: Int, name: String)
     case insert(to: Int, name: String)

@@ -1,11 +1,11 @@
 internal import FetchIndexModels
 
 extension OrderDiff {
-    /// Computes the change from one window to another, of the same order or of two orders. Reads every row of both.
-    /// O((rows of both) x log).
+    /// Computes the change from one window to another, of the same order or of two orders. Reads every row of both
+    /// windows. O(n log n) for n rows of both.
     ///
-    /// `updated` are the objects whose records changed, by their keys in the new window. `renumbered` are the objects
-    /// with other keys in the old window: new keys by old ones.
+    /// `updated` are the keys, in the new window, of the objects whose records changed. `renumbered` has the new keys
+    /// of objects that have other keys in the old window, by their old keys.
     static func change(
         from old: OrderWindow, to new: OrderWindow, updated: Set<RecordKey>, renumbered: [RecordKey: RecordKey]
     ) throws -> OrderChange<RecordKey> {
@@ -75,8 +75,8 @@ private struct WindowList {
         }
     }
 
-    /// Enters the list's sections into `places`. The lists' sections get different keys, so that each section counts as
-    /// changed and may move.
+    /// Enters the list's sections into `places`. The old and the new list pass different keys, so that each section
+    /// counts as changed and may move.
     func enterSections(into places: inout [SectionPlace?], key: [UInt8]) {
         var rank = 0
         for (index, section) in sections.enumerated() {

@@ -16,7 +16,7 @@ struct OrderDiff {
         /// The old indexes of removed rows, and the new indexes of inserted rows.
         var left: [Int] = []
         var came: [Int] = []
-        /// The rows whose sort keys changed, and the rows whose records changed, but not their sort keys.
+        /// The rows whose row keys changed, and the rows with changes that keep their row keys.
         var changed: [StayingRow] = []
         var updated: [StayingRow] = []
     }
@@ -44,8 +44,8 @@ struct OrderDiff {
         return try diff.change(rowChanges)
     }
 
-    /// Computes the change between two lists of sections and rows. Each row that is in both lists must be a row change,
-    /// and `places` must have each section.
+    /// Computes the change between two lists of sections and rows. The row changes must contain each row of both lists,
+    /// and `places` each section.
     static func change(hasSections: Bool, oldSectionCount: Int, _ rowChanges: [RowChange], _ places: ChangedPlaces)
         throws -> OrderChange<RecordKey>
     {
@@ -121,7 +121,7 @@ struct OrderDiff {
         }
     }
 
-    /// The name of a section; nil for the section of null.
+    /// The name of a section; nil for the null section.
     private func name(of section: [UInt8], _ place: SectionPlace) -> String? {
         if OrderShape.isNull(section.span.bytes) { return nil }
         let name = place.heading ?? section
@@ -139,7 +139,7 @@ struct OrderDiff {
             throw SectionedOrder.corrupted("a section's count does not agree with its rows")
         }
         if changed.count == 1, let only = changed.first {
-            // If only one item changed, it moves only if another number of unchanged items is before it.
+            // A single changed item moves only if the number of unchanged items before it has changed.
             let before = only.old - left.count { $0 < only.old }
             return only.new - came.count { $0 < only.new } == before ? [] : changed
         }
@@ -228,7 +228,7 @@ struct OrderDiff {
         }
         for row in edits.changed { addEvent(of: row) }
         for row in edits.updated { addEvent(of: row) }
-        // The other moves are of unchanged rows: moving these takes fewer moves than moving the changed ones.
+        // The remaining moves are of unchanged rows, if moving these takes fewer moves than moving the changed rows.
         for (oldRow, newRow) in moved {
             let object = try oldObject(oldPlace.firstRank + oldRow)
             events.moves.append((object, path(oldPlace, oldRow), path(newPlace, newRow)))

@@ -4,12 +4,13 @@ package import FetchIndexRecords
 /// The state of a cache for a request, in one state of the store.
 ///
 ///     current    nothing that its order depends on has changed since the commit of its header
-///     behind     the log has the changes since then; their number is given
+///     behind     the log has the changes since that commit; their number is given
 ///     unusable   the next opening rebuilds it, for the reason
 package enum CacheAssessment {
     case current(CacheHeader)
     case behind(CacheHeader, changes: Int)
-    /// The next opening must rebuild the cache. The header is nil if it's missing or can't be read.
+    /// The next opening must rebuild the cache. The header is nil if the cache is missing, or if its header can't be
+    /// read.
     case unusable(RebuildReason, CacheHeader?)
 
     package var header: CacheHeader? {
@@ -46,7 +47,7 @@ extension CacheEngine {
         }
     }
 
-    /// Assesses a cache by its header. Without a request, assesses it for the request that built it, and for a reader
+    /// Assesses a cache by its header. If `cache` is nil, assesses it for the request that built it, and for a reader
     /// that needs the exact change.
     static func assess(
         _ header: CacheHeader, for cache: CacheRequest? = nil, in reader: StoreReader
@@ -74,8 +75,8 @@ extension CacheEngine {
         return .behind(header, changes: changes)
     }
 
-    /// The maximum number of changes up to which a cache is caught up. These are changes of records, and of rows that
-    /// depend on them.
+    /// The maximum number of changed records with which a cache is caught up, and also the maximum number of rows that
+    /// depend on changed records.
     static func mostCaughtUp(of entities: [Int], in reader: StoreReader) throws -> Int {
         Int(clamping: try reader.count(of: entities)) / catchUpCost + alwaysCaughtUp
     }
@@ -85,8 +86,8 @@ extension RebuildReason {
     /// Whether the cache belongs to the same request, and only its state is unusable.
     package var isOfState: Bool { [.tooManyChanges, .logTooShort, .damaged].contains(self) }
 
-    /// Whether the cache is missing, or belongs to another request. Then a reader with this request has no previous
-    /// state.
+    /// Whether the cache is missing, or belongs to another request. In both cases, a reader with this request has no
+    /// previous state.
     package var isOfOtherRequest: Bool {
         [.first, .predicateChanged, .sortChanged, .sectionKeyChanged, .aggregatesChanged].contains(self)
     }

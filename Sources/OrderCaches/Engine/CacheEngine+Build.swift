@@ -8,12 +8,13 @@ internal import FetchIndexRecords
 ///     pieces         nodes, one transaction per piece, under their own number, which the store marks
 ///     last           header with the snapshot's commit, caught up from the log; old nodes and the mark are deleted
 extension CacheEngine {
-    /// The maximum number of bytes of nodes that one transaction writes, because LMDB holds them in memory until it
-    /// ends.
+    /// The maximum length of a piece of nodes, in bytes, because LMDB holds the pages that a transaction writes in
+    /// memory until it ends.
     private static let maximumPiece = 16 << 20
     /// The maximum time that a build waits for another build. After it, the order is computed in memory.
     private static let patience = Duration.seconds(60)
-    /// The number of attempts in which too much may change during a build. After them, the build blocks other writers.
+    /// The number of attempts to build without blocking other writers. If too much changes during each of them, the
+    /// build then blocks other writers.
     private static let maximumAttempts = 3
 
     /// The result of a build.
@@ -24,9 +25,9 @@ extension CacheEngine {
     }
 
     /// Builds a cache. `transaction` is the one in which the cache was found unusable: if another build has built the
-    /// cache since, its result is used. If `transaction` is nil, always builds. If the store is read-only, or this
-    /// store object has an open writer, builds in memory: the writer may be the caller's own, and waiting for it would
-    /// be a deadlock.
+    /// cache since, its result is used. If `transaction` is nil, always builds. Builds in memory if the store is
+    /// read-only, if another build takes longer than `patience`, or if this store object has an open writer: it may be
+    /// the caller's own, and waiting for it would be a deadlock.
     func build(
         _ cache: CacheRequest, _ reason: RebuildReason, since transaction: Int?, from scan: SharedScan? = nil
     ) throws -> Built {
@@ -59,7 +60,7 @@ extension CacheEngine {
 
     private static func pieceLength(_ memoryBudget: Int) -> Int { min(maximumPiece, max(memoryBudget / 4, 1 << 16)) }
 
-    /// The cache as another build left it, while this build waited for it; nil if it's still unusable.
+    /// The cache, if another build has built it while this build waited; nil if the cache is still unusable.
     private func builtByAnother(_ cache: CacheRequest, since transaction: Int) throws -> Built? {
         let snapshot = try store.snapshot()
         // If no transaction was committed since, the cache is still unusable.
@@ -97,8 +98,8 @@ extension CacheEngine {
         }
     }
 
-    /// Tries once to build a cache. Returns nil if too much has changed during the build. The snapshot is released at
-    /// the end, so that writers can reuse the pages of a failed build.
+    /// Tries once to build a cache. Returns nil if too much has changed during the build. The snapshot lives only in
+    /// this function, so that writers can reuse the pages of a failed build.
     private func buildOnce(
         _ cache: CacheRequest, _ reason: RebuildReason, _ build: StoreBuild, _ pieces: PieceNodeStore,
         _ scan: SharedScan.Keys?

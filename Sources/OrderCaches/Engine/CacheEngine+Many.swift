@@ -32,8 +32,8 @@ package final class SharedScan {
 }
 
 extension CacheEngine {
-    /// Opens several caches, one after the other, like `open`. Caches that must be built share one scan of the records.
-    /// With `isForced`, all are built. Calls `done` with each cache's index, and its order or error.
+    /// Opens several caches, one after the other, like `open`. If `isForced`, builds all of them. Caches that must be
+    /// built share one scan of the records, if possible. Calls `done` with each cache's index, and its order or error.
     package func open(
         _ caches: [CacheRequest], isForced: Bool = false,
         done: (Int, Result<OpenedOrder, any Error>) throws -> Void
@@ -51,8 +51,8 @@ extension CacheEngine {
         }
     }
 
-    /// For each cache, the reason why it must be built, or nil if it's usable; and the transaction in which they were
-    /// assessed.
+    /// For each cache, the reason why it must be built, or nil if it's usable; and the transaction in which the caches
+    /// were assessed.
     private func reasonsToBuild(
         _ caches: [CacheRequest], isForced: Bool
     ) throws -> (reasons: [RebuildReason?], transaction: Int) {

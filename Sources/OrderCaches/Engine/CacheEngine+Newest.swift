@@ -6,8 +6,8 @@ package import FetchIndexRecords
 package struct NewestOrders {
     /// The snapshot of that state.
     package fileprivate(set) var snapshot: Snapshot
-    /// The orders of the caches, by name. Unusable and missing caches have none.
-    package fileprivate(set) var orders: [String: OpenedOrder] = [:]
+    /// The orders of the caches, or the reasons why caches are unusable, by name.
+    package fileprivate(set) var orders: [String: CacheAttempt<OpenedOrder>] = [:]
     /// The assessments of the caches in the snapshot's state, by name.
     package fileprivate(set) var assessments: [String: CacheAssessment] = [:]
 }
@@ -19,7 +19,7 @@ extension CacheEngine {
     package func openNewest(_ followed: [CacheRequest], in snapshot: Snapshot? = nil) throws -> NewestOrders {
         let snapshot = try snapshot ?? store.snapshot()
         var newest = NewestOrders(snapshot: snapshot)
-        var attempts: [(cache: CacheRequest, attempt: Attempt)] = []
+        var attempts: [(cache: CacheRequest, attempt: CacheAttempt<CacheReading>)] = []
         var hasToWrite = false
         for cache in followed {
             let assessment = try assess(cache, in: snapshot)
@@ -28,9 +28,10 @@ extension CacheEngine {
             attempts.append((cache, attempt))
             switch attempt {
             case .opened(let reading):
-                newest.orders[cache.name] = reading.opened
+                newest.orders[cache.name] = .opened(reading.opened)
                 if reading.hasToBeStored || reading.isIdle { hasToWrite = true }
             case .unusable(let reason):
+                newest.orders[cache.name] = .unusable(reason)
                 if reason.isOfState { hasToWrite = true }
             }
         }
@@ -49,18 +50,19 @@ extension CacheEngine {
         }
         newest.snapshot = try writer.commitAndRead()
         for (name, order) in stored {
-            newest.orders[name] = order.reopened(in: newest.snapshot)
+            newest.orders[name] = .opened(order.reopened(in: newest.snapshot))
             if case .stored(let header) = order.place { newest.assessments[name] = .current(header) }
         }
         return newest
     }
 
-    /// Catches a cache up to a snapshot that its reader has already received. Does nothing if another writer is busy,
-    /// or if the cache has reached this state. The statistics count it as a catch-up. Costs as much as `openNewest`.
+    /// Catches a cache up to a snapshot that its reader has already received. The cache isn't changed if another writer
+    /// is busy, or if it has reached this state. Records a catch-up in the statistics. Costs as much as `openNewest`.
     package func advance(_ cache: CacheRequest, to snapshot: Snapshot) throws {
         guard !store.isReadOnly, !store.hasOpenWriter else { return }
         let start = ContinuousClock.now
-        guard let opened = try openNewest([cache], in: snapshot).orders[cache.name], case .caughtUp = opened.outcome
+        guard let opened = try openNewest([cache], in: snapshot).orders[cache.name]?.opened,
+            case .caughtUp = opened.outcome
         else { return }
         record(opened, of: cache, since: start)
     }
@@ -69,7 +71,7 @@ extension CacheEngine {
     /// commit. A cache that turns out to be damaged is deleted. Returns nil if no order is stored, for example because
     /// the cache was replaced meanwhile.
     private func store(
-        _ attempt: Attempt, of cache: CacheRequest, at commit: UInt64, in writer: StoreWriter
+        _ attempt: CacheAttempt<CacheReading>, of cache: CacheRequest, at commit: UInt64, in writer: StoreWriter
     ) throws -> OpenedOrder? {
         switch attempt {
         case .opened(let reading):

@@ -8,7 +8,7 @@ extension CacheEngine {
     package struct KnownChanges {
         let start: UInt64
         let changes: [RecordChange]
-        /// Orders to which these changes were already applied.
+        /// The caches' orders that already include `changes`.
         let prepared: PreparedOrders
 
         package init(since start: UInt64, _ changes: [RecordChange], prepared: PreparedOrders = PreparedOrders()) {
@@ -18,35 +18,29 @@ extension CacheEngine {
         }
     }
 
-    /// The result of opening a cache that isn't rebuilt.
-    enum Found {
-        /// The order, and the prepared order to be stored in the cache; the latter is nil if the cache is current.
-        case opened(OpenedOrder, PreparedOrder?)
-        case unusable(RebuildReason)
-    }
-
-    /// The order of an assessed cache: as it's stored, or caught up in a fork. The cache isn't changed. Returns
-    /// `unusable` for a damaged cache. If `wantsChange` is false, the change stays `pending`, and changes that move no
-    /// row are left out. O(log n) for a current cache, O(k log n) for one that is k changes behind.
+    /// Finds the order of an assessed cache: as it's stored, or caught up in a fork. `next` is the prepared order to be
+    /// stored in the cache; nil if the cache is current. The cache isn't changed. Returns `unusable` for a damaged
+    /// cache. If `wantsChange` is false, the change stays `pending`, and row changes that affect neither key nor
+    /// summary are left out. O(log n) for a current cache, O(k log n) for one that is k changes behind.
     func find(
         _ cache: CacheRequest, _ assessment: CacheAssessment, in reader: StoreReader, known: KnownChanges? = nil,
         wantsChange: Bool = true
-    ) throws -> Found {
+    ) throws -> CacheAttempt<(opened: OpenedOrder, next: PreparedOrder?)> {
         switch assessment {
         case .current(let header):
             do {
                 let order = try header.order(of: cache.order, in: LMDBNodeStore(header, in: reader))
-                return .opened(OpenedOrder(order, .hit, in: .stored(header), from: header.commit), nil)
+                return .opened((OpenedOrder(order, .hit, in: .stored(header), from: header.commit), nil))
             } catch  where error.isCacheDamage { return .unusable(.damaged) }
         case .behind(let header, _):
             do {
                 let prepared = known?.prepared.order(of: cache, from: header)
                 let next = try prepared ?? caughtUp(header, cache, in: reader, known, wantsChange: wantsChange)
-                // The change of a prepared order is computed later, while the writer commits. If damage is found only
-                // then, the caller handles it.
+                // The change of a prepared order is computed later, while the writer commits. If this finds damage, the
+                // caller handles it.
                 let isPending = prepared != nil || !wantsChange
                 let outcome = isPending ? .pending : OrderOutcome(of: try next.change())
-                return .opened(OpenedOrder(next.fork.order, outcome, in: .fork(header), from: header.commit), next)
+                return .opened((OpenedOrder(next.fork.order, outcome, in: .fork(header), from: header.commit), next))
             } catch is TooManyDependents {
                 return .unusable(.tooManyChanges)
             } catch  where error.isDamage {
@@ -74,7 +68,7 @@ extension CacheEngine {
         builder.readsRelated ? StateChange(from: ChangedState(before: changes, reader), to: reader) : nil
     }
 
-    /// The changes of these entities since the commit of a cache, as `known` has them or as the log does.
+    /// The changes of these entities since the commit of a cache, from `known` or from the log.
     private func recordChanges(
         since header: CacheHeader, of entities: [Int], in reader: StoreReader, _ known: KnownChanges?
     ) throws -> [RecordChange] {
@@ -90,7 +84,7 @@ extension CacheEngine {
         _ cache: CacheRequest, _ assessment: CacheAssessment? = nil, in snapshot: Snapshot
     ) throws -> OpenedOrder {
         switch try find(cache, assessment ?? assess(cache, in: snapshot), in: snapshot) {
-        case .opened(let opened, _): opened
+        case .opened(let (opened, _)): opened
         case .unusable(let reason): try Self.compute(cache.order, in: snapshot, .rebuilt(reason))
         }
     }

@@ -5,7 +5,7 @@ package import FetchIndexPlatform
 /// Catches caches up with changes that aren't written yet. Only the state before the changes is read, so another thread
 /// can do this while a writer writes the records.
 extension CacheEngine {
-    /// Orders in memory to which changes were applied that aren't written yet, by the names of their caches.
+    /// Orders in memory that include changes which aren't written yet, by the names of their caches.
     package struct PreparedOrders {
         var orders: [String: PreparedOrder] = [:]
 
@@ -46,8 +46,8 @@ extension CacheEngine {
             self.edits = edits
             base = try header.order(of: cache.order, in: LMDBNodeStore(header, in: reader))
             var fork = ForkedOrder(over: base)
-            // The ranks of rows that keep their keys are needed only for the change. With a crew, this is computed
-            // while the writer commits, so the ranks are postponed.
+            // The ranks of rows that keep their keys are needed only for the change. If a crew prepares the order, the
+            // change is computed while the writer commits, so these ranks are postponed.
             places = try fork.update(edits, postponingRanks: crew != nil, with: crew)
             self.fork = fork
         }
@@ -70,7 +70,7 @@ extension CacheEngine {
         let entities = Set(changes.map(\.object.entity))
         for cache in caches
         where !cache.order.builder.readsRelated && !entities.isDisjoint(with: cache.order.builder.dependencies) {
-            // If this fails, the writer meets the same error when it catches the cache up, and handles it.
+            // If this fails, the writer gets the same error when it catches the cache up, and handles it.
             prepared.orders[cache.name] = try? prepare(cache, for: changes, in: snapshot, with: crew)
         }
         return prepared

@@ -5,16 +5,16 @@ internal import FetchIndexEssentials
 extension CacheEngine {
     private static let processName = ProcessInfo.processInfo.processName
 
-    /// Counts a hit of a cache. If the cache is many commits behind, although nothing in it changed, raises its commit.
+    /// Counts a hit of a cache. If the cache's commit is more than `idleCommits` old, raises it.
     func noteHit(_ reading: CacheReading) {
         guard case .hit = reading.opened.outcome, case .stored(let header) = reading.opened.place else { return }
         let time = currentTime()
         if let hits { hits.count(header, time: time) } else { statistics.countHit(of: header, time: time) }
-        // The log can be trimmed later, so an error of raising the commit doesn't affect the hit.
+        // If raising the commit fails, the log is only trimmed later, so the error doesn't affect the hit.
         if reading.isIdle { try? raiseCommit(of: reading) }
     }
 
-    /// Sets a current cache's commit to the newest one, unless another writer is busy.
+    /// Sets a current cache's commit to that of the reading's state, unless another writer is busy.
     private func raiseCommit(of reading: CacheReading) throws {
         guard !store.isReadOnly, let writer = try store.tryBeginWrite(), try store(reading, in: writer) != nil else {
             return

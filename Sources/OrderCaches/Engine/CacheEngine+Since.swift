@@ -18,7 +18,8 @@ extension CacheEngine {
     }
 
     /// The change from the order at a commit to the order in a reader's state. Reconstructs the old order by undoing
-    /// the logged changes in a fork of the new one. Throws `logTooShort`. O(k log n) for k changes.
+    /// the logged changes in a fork of the new one. Throws `logTooShort` if the log doesn't reach back to the commit.
+    /// O(k log n) for k changes.
     func change(
         of request: OrderRequest, to new: SectionedOrder, since commit: UInt64, in reader: StoreReader
     ) throws -> OrderChange<RecordKey> {

@@ -4,12 +4,12 @@ internal import FetchIndexCountedTree
 package import FetchIndexRecords
 
 extension CacheEngine {
-    /// The defects of the cache with this header, in the reader's snapshot, one sentence each: of its nodes' checksums,
-    /// its trees and sections, and of its rows compared with the records. A cache that is behind is caught up in memory
-    /// first. O(n log n).
+    /// Returns the defects of the cache with this header, in the reader's state, one sentence each: wrong checksums of
+    /// nodes, defects of trees and sections, and rows that differ from those that the records give. A cache that is
+    /// behind is caught up in memory before its rows are compared. O(n log n).
     ///
-    /// Without a request, the rows aren't compared with the records. Throws `StoreError.corrupted` if the records can't
-    /// be read for the comparison.
+    /// If the request is nil or has other aggregates, the rows aren't compared with the records. Throws
+    /// `StoreError.corrupted` if the records can't be read for the comparison.
     ///
     /// `shared` are the cache numbers that several caches have; if it's nil, they are determined here.
     package func verify(
@@ -19,14 +19,14 @@ extension CacheEngine {
         guard (1...LMDBNodeStore.maximumCache).contains(header.number),
             try !(shared ?? CacheDirectory.sharedNumbers(in: reader)).contains(header.number)
         else {
-            return ["its number \(header.number) is invalid, or also that of another cache"]
+            return ["its number \(header.number) is invalid or belongs to another cache too"]
         }
         guard header.commit <= reader.commit else {
-            return ["its commit \(header.commit) is newer than the newest, \(reader.commit)"]
+            return ["its commit \(header.commit) is newer than the store's newest commit, \(reader.commit)"]
         }
         let nodes = LMDBNodeStore(header, in: reader)
-        // If the request has other aggregates, its rows can't be compared. The trees are then read with the header's
-        // layout and checked alone.
+        // If the request has other aggregates, its rows can't be compared. In that case, only the trees are checked,
+        // which are read with the header's layout.
         let same = request.flatMap { $0.identity.aggregates == header.identity.aggregates ? $0 : nil }
         let stored: SectionedOrder
         do {

@@ -6,12 +6,11 @@ package import FetchIndexRecords
 extension CacheEngine {
     /// The purpose for which a writer opens caches.
     package enum Purpose {
-        /// The caches have readers (live orders), who want the changes. A cache is rebuilt only if its state alone is
-        /// unusable. A missing cache isn't created, and one that was built for another request, model or format isn't
-        /// changed.
+        /// The caches are those of live orders, which need the changes. A cache is rebuilt only if its state alone is
+        /// unusable. A missing cache isn't created, and a cache of another request, model or format isn't changed.
         case following
-        /// The caches are maintained, and are to be current in every state. An index is built if it's missing, or was
-        /// built for another request or model; other maintained caches aren't.
+        /// The caches are maintained, and must be current in every state. An index is also built if it's missing, or
+        /// was built for another request or model; other maintained caches aren't.
         case keeping
         /// The caches must exist afterwards, whatever their state was. Errors of damaged records are thrown.
         case establishing
@@ -27,38 +26,24 @@ extension CacheEngine {
         }
     }
 
-    /// The outcome for a cache that was opened in a writer's transaction.
-    package enum Written {
-        case opened(OpenedOrder)
-        /// The cache wasn't rebuilt, or was deleted.
-        case left(RebuildReason)
-
-        package var opened: OpenedOrder? { if case .opened(let opened) = self { opened } else { nil } }
-
-        package var outcome: OrderOutcome {
-            switch self {
-            case .opened(let opened): opened.outcome
-            case .left(let reason): .rebuilt(reason)
-            }
-        }
-    }
-
     /// Catches caches up to the commit of a sealed writer, in its transaction. A cache that is damaged or too far
     /// behind is rebuilt from all records. If that fails because records are damaged, the cache is deleted, so that
-    /// damaged records don't prevent other saves. It isn't created again by later saves, since each of them would fail.
-    /// The changes of prepared orders stay pending; `PreparedOrders.changes` computes them. O(k log n) for k changes.
+    /// damaged records don't prevent other saves. Later saves don't build it again, since each attempt would fail. The
+    /// changes of prepared orders stay pending; `PreparedOrders.changes` computes them. O(k log n) for k changes.
     @discardableResult
     package func open(
         _ caches: [CacheRequest], in writer: StoreWriter, for purpose: Purpose, known: KnownChanges? = nil
-    ) throws -> [String: Written] {
-        var written: [String: Written] = [:]
+    ) throws -> [String: CacheAttempt<OpenedOrder>] {
+        var written: [String: CacheAttempt<OpenedOrder>] = [:]
         for cache in caches { written[cache.name] = try openUntrimmed(cache, in: writer, for: purpose, known) }
         if !caches.isEmpty { try CacheDirectory.trimLog(in: writer) }
         return written
     }
 
     /// Opens one cache in a writer's transaction, like several caches.
-    package func open(_ cache: CacheRequest, in writer: StoreWriter, for purpose: Purpose) throws -> Written {
+    package func open(_ cache: CacheRequest, in writer: StoreWriter, for purpose: Purpose) throws -> CacheAttempt<
+        OpenedOrder
+    > {
         let written = try openUntrimmed(cache, in: writer, for: purpose, nil)
         try CacheDirectory.trimLog(in: writer)
         return written
@@ -66,14 +51,14 @@ extension CacheEngine {
 
     private func openUntrimmed(
         _ cache: CacheRequest, in writer: StoreWriter, for purpose: Purpose, _ known: KnownChanges?
-    ) throws -> Written {
+    ) throws -> CacheAttempt<OpenedOrder> {
         let assessment = try assess(cache, in: writer)
-        if let reason = assessment.unusable, purpose.leaves(cache, reason) { return .left(reason) }
+        if let reason = assessment.unusable, purpose.leaves(cache, reason) { return .unusable(reason) }
         var cache = cache
         if case .keeping = purpose {
             // A maintained cache catches up without its exact reader.
             if !CacheDirectory.isIndex(cache.name) { try CacheDirectory.noteRead(of: cache.name, in: writer) }
-            // If the header couldn't be read, the state that the exact reader has received is unknown, so a rebuild is
+            // If the header can't be read, the state that the exact reader has received is unknown, so a rebuild is
             // noted as unread.
             cache.notesRebuilds = true
         }
@@ -83,18 +68,18 @@ extension CacheEngine {
         } catch  where error.isDamage {
             if case .establishing = purpose { throw error }
             _ = try directory.delete(cache.name, in: writer)
-            return .left(.damaged)
+            return .unusable(.damaged)
         }
     }
 
-    /// Opens an assessed cache and stores its order. An error may leave the cache's nodes half changed: the caller must
-    /// delete the cache or abort the writer.
+    /// Opens an assessed cache and stores its order. If this throws, only some of the cache's nodes may have been
+    /// changed: the caller must delete the cache or abort the writer.
     func open(
         _ cache: CacheRequest, _ assessment: CacheAssessment, in writer: StoreWriter, known: KnownChanges? = nil,
         wantsChange: Bool
     ) throws -> OpenedOrder {
         switch try find(cache, assessment, in: writer, known: known, wantsChange: wantsChange) {
-        case .opened(let opened, let next):
+        case .opened(let (opened, next)):
             guard let header = assessment.header else { return opened }
             return try store(opened, next, over: header, in: writer, at: writer.commit)
         case .unusable(let reason): return try rebuild(cache, reason, in: writer)
@@ -102,7 +87,7 @@ extension CacheEngine {
     }
 
     /// Stores an opened order in its cache, as of a commit. If the order has no edits, only raises the cache's commit,
-    /// because otherwise the log could be trimmed past it.
+    /// so that the cache no longer needs the log before it.
     func store(
         _ opened: OpenedOrder, _ next: PreparedOrder?, over old: CacheHeader, in writer: StoreWriter, at commit: UInt64
     ) throws -> OpenedOrder {
@@ -131,8 +116,8 @@ extension CacheEngine {
         return OpenedOrder(order, .rebuilt(reason), in: .stored(header))
     }
 
-    /// Records that the exact reader of a cache hasn't received its rebuild, if the request asks for that, or if the
-    /// reader hasn't received earlier changes. Does nothing for indexes, which have no exact readers.
+    /// Records that the exact reader of a cache hasn't received a rebuild, if the request asks for this note, or if the
+    /// cache has a note already. Does nothing for indexes, which have no exact readers.
     func noteRebuild(
         _ header: CacheHeader, of cache: CacheRequest, _ reason: RebuildReason, in writer: StoreWriter
     ) throws {

@@ -19,7 +19,7 @@ package import FetchIndexRecords
 package struct CacheEngine {
     package let store: Store
 
-    /// Counts hits and writes them later; if nil, each hit is written at once.
+    /// Counts hits and writes them later; if nil, each hit is written immediately.
     let hits: HitCounts?
 
     package init(_ store: Store, _ hits: HitCounts? = nil) { (self.store, self.hits) = (store, hits) }
@@ -28,7 +28,8 @@ package struct CacheEngine {
 
     var statistics: OpeningStatistics { OpeningStatistics(of: store) }
 
-    /// The number of commits that a current cache may be behind. If it's further behind, opening it raises its commit,
-    /// so that it doesn't retain the log. The planner treats such a cache as stale, without reading the log.
+    /// The number of commits by which the commit of a current cache may be older than the newest one. If it's older,
+    /// opening the cache raises it, so that the cache doesn't retain the log. The planner treats such a cache as stale,
+    /// without reading the log.
     static let idleCommits: UInt64 = 64
 }

@@ -10,8 +10,8 @@ package struct CacheFacts {
     package let isMaintained: Bool
     /// Whether the cache is locked, so that other requests can't replace it.
     package let isLocked: Bool
-    /// The commit since which the cache's exact reader hasn't received the changes, even if the cache is fresh; nil if
-    /// the reader has received all.
+    /// The last commit that the cache's exact reader has received, or the commit of a rebuild that it hasn't received;
+    /// nil if the reader has received everything. It may be set even if the cache is fresh.
     package let unreadSince: UInt64?
     package let hits: Int
     package let lastHit: Double?
@@ -24,7 +24,7 @@ package struct CacheFacts {
 }
 
 extension CacheEngine {
-    /// The facts about all caches, by name, including the numbers of their nodes. O(nodes).
+    /// The facts about all caches, in the order of their names, including the numbers of their nodes. O(nodes).
     package func facts(in reader: StoreReader) throws -> [CacheFacts] {
         try CacheDirectory.names(in: reader).map { try facts(of: $0, countingNodes: true, in: reader) }
     }
@@ -38,7 +38,7 @@ extension CacheEngine {
         } catch let error as UnusableHeader {
             assessment = .unusable(error.reason, nil)
         }
-        // Hits that this process has counted but not written yet are written before.
+        // Writes the hits that this engine has counted but not written yet.
         self.hits?.write()
         let header = assessment.header
         let hits = header.map { statistics.hits(of: $0.number, name) }

@@ -9,14 +9,14 @@ package import FetchIndexRecords
 ///     ...      the reader prints the changes, and flushes
 ///     end      the fork is stored as the cache's order
 ///
-/// If the reader fails or is killed before the end, the next opening reports the same change again. A rebuild is stored
-/// at once, and every writer catches a maintained cache up. In these cases, a note in the store says until the end what
-/// an exact reader (one that must receive each change) hasn't received.
+/// If the reader fails or is killed before the end, the next opening reports the same change again. But a rebuilt cache
+/// is stored before the reader has received it, and writers catch maintained caches up. For these caches, a note in the
+/// store says until the end what an exact reader (one that must receive each change) hasn't received.
 package struct CacheReading {
     package let cache: CacheRequest
     package internal(set) var opened: OpenedOrder
     package internal(set) var snapshot: Snapshot
-    /// The order to be stored in the cache; nil if the cache has it already, or can't be written.
+    /// The order to be stored in the cache; nil if the cache has this order already, or can't be written.
     let next: CacheEngine.PreparedOrder?
     /// The note of what the exact reader hadn't received before this reading; nil if there wasn't one.
     let note: UnreadNote?
@@ -26,11 +26,12 @@ package struct CacheReading {
     var hasToBeStored: Bool {
         guard let note else { return next != nil }
         guard next == nil, note.reason == nil, case .hit = opened.outcome else { return true }
-        // For a mere hit, the note is updated only from time to time.
+        // After a mere hit, the note is updated only if it's many commits old.
         return snapshot.commit &- note.commit > CacheEngine.idleCommits
     }
 
-    /// Whether the cache is current, but further behind than `idleCommits`, so that it retains the log.
+    /// Whether the cache is current, but its commit is so old (by more than `idleCommits`) that it should be raised,
+    /// because the cache retains the log after it.
     var isIdle: Bool {
         guard case .stored(let header) = opened.place, header.commit < snapshot.commit else { return false }
         return snapshot.commit - header.commit > CacheEngine.idleCommits
@@ -50,15 +51,9 @@ package struct CacheReading {
 // MARK: Begin
 
 extension CacheEngine {
-    /// The outcome of opening a cache that isn't rebuilt.
-    package enum Attempt {
-        case opened(CacheReading)
-        case unusable(RebuildReason)
-    }
-
     /// Opens a cache for a reader, in the newest state or in a snapshot's. An assessment of the cache in this state can
-    /// be given. The cache isn't changed until `end`, except that an unusable one is rebuilt at once. `check` gets the
-    /// outcome before anything is stored, and may throw. Costs as much as `open`.
+    /// be given. The cache's order isn't changed until `end`, except that an unusable cache is rebuilt immediately.
+    /// `check` gets the outcome before an order is stored, and may throw. Costs as much as `open`.
     package func begin(
         _ cache: CacheRequest, _ assessment: CacheAssessment? = nil, in snapshot: Snapshot? = nil,
         check: (OrderOutcome) throws -> Void = { _ in }
@@ -83,19 +78,19 @@ extension CacheEngine {
     }
 
     /// Opens a cache in a snapshot's state; returns `unusable` if it must be rebuilt. `missing` is the reason for a
-    /// rebuild that another build has made while an exact reader waited for it.
+    /// rebuild that an exact reader hasn't received, because another build made it while this one waited.
     package func attempt(
         _ cache: CacheRequest, _ assessment: CacheAssessment? = nil, in snapshot: Snapshot,
         missing: RebuildReason? = nil
-    ) throws -> Attempt {
+    ) throws -> CacheAttempt<CacheReading> {
         let start = ContinuousClock.now
         let assessment = try assessment ?? assess(cache, in: snapshot)
         if !assessment.isCurrent {
-            // Pending hits are written before, because a rebuild changes the cache's number.
+            // Writes pending hits first, because a rebuild changes the cache's number.
             hits?.write()
         }
         switch try find(cache, assessment, in: snapshot) {
-        case .opened(let opened, let next):
+        case .opened(let (opened, next)):
             do {
                 let note = cache.needsExactChange ? try CacheDirectory.unread(of: cache.name, in: snapshot) : nil
                 return .opened(
@@ -108,8 +103,8 @@ extension CacheEngine {
         }
     }
 
-    /// An opened order with the outcome that an exact reader is to receive. It includes what the reader hasn't received
-    /// according to the note.
+    /// Returns an opened order with the outcome that an exact reader must receive, including what it hasn't received
+    /// yet according to the note.
     private func told(
         _ opened: OpenedOrder, _ request: OrderRequest, _ missing: RebuildReason?, _ note: UnreadNote?,
         in snapshot: Snapshot
@@ -121,9 +116,10 @@ extension CacheEngine {
     }
 
     /// Rebuilds a cache for a reader. `transaction` is the one in which the cache was found unusable: if another build
-    /// has rebuilt the cache since, opens that cache and reports the rebuild to an exact reader too, because each
-    /// reader may fail. If `transaction` is nil, always rebuilds. If the store is read-only, or this store object has
-    /// an open writer, builds in memory. `scan` may contain the cache's row keys. O(n log n).
+    /// has rebuilt the cache since, opens that cache and reports the rebuild to an exact reader too, because the other
+    /// build's reader may fail. If `transaction` is nil, always rebuilds. Builds in memory if the store is read-only,
+    /// if this store object has an open writer, or if another build takes too long. `scan` may contain the cache's row
+    /// keys. O(n log n).
     package func rebuild(
         _ cache: CacheRequest, _ reason: RebuildReason, since transaction: Int? = nil, from scan: SharedScan? = nil
     ) throws -> CacheReading {
@@ -131,7 +127,7 @@ extension CacheEngine {
         hits?.write()
         let start = ContinuousClock.now
         var cache = cache
-        // Each rebuild must be reported to an exact reader, even if the process dies before.
+        // An exact reader must learn of each rebuild, even if this process is killed before it reports the rebuild.
         cache.notesRebuilds = cache.needsExactChange
         var (reason, transaction) = (reason, transaction)
         while true {
@@ -151,7 +147,8 @@ extension CacheEngine {
                 case .opened(let reading):
                     noteHit(reading)
                     return reading
-                // The other build's cache can't be read beyond its header, so this one builds it in any case.
+                // The other build's cache can't be read beyond its header, so the next build doesn't look for another
+                // one.
                 case .unusable(let found): (reason, transaction) = (found, nil)
                 }
             }
@@ -174,9 +171,10 @@ extension CacheEngine {
     /// The maximum time that ending an exact reading waits for another writer.
     private static let readingPatience = Duration.seconds(5)
 
-    /// Stores the order that a reader has received. Does nothing if the cache was replaced meanwhile, or if the store
-    /// can't be written. Ending an exact reading waits for another writer for up to `limit`, by default five seconds,
-    /// and then throws `writerBusy`. Other readings aren't stored if another writer is busy. O(k log k) for k nodes.
+    /// Stores the order that a reader has received. Doesn't store it if the cache was replaced meanwhile, or if the
+    /// store can't be written. Ending an exact reading waits up to `limit` (by default five seconds) for another
+    /// writer; after that, it throws `writerBusy`. Other readings aren't stored if another writer is busy. O(k log k)
+    /// for k nodes.
     package func end(_ reading: CacheReading, limit: Duration? = nil) throws {
         guard reading.hasToBeStored, !store.isReadOnly else { return }
         guard let writer = try writer(for: reading, limit ?? Self.readingPatience) else { return abandon(reading) }
@@ -203,8 +201,8 @@ extension CacheEngine {
         }
     }
 
-    /// Stores a reading's order at once, unless another writer is busy. The reading then uses the stored order, unless
-    /// another commit was made since.
+    /// Stores a reading's order immediately, unless another writer is busy. The reading then uses the stored order,
+    /// unless a newer commit exists.
     func storeUnlessBusy(_ reading: inout CacheReading) throws {
         guard reading.next != nil, let writer = try store.tryBeginWrite() else { return }
         let isSameState = writer.commit == reading.snapshot.commit
@@ -222,8 +220,8 @@ extension CacheEngine {
     /// older than the writer's. Returns nil if the cache was replaced or caught up meanwhile.
     func store(_ reading: CacheReading, in writer: StoreWriter) throws -> OpenedOrder? {
         let name = reading.cache.name
-        // The note is read before the cache changes: if the list of notes is damaged, a note is made from the cache's
-        // header.
+        // The note is read before the cache changes, because if the list of notes is damaged, the note is made from the
+        // cache's header.
         let hasRead =
             try reading.cache.needsExactChange && reading.hasRead(CacheDirectory.unread(of: name, in: writer))
         let stored = try storeOrder(of: reading, in: writer)

@@ -6,9 +6,9 @@ package import FetchIndexRecords
 package enum OrderOutcome: Equatable, Sendable {
     /// The cache was current, or the changes since its commit didn't concern its order.
     case hit
-    /// The cache was behind. The change is the one since its commit.
+    /// The cache was behind. The value is the change since the cache's commit.
     case caughtUp(OrderChange<RecordKey>)
-    /// The cache was behind. The change hasn't been computed yet.
+    /// The cache was behind. The change since its commit hasn't been computed yet.
     case pending
     case rebuilt(RebuildReason)
     /// The order has no cache, and was computed in memory.
@@ -39,9 +39,10 @@ package struct OpenedOrder {
     package private(set) var order: SectionedOrder
     package private(set) var outcome: OrderOutcome
     package private(set) var place: Place
-    /// The cache's previous commit; nil if the order was built without a previous cache.
+    /// The cache's commit before it was caught up. For a built order: nil, or the commit of the records that were
+    /// scanned.
     package let start: UInt64?
-    /// The number of all members, even if the order has only the first of them as rows.
+    /// The number of all members, even if only the first ones are rows of the order.
     package let memberCount: Int
 
     init(
@@ -73,7 +74,7 @@ package struct OpenedOrder {
         }
     }
 
-    /// This order read from its cache, after it was stored in it.
+    /// Returns this order as read from its cache, after it was stored there.
     func stored(_ header: CacheHeader, in reader: StoreReader) -> OpenedOrder {
         var stored = self
         stored.place = .stored(header)
@@ -81,7 +82,7 @@ package struct OpenedOrder {
         return stored
     }
 
-    /// This stored order, read through a snapshot of the state in which it was stored.
+    /// Returns this stored order as read through a snapshot of the state in which it was stored.
     package func reopened(in snapshot: Snapshot) -> OpenedOrder {
         guard case .stored(let header) = place else { return self }
         return stored(header, in: snapshot)
@@ -109,7 +110,7 @@ package struct OrderRequest {
 package struct CacheRequest {
     package let name: String
     package let order: OrderRequest
-    /// Whether the change must be exact at any cost, as long as the log reaches back. Otherwise an order with too many
+    /// Whether the change must be exact at any cost, as long as the log reaches back. If not, an order with too many
     /// changes is rebuilt.
     package var needsExactChange: Bool
     /// The author of the opening, for the statistics of the cache.

@@ -17,12 +17,12 @@ package final class LiveOrder {
     private let limit: Int?
     /// The order of the saved records.
     package private(set) var saved: OpenedOrder
-    /// The order with the unsaved edits, in a fork over the saved order; nil without unsaved edits.
+    /// The order with the unsaved edits, in a fork over the saved order; nil if nothing is unsaved.
     private var fork: ForkedOrder?
-    /// The rows that the reader sees: those between the offset and the limit.
+    /// The rows that the reader sees: those that the offset and the limit leave.
     package private(set) var window: OrderWindow
 
-    /// Begins to follow an order, which was opened at a commit.
+    /// Begins to follow an order that was opened at a commit.
     package init(
         _ request: OrderRequest, _ order: OpenedOrder, observing observed: [RelatedPath] = [], offset: Int = 0,
         limit: Int? = nil
@@ -35,7 +35,7 @@ package final class LiveOrder {
         window = try OrderWindow(order.order, offset: offset, limit: limit)
     }
 
-    /// The order with the unsaved edits; without edits, the saved order.
+    /// The order that the window shows: with the unsaved edits, if any.
     private var current: SectionedOrder { fork?.order ?? saved.order }
 
     /// The cache that contains the order, or over which the order is a fork; nil if the order is in memory.
@@ -59,7 +59,7 @@ package final class LiveOrder {
         try request.builder.edits(changes, states, observing: observed)
     }
 
-    /// A fork over an order, with the unsaved edits of a step; nil if the step has none.
+    /// Creates a fork over an order, with the unsaved edits of a step; nil if the step has none.
     private func makeFork(over order: SectionedOrder, with step: Step) throws -> ForkedOrder? {
         if step.unsaved.isEmpty { return nil }
         var fork = ForkedOrder(over: order)
@@ -77,8 +77,8 @@ package final class LiveOrder {
         var next = ForkedOrder(over: current)
         let places = try next.update(rows)
         let change = try self.change(from: current, to: try window(on: next.order), edits, rows, places)
-        // The reads that may meet damage are done: window(on:) repeats reads that succeeded above, so it doesn't throw
-        // in practice.
+        // No read after this line can find new damage: window(on:) repeats reads that succeeded above, so it doesn't
+        // throw in practice.
         if let fork { next = next.publish(to: fork) }
         fork = next
         window = try window(on: next.order)
@@ -152,7 +152,7 @@ package final class LiveOrder {
     /// Advances an order without a cache, which is in memory, to a new commit. O(k log n) for k changes.
     package func advance(_ step: Step) throws -> OrderChange<RecordKey> {
         guard case .memory(let nodes) = saved.place else {
-            preconditionFailure("An order with a cache advances to one that is opened.")
+            preconditionFailure("An order with a cache can advance only to an order that was opened at the new commit.")
         }
         var next = ForkedOrder(over: saved.order)
         let rows = try orderEdits(step.committed, step.states?.committed)
@@ -164,7 +164,7 @@ package final class LiveOrder {
             ? try self.change(from: current, to: nextWindow, step.committed, rows, places)
             : try self.change(
                 from: current, to: nextWindow, step.net, orderEdits(step.net, step.states?.net), nil)
-        // The reads that may meet damage are done. The nodes are in memory, and window(on:) repeats reads that
+        // No read after this line can find new damage. The nodes are in memory, and window(on:) repeats reads that
         // succeeded above, so these steps don't throw in practice.
         let published = OpenedOrder(try next.publish(to: nodes), .computed, in: .memory(nodes))
         let rebased = nextFork?.rebased(over: nodes)
@@ -181,8 +181,8 @@ package final class LiveOrder {
         try OrderDiff.change(from: window, to: other.window, updated: updated, renumbered: renumbered)
     }
 
-    /// Whether an object is a member of the order, inside of the window or not. Returns false without a record. If the
-    /// order reads records of other objects, may return true for an object that isn't a member.
+    /// Whether an object is a member of the order, inside of the window or not. Returns false if the record is nil. If
+    /// the order reads records of other objects, may return true for an object that isn't a member.
     package func isMember(_ object: RecordKey, _ record: [UInt8]?) throws -> Bool {
         guard let record, let placer = try request.builder.placer(of: object.entity) else { return false }
         if request.builder.readsRelated { return true }

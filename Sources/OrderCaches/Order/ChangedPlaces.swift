@@ -1,7 +1,7 @@
 internal import FetchIndexPlatform
 internal import FetchIndexCountedTree
 
-/// The old and new positions of changed rows and of their sections. Sections have numbers here, so that each section
+/// The old and new positions of changed rows and of their sections. The sections are numbered, so that each section
 /// value is looked up once, not once per changed row.
 struct ChangedPlaces {
     /// A row that a change removes, inserts or keeps.
@@ -12,15 +12,18 @@ struct ChangedPlaces {
         var rank: Int?
     }
 
-    /// The values of the sections in which rows changed, before or after, by section number.
+    /// The values of the sections of all changed rows, old and new, and of the sections whose headings changed, by
+    /// section number.
     let sections: [[UInt8]]
-    /// The old positions of the sections, and then their new ones, by section number; nil if a section has no rows.
+    /// The positions of the sections before and after the change, by section number; nil if a section has no rows.
     var oldSections: [SectionPlace?]
     var newSections: [SectionPlace?]
-    /// The old rows, and then the new ones, in the order of the changes; nil if a change has no old or new row.
+    /// The rows before and after the change, in the order of the row changes; nil if a row change has no old or new
+    /// row.
     var oldRows: [Row?]
     var newRows: [Row?]
-    /// The keys of the changes, if the ranks of rows that keep their keys haven't been looked up yet; otherwise nil.
+    /// The keys of the changed rows, if the ranks of rows that keep their keys haven't been looked up yet; otherwise
+    /// nil.
     var postponed: ChangedKeys?
 
     init(sections: [[UInt8]], oldRows: [Row?], newRows: [Row?]) {
@@ -56,15 +59,15 @@ struct ChangedKeys {
 
     private(set) var ascending: [Key] = []
     private(set) var sections: [[UInt8]] = []
-    /// The number of sections in which rows changed. They are the first ones; in the other sections, only headings or
-    /// values changed.
+    /// The number of sections in which rows changed, which are the first ones in `sections`. In the sections after
+    /// them, only headings or values changed.
     private(set) var sectionsOfRows = 0
 
     init(_ edits: OrderEdits) {
         self.init(edits.rows)
         sectionsOfRows = sections.count
         if edits.headings.isEmpty && edits.temporaryValues.isEmpty { return }
-        // Sorted, so that equal states give equal nodes.
+        // Sorted, so that equal edits of equal orders give equal nodes.
         sections += Set(edits.headings.keys).union(edits.temporaryValues.keys).subtracting(sections)
             .sorted { $0.span.bytes.compare($1.span.bytes) < 0 }
     }
@@ -117,7 +120,7 @@ struct ChangedKeys {
     }
 }
 
-// These replace `==`, which belongs to another module and so is looked up at run time, as a profile showed.
+// These replace `==`. A profile showed that `==` was looked up at run time, because it belongs to another module.
 extension TreeEdit.Change {
     var isInsert: Bool { if case .insert = self { true } else { false } }
     var isRemove: Bool { if case .remove = self { true } else { false } }

@@ -31,12 +31,13 @@ package struct ForkedOrder {
         return order.reopened(in: nodes)
     }
 
-    /// Moves the changed nodes into the fork over which this one is based. Returns that fork with this one's order.
+    /// Publishes the changed nodes to the fork over which this fork was created. Returns that fork with this fork's
+    /// order.
     func publish(to base: ForkedOrder) -> ForkedOrder {
         fork.publish(to: base.fork)
         return ForkedOrder(order, in: base.fork)
     }
 
-    /// This fork over another store, which has the nodes of the base.
+    /// Returns this fork over another store, which must have the nodes of the base.
     func rebased(over nodes: any NodeStore) -> ForkedOrder { ForkedOrder(order, in: fork.rebased(over: nodes)) }
 }

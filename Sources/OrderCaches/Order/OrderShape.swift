@@ -9,7 +9,7 @@ package struct OrderShape: Sendable {
     package let sectionOrder: SectionOrder
     /// The attributes whose values the trees aggregate.
     package let aggregates: AggregateColumns
-    /// Whether sections are objects, and so have headings.
+    /// Whether sections are related objects, and so have headings.
     let hasHeadings: Bool
     /// Whether section names are numbers, which are ordered by value: 9 before 10.
     private let namesAreNumbers: Bool
@@ -33,8 +33,8 @@ package struct OrderShape: Sendable {
         }
     }
 
-    /// The version of the rules that order names: the version of their collator, if any, or that of the order of
-    /// numbers, which earlier versions of FetchIndex ordered as texts.
+    /// The version of the rules that order section names: the version of their collator, if any; a constant text if the
+    /// names are numbers, which earlier versions of FetchIndex ordered as texts; otherwise nil.
     package var collationVersion: String? {
         if case .byName = sectionOrder, namesAreNumbers { return "numbers by value" }
         return collator?.version
@@ -51,8 +51,8 @@ package struct OrderShape: Sendable {
     ///     section order key | heading | its length 4 BE | section value | its length 4 BE
     ///
     /// The order key is the first row's sort key and object number, the name's OrderKey, or the count. No order key is
-    /// a prefix of another. In orders without headings, the heading and its length are missing. Sort keys in the
-    /// heading are before those of the first row.
+    /// a prefix of another. In orders without headings, the heading and its length are missing. In orders with
+    /// headings, the sort keys in the heading precede those of the first row.
     func sectionKey(
         value: [UInt8], _ heading: [UInt8]?, firstRow remainder: [UInt8], count: Int
     ) -> [UInt8] {
@@ -77,9 +77,10 @@ package struct OrderShape: Sendable {
         return key
     }
 
-    /// Whether sections have the same order as their rows, which one section's key and value show. They have if the key
-    /// begins with the value, and the value is a text or a number, whose bytes then determine both orders. The values
-    /// of other sections have the same type, or are null, which comes first in both orders.
+    /// Whether the sections tree has the sections in the order of their rows in the rows tree. The key and the value of
+    /// one section show this: it's true if the key begins with the value, because the bytes of the value then determine
+    /// both orders. That is so for texts and numbers. The values of other sections have the same type, or are null,
+    /// which comes first in both orders.
     func hasSectionsInOrderOfRows(_ key: [UInt8], value: [UInt8]) -> Bool {
         guard case .byName(descending: false, _) = sectionOrder, collator == nil, !hasHeadings else { return false }
         return key.starts(with: value)
@@ -124,7 +125,7 @@ package struct OrderShape: Sendable {
         return Self.lastPart(of: key.extracting(first: value.lowerBound)).map { (value, $0) }
     }
 
-    /// The range of the last part of a key, before its length, with which the key ends.
+    /// The range of the last part of a key. The key ends with the length of this part.
     private static func lastPart(of key: RawSpan) -> Range<Int>? {
         guard key.byteCount >= 4 else { return nil }
         let end = key.byteCount - 4

@@ -37,8 +37,8 @@ package struct OrderWindow {
 
     package var rowCount: Int { rows.count }
 
-    /// The section at an index. Throws unless 0 <= index < sectionCount: callers check that before, but damage may
-    /// change the count. O(log n).
+    /// The section at an index. Throws unless 0 <= index < sectionCount: callers check the index, but because of damage
+    /// the window may have fewer sections than they know. O(log n).
     package func section(at index: Int) throws -> OrderSection {
         guard index >= 0, index < sectionCount else { throw SectionedOrder.corrupted("there is no section \(index)") }
         if rows.isEmpty { return try emptySection() }
@@ -61,7 +61,7 @@ package struct OrderWindow {
     }
 
     /// The summary of a range of the window's rows over its sections; empty in an order without aggregates. Throws if
-    /// the range exceeds the rows, since damage may change their number. O(log n).
+    /// the range exceeds the rows, because damage may change their number. O(log n).
     package func summary(ofRows range: Range<Int>) throws -> [UInt8] {
         guard range.lowerBound >= 0, range.upperBound <= rows.count else {
             throw SectionedOrder.corrupted("there are no rows \(range.lowerBound) to \(range.upperBound)")
@@ -69,7 +69,8 @@ package struct OrderWindow {
         return try order.summary(ofRows: rows.lowerBound + range.lowerBound..<rows.lowerBound + range.upperBound)
     }
 
-    /// At most `most` sections in descending order, beginning at an index. O(log n + sections).
+    /// Returns at most `most` sections, starting at an index, in reversed order: the section at the index is the last
+    /// one. O(log n + sections).
     package func reversedSections(from index: Int, _ most: Int) throws -> [OrderSection] {
         var sections: [OrderSection] = []
         sections.reserveCapacity(min(most, max(0, sectionCount - index)))
@@ -81,7 +82,8 @@ package struct OrderWindow {
         return sections
     }
 
-    /// Calls the body with the sections from an index on, in order, until it returns false. O(log n + sections).
+    /// Calls the body with one section after the other, starting at an index, until the body returns false. O(log n +
+    /// sections).
     package func walkSections(from index: Int = 0, _ body: (consuming OrderSection) throws -> Bool) throws {
         var left = sectionCount - index
         guard left > 0 else { return }
@@ -95,8 +97,8 @@ package struct OrderWindow {
         }
     }
 
-    /// The row at a position, which counts rows over all sections. Throws unless 0 <= row < rowCount, since damage may
-    /// change the count. O(log n).
+    /// The row at a position, which counts rows over all sections. Throws unless 0 <= row < rowCount, because damage
+    /// may change the count. O(log n).
     package func row(at row: Int) throws -> (object: RecordKey, path: RowPath) {
         guard row >= 0, row < rows.count else { throw SectionedOrder.corrupted("there is no row \(row)") }
         let (object, path) = try order.row(at: rows.lowerBound + row)
@@ -111,7 +113,7 @@ package struct OrderWindow {
         return try row(at: section.rowsBefore + path.row).object
     }
 
-    /// Calls the body with the rows from a position on, until it returns false.
+    /// Calls the body with one row after the other, starting at a position, until the body returns false.
     package func walkRows(from row: Int = 0, _ body: (RecordKey, RowPath) throws -> Bool) throws {
         var left = rows.count - row
         guard left > 0 else { return }
@@ -121,7 +123,8 @@ package struct OrderWindow {
         }
     }
 
-    /// The path of an object's row, which is found by its record; nil if it isn't in the window. O(log n).
+    /// Finds an object's row by the object's record, and returns its path; nil if the row isn't in the window. O(log
+    /// n).
     package func position(
         of object: RecordKey, _ record: [UInt8], _ placer: any RowPlacer, in state: any RecordState
     ) throws -> RowPath? {

@@ -2,16 +2,22 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 package import FetchIndexRecords
 
-/// The old and the new row of an object in an order. A row is nil if the object wasn't or isn't a member.
+/// The old and the new row of an object in an order. A row is nil if the object isn't a member in that state.
+///
+///     RecordChange (object, old record, new record)      from the log, or from unsaved edits
+///       | OrderBuilder.edits, with a RowPlacer
+///     RowChange (object, old row key, new row key)       -> SectionedOrder.update, OrderDiff
+///       | OrderDiff.change
+///     OrderChange (events with positions)                -> delegates, streams
 struct RowChange {
     let object: RecordKey
     let old: RowKey?
     let new: RowKey?
     /// Whether the row has the same key before and after.
     let keepsKey: Bool
-    /// Whether the row's position changes, or its contribution to the summary of its section.
+    /// Whether the row's key or its summary changes. If neither changes, the trees stay as they are.
     let changesOrder: Bool
-    /// Whether the record or an observed value changed. If not, the row is reported only if it moves.
+    /// Whether the record or an observed value changed. If not, a row that stays a member is reported only if it moves.
     let isUpdated: Bool
 
     init(object: RecordKey, old: RowKey?, new: RowKey?, isUpdated: Bool = true) {
@@ -33,14 +39,15 @@ package struct StateChange {
     package init(from old: any RecordState, to new: any RecordState) { (self.old, self.new) = (old, new) }
 }
 
-/// Thrown if more rows depend on changed objects than can be placed one by one at less cost than a rebuild.
+/// Thrown if a rebuild costs less than placing the rows that depend on changed objects one by one.
 struct TooManyDependents: Error {}
 
 extension OrderBuilder {
-    /// The rows that changes of records remove, insert or update. Changes of objects that aren't in the order are left
-    /// out. If the order reads records of other objects, they are read in `states`, and rows from which a path leads
-    /// through a changed object may change although their own records don't. Throws `TooManyDependents` if there are
-    /// too many of these. O(changes), and O(log n) for each dependent row.
+    /// Computes the changes of rows and headings that result from changes of records. Leaves out objects that aren't
+    /// members in either state. If the order reads records of other objects, reads these records in `states`, and also
+    /// places the rows from which a path leads through a changed object: such rows may change although their own
+    /// records don't. Throws `TooManyDependents` if more than `dependentLimit` objects depend on changed objects.
+    /// O(changes), and O(log n) for each dependent row.
     ///
     /// Rows from which an observed path leads through a changed object count as updated.
     func edits(

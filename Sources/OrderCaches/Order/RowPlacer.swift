@@ -6,8 +6,8 @@ package import FetchIndexRecords
 /// the records that key paths lead to, not on the clock or the current locale. `FetchIndex` implements it with compiled
 /// predicates and sort keys, which this module can't import; tests implement it with their own rules.
 package protocol RowPlacer: AnyObject {
-    /// Writes the key of an object's row into `placement`. Returns false if the object isn't a member. Reads records
-    /// that key paths lead to in the given state; without a state, the order must not have such paths.
+    /// Writes the key of an object's row into `placement`, up to the object number. Returns false if the object isn't a
+    /// member. Reads records that key paths lead to in the given state; if it's nil, the order must not have key paths.
     func place(
         _ object: RecordKey, _ record: RawSpan, in state: (any RecordState)?, _ placement: inout RowPlacement
     ) throws -> Bool
@@ -26,7 +26,7 @@ package protocol RowPlacer: AnyObject {
 
     // These properties let a scan skip records.
 
-    /// Tests of single text attributes. All members pass them.
+    /// Tests of single text attributes, which all members pass.
     var columnTests: [ColumnTest] { get }
     /// Whether `mayHaveRecords` may return false for some bounds.
     var hasBounds: Bool { get }
@@ -57,8 +57,8 @@ package struct RowPlacement {
     package var sectionLength = 0
     /// The values of the columns that the order aggregates, to which the placer appends.
     package var summary: [UInt8] = []
-    /// Rows with greater keys than this aren't wanted; if it's empty, all rows are. A placer needn't finish a greater
-    /// key.
+    /// Rows whose keys are greater than this bound aren't wanted, and a placer needn't finish their keys. If the bound
+    /// is empty, all rows are wanted.
     var bound: [UInt8] = []
     private(set) var isBeyondBound = false
     /// Memory for the value of a column as `OrderKey`.
@@ -93,7 +93,7 @@ package struct RowPlacement {
     ) rethrows {
         value.removeAll(keepingCapacity: true)
         try appendKey(&value)
-        // The summary is moved out of the struct, so that it and `value` can be accessed at once.
+        // The summary is moved out of the struct, so that it and `value` can be accessed at the same time.
         var summary: [UInt8] = []
         swap(&summary, &self.summary)
         SummaryColumn.append(value.span.bytes, form, to: &summary)
@@ -156,8 +156,8 @@ struct RowKey: Hashable, Comparable, Sendable {
 }
 
 extension RowPlacer {
-    /// The row key of an object; nil if it has no record or isn't a member. `row` is the object's key in the order, if
-    /// that differs from its key in the state.
+    /// Computes the row key of an object; nil if the object has no record or isn't a member. `row` is the object's key
+    /// in the order, if that differs from its key in the state.
     func key(
         of object: RecordKey, _ record: [UInt8]?, in state: (any RecordState)?, _ placement: inout RowPlacement,
         as row: RecordKey? = nil

@@ -2,17 +2,17 @@ package import FetchIndexModels
 internal import FetchIndexRecords
 internal import FetchIndexValues
 
-/// Makes the headings of sections that are objects. The section's value is the object's key, and the attributes that
-/// the section shows are stored once, in its heading. So renaming the object changes one section, and no row.
+/// Makes the headings of sections that are related objects. The section's value is the object's key, and the attributes
+/// that the section shows are stored once, in its heading. So renaming the object changes one section, and no row.
 ///
-///     heading    the name as ascending OrderKey | the object's sort keys, as they would be in its rows' keys
+///     heading    the name as ascending OrderKey | the object's sort keys, encoded like sort keys in row keys
 package struct SectionHeadings {
     /// The entities whose objects are sections.
     package let entities: Set<Int>
     private let make: (_ object: RecordKey, _ record: RawSpan?) throws -> [UInt8]
 
-    /// `make` returns the heading of the section of an object, given its record. Without a record, it returns the
-    /// heading of the section of no object. O(length of the values).
+    /// `make` returns the heading of an object's section, given the object's record. If the record is nil, it returns
+    /// the heading of the section for rows without a related object. O(length of the values).
     package init(of entities: Set<Int>, make: @escaping (_ object: RecordKey, _ record: RawSpan?) throws -> [UInt8]) {
         (self.entities, self.make) = (entities, make)
     }
@@ -21,10 +21,10 @@ package struct SectionHeadings {
 /// Changes of an order's rows, and of the headings of its sections.
 struct OrderEdits {
     var rows: [RowChange]
-    /// The headings that changed, or to whose sections rows are added, by section value.
+    /// The headings that changed, and the headings of the sections to which rows are added, by section value.
     var headings: [[UInt8]: [UInt8]] = [:]
-    /// For objects that were saved, the section values that they had before, by their current ones. Values decide the
-    /// order of sections that are otherwise equal.
+    /// For newly saved objects, the section values from their temporary keys, by their current section values. Section
+    /// values decide the order of sections that are otherwise equal.
     var temporaryValues: [[UInt8]: [UInt8]] = [:]
 
     init(_ rows: [RowChange]) { self.rows = rows }
@@ -34,14 +34,14 @@ struct OrderEdits {
     /// Whether no row moves, and no summary or heading changes.
     var changesNothing: Bool { headings.isEmpty && !rows.contains(where: \.changesOrder) }
 
-    /// The value of the section that an object is.
+    /// The section value of a related object.
     static func section(of object: RecordKey) -> [UInt8] {
         var value: [UInt8] = []
         OrderKey.appendInteger(Int64(bitPattern: object.rawValue), to: &value)
         return value
     }
 
-    /// A row's key with the section value from before the section's object was saved.
+    /// A row's key with the section value that it had before the section's object was saved.
     func inOldSection(_ key: RowKey) -> RowKey {
         guard let old = temporaryValues[key.section] else { return key }
         return RowKey(
@@ -57,7 +57,7 @@ struct OrderEdits {
 }
 
 extension SectionHeadings {
-    /// The heading of the section with a value, in a state of the records.
+    /// The heading of the section with this value, in a state of the records.
     func heading(of section: [UInt8], in state: any RecordState) throws -> [UInt8] {
         guard let object = OrderSection.object(ofValue: section) else {
             return try make(RecordKey(rawValue: 0), nil)
@@ -92,7 +92,7 @@ extension SectionHeadings {
 }
 
 extension OrderSection {
-    /// The object that the section is; nil in an order whose sections aren't objects.
+    /// The section's related object; nil for the section without one, and in an order whose sections aren't objects.
     package var object: RecordKey? { heading == nil ? nil : Self.object(ofValue: value) }
 
     fileprivate static func object(ofValue value: [UInt8]) -> RecordKey? {

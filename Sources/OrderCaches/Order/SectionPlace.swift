@@ -31,12 +31,13 @@ extension SectionedOrder {
         return rank.isPresent ? rank.before.count : nil
     }
 
-    /// The position of a section; nil if it has no rows. In an order without sections, the only section always has one.
-    /// O(log n).
+    /// The position of a section; nil if the section has no rows. In an order without sections, the only section always
+    /// has a position. O(log n).
     func place(of section: [UInt8]) throws -> SectionPlace? {
         guard shape.hasSections else { return SectionPlace(index: 0, firstRank: 0, count: rowCount, key: []) }
         guard let (rank, remainder) = try firstRow(of: section) else { return nil }
-        // The count is needed to find the section's entry only in an order by count, in whose keys it's contained.
+        // Section keys contain the count only in an order by count. In other orders, it isn't needed to find the
+        // section.
         var count = 0
         if case .byCount = shape.sectionOrder { count = try endRank(of: section) - rank }
         let heading = try heading(of: section)
@@ -48,7 +49,7 @@ extension SectionedOrder {
         return place
     }
 
-    /// The heading of a section; nil if the section doesn't exist, and in an order without headings. O(log n).
+    /// The heading of a section; nil if the section doesn't exist, or if the order has no headings. O(log n).
     private func heading(of section: [UInt8]) throws -> [UInt8]? {
         if !shape.hasHeadings { return nil }
         var found: [UInt8]?
@@ -61,9 +62,10 @@ extension SectionedOrder {
         return found
     }
 
-    /// The position of a section, like `place(of:)`. The rank of its first row is looked up only if that is needed to
-    /// find the section; otherwise `firstRank` is nil, and the caller looks it up together with others. If the section
-    /// is missing, `firstRank` may be the rank that its first row would have.
+    /// Finds the position of a section like `place(of:)`, but looks up the rank of its first row only if the section
+    /// can't be found without it. If that rank isn't known, `firstRank` is nil, and the caller looks it up together
+    /// with those of other sections. If the section is missing, `firstRank` may be the rank that its first row would
+    /// have.
     func entry(of section: [UInt8]) throws -> (place: SectionPlace?, firstRank: Int?) {
         if !shape.hasSections || shape.needsRows {
             let place = try place(of: section)
@@ -77,7 +79,8 @@ extension SectionedOrder {
         return (place(found, key, heading, firstRank: firstRank ?? 0), firstRank)
     }
 
-    /// The position of a section, given its rank; nil if the sections tree doesn't have the key.
+    /// The position of a section, given the result of looking up its key in the sections tree; nil if the tree lacks
+    /// the key.
     private func place(_ found: Rank, _ key: [UInt8], _ heading: [UInt8]?, firstRank: Int) -> SectionPlace? {
         guard found.isPresent, found.before.count < sections.count else { return nil }
         return SectionPlace(
@@ -97,9 +100,9 @@ extension SectionedOrder {
         return first
     }
 
-    /// The rank after that of a section's last row.
+    /// The rank of a section's last row, plus 1.
     private func endRank(of section: [UInt8]) throws -> Int {
-        // A sort key doesn't begin with these bytes.
+        // No sort key begins with eight bytes 0xFF, so this key is greater than those of the section's rows.
         let end = section + [UInt8](repeating: 0xFF, count: 8)
         return try rows.rank(of: end.span.bytes).before.count
     }

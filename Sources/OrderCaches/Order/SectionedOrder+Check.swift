@@ -5,13 +5,13 @@ internal import FetchIndexRecords
 internal import FetchIndexValues
 
 extension SectionedOrder {
-    /// The memory for sorting sections, which are computed from the rows and compared with the sections tree, in bytes.
-    /// If it's exceeded, they are sorted on disk.
+    /// The memory in bytes for sorting the sections that are computed from the rows, to be compared with the sections
+    /// tree. If it's exceeded, they are sorted on disk.
     private static let checkBudget = 32 << 20
 
-    /// The order's inner defects, one sentence each: those of its trees, and the first difference between the sections
-    /// tree and the rows. O(n log n) time; bounded memory, except for the numbers of the nodes. Throws if sorting needs
-    /// a file that can't be written.
+    /// Returns the order's inner defects, one sentence each: the defects of its trees, and the first difference between
+    /// the sections tree and the rows. O(n log n) time; bounded memory, except for the node numbers. Throws if sorting
+    /// needs a file that can't be written.
     package func check(sortingIn folder: String = "/tmp") throws -> [String] {
         var visited: Set<NodeNumber> = []
         var defects = rows.check(visiting: &visited).map { "rows tree: \($0)" }
@@ -37,8 +37,8 @@ extension SectionedOrder {
         return defects
     }
 
-    /// The heading of the next section, if sections are read by value; nil in an order without headings. Throws if the
-    /// next heading belongs to another section.
+    /// Returns the next heading; nil in an order without headings. The caller passes sections in the order of their
+    /// values. Throws if the heading doesn't belong to the section with this value.
     private func nextHeading(of value: [UInt8], _ headings: inout EntryPages) throws -> [UInt8]? {
         if !shape.hasHeadings { return nil }
         let next = try headings.next()
@@ -46,8 +46,8 @@ extension SectionedOrder {
         return Array(next[value.count...])
     }
 
-    /// Compares the sections tree with the sections that the rows give. Returns the first difference as one sentence,
-    /// or an empty array.
+    /// Compares the sections tree with the sections that were computed from the rows. Returns the first difference as
+    /// one sentence, or an empty array.
     private func compareSections(with expected: KeySorter) throws -> [String] {
         var stored = EntryPages(sections, withWeights: true)
         var defects: [String] = []
@@ -68,8 +68,8 @@ extension SectionedOrder {
         return defects
     }
 
-    /// Compares the rows with those that a builder computes from the records. Returns the first different row and the
-    /// first different heading, if any, one sentence each.
+    /// Compares the rows with those that a builder computes from the records. Returns the first difference in the rows
+    /// and the first different heading, if any, one sentence each.
     func compare(withRowsOf builder: OrderBuilder, from reader: StoreReader) throws -> [String] {
         var stored = EntryPages(rows)
         var defects: [String] = []
@@ -105,7 +105,8 @@ private struct EntryPages {
 
     init(_ tree: CountedTree, withWeights: Bool = false) { (self.tree, self.withWeights) = (tree, withWeights) }
 
-    /// The next entry as `SortedEntry`; empty after the last one. If requested, the entry's weight follows the key.
+    /// Returns the next entry as `SortedEntry`; empty after the last one. If `withWeights`, the entry's weight follows
+    /// the key.
     mutating func next() throws -> [UInt8] {
         if index == page.count {
             (page, index) = ([], 0)

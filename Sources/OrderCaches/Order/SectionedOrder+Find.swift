@@ -30,7 +30,8 @@ extension SectionedOrder {
             valueAndSummary: [UInt8](copying: value, entry.summary), valueLength: value.byteCount, heading: heading)
     }
 
-    /// Calls the body with the sections from an index on, in order, until it returns false. O(log n + sections).
+    /// Calls the body with one section after the other, starting at an index, until the body returns false. O(log n +
+    /// sections).
     package func walkSections(from index: Int = 0, _ body: (consuming OrderSection) throws -> Bool) throws {
         guard shape.hasSections else {
             if index == 0 { _ = try body(try section(at: 0)) }
@@ -52,7 +53,8 @@ extension SectionedOrder {
         return try object(atRank: try firstRank(of: section.value) + path.row)
     }
 
-    /// The row at a position, which counts rows over all sections. Traps unless 0 <= row < rowCount. O(log n).
+    /// The row at a position, which counts rows over all sections. Traps or throws unless 0 <= row < rowCount. O(log
+    /// n).
     package func row(at row: Int) throws -> (object: RecordKey, path: RowPath) {
         guard shape.hasSections else { return (try object(atRank: row), RowPath(section: 0, row: row)) }
         var value: [UInt8]?
@@ -74,8 +76,8 @@ extension SectionedOrder {
         return object
     }
 
-    /// Calls the body with the rows from a position on, over all sections in display order, until it returns false.
-    /// O(log n + rows + sections touched x log n).
+    /// Calls the body with one row after the other, starting at a position and going over all sections in display
+    /// order, until the body returns false. O(log n + rows + sections touched x log n).
     package func walkRows(from row: Int, _ body: (RecordKey, RowPath) throws -> Bool) throws {
         guard row >= 0, row < rowCount else { return }
         var index = 0
@@ -111,8 +113,8 @@ extension SectionedOrder {
         return RowPath(section: place.index, row: rank - place.firstRank)
     }
 
-    /// The path of an object's row, which is found by its record; nil if the object isn't in the order. Records that
-    /// key paths lead to are read in `state`. O(log n).
+    /// Finds an object's row by the object's record, and returns its path; nil if the object isn't in the order.
+    /// Records that key paths lead to are read in `state`. O(log n).
     package func position(
         of object: RecordKey, _ record: [UInt8], _ placer: any RowPlacer, in state: (any RecordState)? = nil
     ) throws -> RowPath? {

@@ -3,7 +3,7 @@ internal import FetchIndexCountedTree
 
 extension SectionedOrder {
     /// Applies changes of rows and headings. Returns the old and new positions of these rows, of their sections, and of
-    /// the sections whose headings changed. With `postponingRanks`, doesn't look up the ranks of rows that keep their
+    /// the sections whose headings changed. If `postponingRanks`, doesn't look up the ranks of rows that keep their
     /// keys. O(k log n) for k changes.
     @discardableResult
     mutating func update(
@@ -35,9 +35,9 @@ extension SectionedOrder {
         return places
     }
 
-    /// Updates the rows tree. Also finds the rank of each section's first row, unless it's known. For that it looks up
-    /// the section's value, which is less than the keys of the section's rows and greater than those of the sections
-    /// before.
+    /// Updates the rows tree. Returns the old and new rank of each section's first row. An unknown rank is found by
+    /// looking up the section's value, which is less than the keys of the section's rows and greater than the keys of
+    /// all rows before them.
     private mutating func updateRows(
         _ keys: ChangedKeys, _ places: inout ChangedPlaces, _ knownRanks: [Int?], _ crew: Crew?
     ) throws -> [(old: Int, new: Int)] {
@@ -89,8 +89,8 @@ extension SectionedOrder {
         return firstRanks
     }
 
-    /// Looks up the ranks that an update of this order has postponed. This order must be in the state before the
-    /// update. O(k log n) for k changes.
+    /// Looks up the ranks that an update has postponed. This order must be the one before the update. O(k log n) for k
+    /// changes.
     func findPostponed(_ places: inout ChangedPlaces) throws {
         guard let keys = places.postponed else { return }
         places.postponed = nil
@@ -113,7 +113,7 @@ extension SectionedOrder {
         }
     }
 
-    /// Updates the entries of the sections tree after the rows of these sections were updated.
+    /// Updates the entries of the sections tree, after the rows tree was updated.
     private mutating func updateSections(
         _ keys: ChangedKeys, _ headings: [[UInt8]: [UInt8]], _ firstRanks: [Int], _ places: inout ChangedPlaces
     ) throws {

@@ -7,10 +7,10 @@ package struct OrderSection: Equatable, Sendable {
     package let name: String
     /// The number of rows in the section.
     package let count: Int
-    /// The number of rows in the sections before it.
+    /// The number of rows in the sections before this one.
     package let rowsBefore: Int
-    /// The section's value as an OrderKey, followed by the summary of its rows. One array holds both, because many
-    /// sections are read at once.
+    /// The section's value as an OrderKey, followed by the summary of its rows. One array holds both, because an array
+    /// is an allocation and many sections are read.
     package let valueAndSummary: [UInt8]
     package let valueLength: Int
     /// The section's heading; nil in an order without headings.
@@ -44,17 +44,19 @@ package struct OrderSection: Equatable, Sendable {
     package var isNull: Bool { OrderShape.isNull(valueAndSummary.span.bytes.extracting(first: valueLength)) }
 }
 
-/// The rows of a request in order, grouped into sections. It consists of two counted trees, and a third one if sections
-/// are objects.
+/// An order: the rows of a request, sorted and grouped into sections. It consists of two counted trees, and of a third
+/// one if its sections are related objects.
 ///
 ///     rows tree      RowPlacement keys: rows of a section are contiguous
 ///     sections tree  OrderShape.sectionKey keys, weight = rows in the section: sections in display order
 ///     headings tree  section value | heading: attributes that a section shows of its object; no row needs them
 ///     summaries      in the first two trees, if the order has aggregates: of a row's values, of a section's rows
 ///
-/// Positions aren't stored. The row at a position is found by a select by weight in the sections tree, and a select in
-/// the rows tree. A row's position in its section is its rank in the rows tree minus the rank of the section's first
-/// row. All trees of an order have their nodes in the same store.
+/// Positions aren't stored. In an order with sections, three descents find the row at a position: a select by weight in
+/// the sections tree finds the section; the rank of the section's value in the rows tree is the rank of its first row;
+/// a select in the rows tree finds the row. In an order without sections, the last descent is enough. A row's position
+/// in its section is its rank in the rows tree minus the rank of the section's first row. All trees of an order have
+/// their nodes in the same store.
 package struct SectionedOrder {
     /// The entity of all rows; nil if rows may be of several entities, and so each row key names its entity.
     package let entity: Int?
@@ -92,7 +94,7 @@ package struct SectionedOrder {
     package var rowCount: Int { roots.rows.measure.count }
     package var sectionCount: Int { shape.hasSections ? roots.sections.measure.count : 1 }
 
-    /// This order read from another store, which must have its nodes.
+    /// Returns this order in another node store, which must have its nodes.
     func reopened(in nodes: any NodeStore) -> SectionedOrder {
         SectionedOrder(entity: entity, shape: shape, in: nodes, roots)
     }

@@ -1,12 +1,6 @@
 package import FetchIndexModels
-/// The change of an object's record between two states. A record is nil if the object doesn't exist in that state. The
-/// log and contexts describe changes in this form.
-///
-///     RecordChange (object, old record, new record)     from the log, or from unsaved edits
-///       | RowPlacer
-///     RowChange (object, old key, new key)               -> SectionedOrder.update, OrderDiff
-///       |
-///     OrderChange (positions)                            -> delegates, streams
+/// The change of an object's record between two states. A record is nil if the object doesn't exist in that state.
+/// Reading the log gives changes in this form.
 package struct RecordChange: Equatable, Sendable {
     package let object: RecordKey
     /// The object's key in the old state. It differs from `object` if the object had a temporary key; the row is the
