@@ -3,7 +3,7 @@ internal import FetchIndexPlatform
 /// Merges sorted keys, in memory and in runs on disk, into one sequence. A binary heap holds the next key of each
 /// source.
 enum KeyMerger {
-    /// Sorted keys, in memory or in a run, and the next key of them.
+    /// Sorted keys, in memory or in a run, and the next one of these keys.
     final class Source {
         private enum Keys {
             case memory(UnsafeBufferPointer<KeySorter.Entry>, UnsafeRawBufferPointer)
@@ -30,7 +30,7 @@ enum KeyMerger {
             case .memory(let entries, let keys):
                 guard next < entries.count else { return false }
                 key = MultikeyQuicksort.key(of: entries[next], in: keys)
-                // Prefetches a key: sorted keys are scattered in memory, and so their cache misses overlap.
+                // Prefetches a later key, so that cache misses overlap: sorted keys are scattered in memory.
                 if next + Self.lookahead < entries.count {
                     let offset = entries[next + Self.lookahead].offset
                     touched &+= keys[offset] &+ keys[min(offset + 64, keys.count - 1)]
@@ -45,7 +45,7 @@ enum KeyMerger {
         }
     }
 
-    /// A source's next key, copied here so that comparisons don't follow references.
+    /// A source and a copy of its next key. Because of the copy, comparisons don't follow references.
     private struct Head {
         var key: UnsafeRawBufferPointer
         let source: Unmanaged<Source>
@@ -126,7 +126,7 @@ private final class RunReader {
 
     private func number(at index: Int) -> UInt32 { buffer.loadUnaligned(fromByteOffset: index, as: UInt32.self) }
 
-    /// Ensures that the buffer holds `count` bytes from `position` on. Returns false at the end of the run.
+    /// Ensures that the buffer holds `count` bytes, beginning at `position`. Returns false at the end of the run.
     private func fill(_ count: Int) throws -> Bool {
         if position + count <= filled { return true }
         offset += position

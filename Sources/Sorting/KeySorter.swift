@@ -14,7 +14,7 @@ package final class KeySorter {
 
     static let lengthSize = 4
     private static let smallestBudget = 1 << 16
-    /// The number of keys up to which passing them to another thread costs more than it saves.
+    /// If at most this many keys are merged, passing them to another thread costs more than it saves.
     private static let fewKeys = 50_000
 
     private let memoryBudget: Int
@@ -44,7 +44,7 @@ package final class KeySorter {
     /// Whether the sorter drops keys once it has many more than are wanted.
     package var isBounded: Bool { memory.isBounded }
 
-    /// The number of keys that were appended, including dropped ones.
+    /// The number of keys that were appended, including dropped keys and keys counted by `countDropped`.
     package var appendedCount: Int { memory.appendedCount }
 
     /// Counts keys as appended and dropped. The caller didn't build them, because they would be greater than `bound`.
@@ -58,7 +58,8 @@ package final class KeySorter {
     package func append(_ key: RawSpan) throws {
         // Fast path, taken for nearly every row of a build: a single access to a property.
         if memory.append(key, within: memoryBudget) { return }
-        // The keys exceed the budget, or the system has no more memory for them. In the latter case runs are shorter.
+        // The keys would exceed the budget, or the system has no more memory for them; runs are shorter in the second
+        // case.
         if memory.entries.count > 0 { try spill() }
         guard memory.append(key, within: .max) else {
             throw SortingError.noMemory
@@ -71,8 +72,8 @@ package final class KeySorter {
     }
 
     /// Merges several sorters: calls the body with the `first` least of their keys, in order. O(n + k log k) for k of n
-    /// keys in memory. Sorters that aren't sorted yet are sorted on one thread each. If many keys of several sorters
-    /// are merged, the merge runs on a second thread.
+    /// keys if all keys are in memory, otherwise O(n log n). Sorters that aren't sorted yet are sorted on one thread
+    /// each. If many keys of several sorters are merged, the merge runs on a second thread.
     package static func forEachSorted(
         of sorters: [KeySorter], first: Int = .max, _ body: (RawSpan) throws -> Void
     ) throws {
@@ -107,7 +108,7 @@ package final class KeySorter {
 
     private var sortedEntries: UnsafeBufferPointer<Entry> { UnsafeBufferPointer(memory.entries.elements) }
 
-    /// Sorts the keys in memory, so that a merge can begin at once. If the sorter has runs, these keys are written to
+    /// Sorts the keys in memory, so that a merge can begin immediately. If the sorter has runs, writes these keys to
     /// another run, since reading the runs needs the memory.
     package func sort(first: Int = .max) throws {
         if isSorted(first: first) { return }
@@ -141,15 +142,15 @@ package final class KeySorter {
 private struct KeysInMemory {
     private(set) var keys = Memory<UInt8>()
     private(set) var entries = Memory<KeySorter.Entry>()
-    /// The number of entries, from the first one, that are in their final places.
+    /// The number of entries at the beginning that are in their final places.
     private var sortedCount = 0
-    /// The number of keys that were appended, including keys that were dropped or removed since.
+    /// The number of keys that were appended, including dropped, spilled and never built ones.
     private(set) var appendedCount = 0
 
-    /// The limit for dropping keys: if more keys are wanted, sorting all keys costs little more.
+    /// If more keys than this are wanted, no keys are dropped: sorting all keys costs little more.
     private static let manyWanted = 50_000
     private let mostWanted: Int
-    /// When the number of keys reaches this, all except the wanted ones are dropped.
+    /// When the number of keys reaches this number, all except the wanted ones are dropped.
     private let fullCount: Int
     /// The greatest key that was kept when greater keys were last dropped; empty if no key has been dropped.
     private(set) var bound: [UInt8] = []
@@ -219,8 +220,8 @@ private struct KeysInMemory {
     }
 }
 
-/// An array in memory from `realloc`, which often grows in place. The owner must free it: a class would be retained and
-/// released for each key.
+/// An array whose memory is from `realloc`, which often grows it in place. The owner must free it; a class that did so
+/// would be retained and released for each key.
 private struct Memory<Element: BitwiseCopyable> {
     private var start: UnsafeMutablePointer<Element>?
     private var capacity = 0

@@ -1,8 +1,8 @@
 internal import FetchIndexPlatform
 
 /// Caching multikey quicksort: Bentley and Sedgewick, "Fast Algorithms for Sorting and Searching Strings" (1997), with
-/// eight bytes of each key cached in its entry (Rantala's variant), so that keys with long common prefixes are compared
-/// without going to memory.
+/// eight bytes of each key cached in its entry (Rantala's variant). So most comparisons don't read the keys themselves,
+/// even if the keys have long common prefixes.
 enum MultikeyQuicksort {
     typealias Entry = KeySorter.Entry
 
@@ -15,12 +15,12 @@ enum MultikeyQuicksort {
         return UnsafeRawBufferPointer(rebasing: arena[start..<start + Int(length)])
     }
 
-    /// Sorts keys, so that at least the `first` least ones are in their final places. O(n + k log k) for k of n.
+    /// Sorts keys, so that at least the `first` least ones are in their final places. O(n + k log k) for k of n keys.
     static func sort(
         _ entries: UnsafeMutableBufferPointer<Entry>, in arena: UnsafeRawBufferPointer, first: Int = .max
     ) {
         load(entries, in: arena, depth: 0)
-        // Twice the depth of balanced partitions. Beyond this depth, adversarial keys are sorted by comparison.
+        // Twice the depth of balanced partitions. If adversarial keys exceed this depth, they are sorted by comparison.
         let limit = 2 * (Int.bitWidth - entries.count.leadingZeroBitCount) + 8
         sort(entries, in: arena, depth: 0, limit: limit, first: first)
     }
@@ -59,8 +59,8 @@ enum MultikeyQuicksort {
         UnsafeMutableBufferPointer(rebasing: entries[range])
     }
 
-    /// Fills the caches of entries with the keys' bytes at `depth`. Returns false if all keys end before it, and so are
-    /// equal.
+    /// Fills the caches of entries with the keys' bytes at `depth`. Returns false if no key is longer than `depth`, so
+    /// that all keys are equal.
     @discardableResult
     private static func load(
         _ entries: UnsafeMutableBufferPointer<Entry>, in arena: UnsafeRawBufferPointer, depth: Int

@@ -1,6 +1,6 @@
 internal import FetchIndexPlatform
 
-/// Sorted keys in a range of a temporary file. Each is stored as length 4, checksum 4, bytes. All runs of a sorter
+/// Sorted keys in a range of a temporary file. Each key is stored as length 4, checksum 4, bytes. All runs of a sorter
 /// share one file, because a process may open only a limited number of files.
 final class SortedRun {
     private static let bufferLength = 1 << 20

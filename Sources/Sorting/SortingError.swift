@@ -10,7 +10,7 @@ package enum SortingError: Error, Equatable, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .noMemory: "there is no memory to sort keys in"
+        case .noMemory: "the system has too little memory for sorting keys"
         case .fileFailed(let error): "a temporary file in the store's folder cannot be used: \(error)"
         case .fileDamaged: "a temporary file in the store's folder was damaged on the disk"
         }

@@ -19,7 +19,8 @@ import Testing
         return found
     }
 
-    /// Random bytes of all lengths, set and removed, in transactions of which some are dropped.
+    /// Attachments are set to random bytes and removed, together with inserted records, in transactions of which some
+    /// are dropped.
     @Test(arguments: 1...5 as ClosedRange<UInt64>) func attachmentsAreSavedWithTheirRecordsOrNotAtAll(
         seed: UInt64
     ) throws {
@@ -35,7 +36,7 @@ import Testing
                 let bytes = (0..<length).map { _ in UInt8.random(in: 0...255, using: &generator) }
                 next[name] = Int.random(in: 0..<4, using: &generator) == 0 ? nil : bytes
                 try writer.setAttachment(name, to: next[name])
-                #expect(try writer.attachment(name) == next[name], "the writer reads its own")
+                #expect(try writer.attachment(name) == next[name], "the writer reads the bytes that it has set")
             }
             let hasBook = Bool.random(using: &generator)
             let book = try test.book("book \(round)")
@@ -52,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func eachFlippedByteOfAnAttachmentIsFound() throws {
+    @Test func eachDamagedByteOfAnAttachmentIsReported() throws {
         try test.write { try $0.setAttachment(.sourcePosition, to: [1, 2, 3, 4, 5]) }
         let key = Array("source position".utf8)
         var whole: [UInt8] = []
@@ -76,7 +77,8 @@ import Testing
         #expect(try attachments() == [.sourcePosition: [1, 2, 3, 4, 5]])
     }
 
-    /// A backup has them, and an open snapshot keeps those of its state.
+    /// The attachment is removed after the backup. The backup still has it, and so does a snapshot that was opened
+    /// before.
     @Test func aBackupHasTheAttachmentsOfItsState() throws {
         try test.write { try $0.setAttachment(.source, to: [7]) }
         let before = try test.store.snapshot()

@@ -49,7 +49,7 @@ struct BatchPair {
         return wasRepeated
     }
 
-    /// Inserts the records into both stores. Expects the same error, or none, and that both keep the records before it.
+    /// Inserts the records into both stores. Expects the same error, or none, and the same commit number.
     func insert(_ records: [[UInt8]], _ comment: Comment) throws {
         func error(_ body: () throws -> Void) throws -> String {
             do { try body() } catch let error as StoreError where error.isOfValues { return error.description }

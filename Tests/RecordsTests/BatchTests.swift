@@ -55,7 +55,7 @@ import FetchIndexValues
         try Self.parts.entities[0].record([code.map(Value.string) ?? .null, .integer(Int64(price))])
     }
 
-    /// The batch has several parts and zones, and nulls. It ends at a taken key.
+    /// The batches have several parts and zones, and nulls. The last one ends at a taken key.
     @Test func insertingALongBatchEqualsInsertingItsRecordsOneByOne() throws {
         let pair = try BatchPair(model: Self.parts)
         var records = try (0..<20_000).map { try part($0 % 3 == 0 ? nil : "\($0 * 7919 % 20_011)", $0 % 5) }
@@ -69,7 +69,7 @@ import FetchIndexValues
         #expect(try pair.batched.store.snapshot().check() == [])
     }
 
-    /// Batches that repeat the stored records in the order of the objects, with more differences each time.
+    /// Batches repeat the stored records in the order of the objects, with more differences each time.
     @Test(arguments: 1...(TestSettings.isLong ? 40 : 4) as ClosedRange<UInt64>)
     func repeatingABatchEqualsWritingItsRecordsOneByOne(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
@@ -120,7 +120,7 @@ import FetchIndexValues
         try pair.expectSameContents("seed \(seed)")
     }
 
-    /// A record with a null in its unique attribute is a new object each time, though the store has the same bytes.
+    /// A record with a null in its unique attribute is a new object each time, even if the store has the same bytes.
     @Test func aRecordWithANullKeyIsAlwaysNew() throws {
         let pair = try BatchPair(model: Self.parts)
         let records = try [part("a", 1), part(nil, 1), part("b", 1)]
@@ -129,7 +129,7 @@ import FetchIndexValues
         try pair.expectSameContents("")
     }
 
-    /// The unchanged record is before, between and after others that change its object.
+    /// The unchanged record is before, between and after other records that change its object.
     @Test(arguments: [[0, 1], [1, 0], [1, 0, 2], [0, 1, 0], [1, 0, 1], [2, 1, 0, 0]])
     func recordsOfOneObjectAreWrittenInTheirOrder(prices: [Int]) throws {
         let pair = try BatchPair(model: Self.parts)
@@ -141,7 +141,8 @@ import FetchIndexValues
         try pair.expectSameContents("\(prices)")
     }
 
-    /// The bad reference is of a new or a stored object. Records before and after it are written.
+    /// The dangling reference is in the record of a new or of a stored object. The records before and after it are
+    /// written.
     @Test func aBatchRefusesOnlyTheRecordWithADanglingReference() throws {
         let code = AttributeDescription("code", .string, isUnique: true)
         let pair = try BatchPair(
@@ -182,7 +183,7 @@ import FetchIndexValues
         #expect(try pair.batched.store.snapshot().check() == [])
     }
 
-    /// The records before the error are stored, with their unique keys.
+    /// The closure throws after the sixth record: six records are stored, with their unique keys.
     @Test func anErrorInABatchKeepsTheRecordsBeforeIt() throws {
         let test = try TestStore(model: TestStore.books)
         let records = try (0..<10).map { try test.book("id-\(9 - $0)", Int64($0)) }

@@ -11,7 +11,8 @@ private enum Operation: CaseIterable {
     case insert, update, updateToEqual, delete
 }
 
-/// Random commits; the log's net changes between any two must turn one full snapshot into the other.
+/// After random commits, the log's net changes between any two of them must turn the contents at the first one into the
+/// contents at the second one.
 @Suite struct ChangeLogTests {
     @Test(arguments: 1...12) func netChangesTurnOneSnapshotIntoAnother(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)

@@ -21,8 +21,9 @@ extension ColumnTests {
         return bytes
     }
 
-    /// Each damage is found by the check, hides no object from a fetch, and is repaired.
-    @Test func damagedColumnsAreFoundAndRepaired() throws {
+    /// `check` reports each damage, and a repair mends it. If a checksum shows the damage, scans read all matching
+    /// objects.
+    @Test func damagedColumnsAreReportedAndRepaired() throws {
         try insert(9000)
         let key = TextColumnKey(ZoneKey(entity: 0, index: 0), slot: Self.kind)
         let other = TextColumnKey(ZoneKey(entity: 0, index: 1), slot: Self.kind)
@@ -35,7 +36,7 @@ extension ColumnTests {
             if isRead { try skipped(Self.kind, "kind-1", defect) }
             var done: [String] = []
             try test.write { done = try $0.repair { _ in } }
-            #expect(done == ["1 zone missing or wrong: rebuilt"], "\(done)")
+            #expect(done == ["1 zone was missing or wrong: rebuilt"], "\(done)")
             #expect(try stored(key) == right && columns() == all && snapshot.check() == [])
         }
         for place in [0, 1, 3, 10, 30, 4000, right.count - 1] {
@@ -58,17 +59,17 @@ extension ColumnTests {
             bytes.appendChecksum(with: key.checksum)
             return bytes
         }
-        try damage("has not as many codes as numbers") { view, table in
+        try damage("does not have one code for each object number") { view, table in
             try view.put(changed { $0.removeLast() }, for: key.bytes, in: table)
         }
-        // The checksums are right, so a fetch cannot notice the damage.
+        // The checksums are right, so a scan cannot notice the damage.
         try damage("says that object 8191 has another text", isRead: false) { view, table in
             try view.put(changed { $0[$0.count - 1] ^= 1 }, for: key.bytes, in: table)
         }
         try damage("says that object 8191 has another text", isRead: false) { view, table in
             try view.put(changed { $0[$0.count - 1] = 200 }, for: key.bytes, in: table)
         }
-        try damage("counts 8192 objects and has 8191", isRead: false) { view, table in
+        try damage("counts 8192 objects, but has 8191", isRead: false) { view, table in
             try view.put(changed { $0[$0.count - 8192] = 1 }, for: key.bytes, in: table)
         }
         try damage("the column of slot 1 in zone 5 of entity 0 belongs to no zone") { view, table in
@@ -88,7 +89,7 @@ extension ColumnTests {
             try transaction.commit()
         }
         try put(right.dropLast() + [right[right.count - 1] ^ 1])
-        // The check reports nothing about the zone's columns.
+        // `check` reports only the record, and nothing about the zone's columns.
         #expect(try snapshot.check().count == 1)
         try test.write { writer in
             for number in 1000..<2000 {
@@ -107,7 +108,7 @@ extension ColumnTests {
         #expect(try columns() == ["0:1", "0:2"])
     }
 
-    /// A lost object is noticed, though a scan skips others.
+    /// A record is lost among the objects that a scan reads, while the scan skips other objects.
     @Test func aScanThatSkipsObjectsReportsALostRecord() throws {
         try insert(8191) { $0 == 5000 ? "rare" : "common" }
         let transaction = try test.store.environment.beginWrite()

@@ -103,8 +103,9 @@ import FetchIndexValues
         return Int(scanned.skipped)
     }
 
-    /// Batches, single inserts (also with given numbers), changes and deletions, in transactions of all sizes, some of
-    /// which are dropped. After each, the check finds nothing, and scans read all matching objects.
+    /// Writes batches, and single insertions (some with given object numbers), updates and deletions, in transactions
+    /// of all sizes, some of which are dropped. After each commit, `check` reports nothing, and scans read all matching
+    /// objects.
     @Test(arguments: 1...(TestSettings.isLong ? 8 : 2) as ClosedRange<UInt64>) func columnsFollowRandomWrites(
         seed: UInt64
     ) throws {
@@ -161,7 +162,7 @@ import FetchIndexValues
             try skipped(Self.kind, "kind-2", comment)
             try skipped(Self.title, "title 1", comment)
         }
-        // Several scans skip each object.
+        // An object is counted once for each scan that skips it.
         #expect(left > 20_000, "seed \(seed): \(left)")
         // Full zones have columns, but not of titles.
         let whole = try zones().filter { $0.value.coded.end == Int(Zone.length) }
@@ -177,7 +178,7 @@ import FetchIndexValues
         }
     }
 
-    @Test func columnsAreMadeForEnoughObjectsWithFewTexts() throws {
+    @Test func columnsAreBuiltForEnoughObjectsWithFewTexts() throws {
         try insert(500)
         #expect(try columns() == [])
         try insert(100, from: 501)
@@ -200,7 +201,7 @@ import FetchIndexValues
         #expect(try skipped(Self.kind, "kind-1023", "1 of 1024") > 1000)
     }
 
-    /// Changed objects are not in columns until there are enough of them.
+    /// Scans read changed objects until enough of them have changed, so that the columns are rebuilt.
     @Test func changedObjectsAreReadUntilColumnsAreRebuilt() throws {
         try insert(9000) { _ in "old" }
         func change(_ numbers: Range<Int>, _ kind: String) throws {
@@ -213,7 +214,8 @@ import FetchIndexValues
         }
         #expect(try skipped(Self.kind, "new", "none") == 8191 + 809)
         try change(1..<2, "new")
-        // Neither the same value again nor a value of an attribute without columns counts as a change.
+        // Writing the same value again doesn't count as a change. A new value of an attribute without columns doesn't
+        // count either.
         try change(1..<2, "new")
         let record = try Self.record(2, kind: "old", section: "section", title: "other")
         try test.write { try $0.update(RecordKey(entity: 0, number: 2), record.span.bytes) }
@@ -229,7 +231,7 @@ import FetchIndexValues
         #expect(try skipped(Self.kind, "new", "made anew") > 7000)
         // A scan would skip less than a quarter, so it skips nothing.
         #expect(try skipped(Self.kind, "old", "made anew") == 0)
-        // All objects of a zone change at once.
+        // All objects of the zone change, in two transactions.
         try change(1..<100, "newer")
         try change(101..<8192, "newest")
         #expect(try zones()[0]!.coded == CodedPlaces([1, 2], end: 8192))
@@ -242,7 +244,8 @@ import FetchIndexValues
         #expect(try columns() == ["1:1", "1:2"])
     }
 
-    /// A test that fails on a text must fail when the object is read, not in the column.
+    /// If a filter's test throws for a text, the scan must read the objects with this text, so that the error is thrown
+    /// there.
     @Test func aColumnTestThatThrowsDoesNotSkipObjects() throws {
         try insert(8191) { $0 == 5000 ? "bad" : "good" }
         struct Failure: Error {}
@@ -262,7 +265,7 @@ import FetchIndexValues
         #expect(ScanFilter([]) == nil)
     }
 
-    /// All objects of a zone are deleted. A repair then finds nothing to do.
+    /// All objects of a zone are deleted. A repair finds nothing to do.
     @Test func anEmptiedZoneHasNoColumns() throws {
         try insert(600)
         try test.write { writer in

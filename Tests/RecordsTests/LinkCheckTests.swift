@@ -7,7 +7,7 @@ import FetchIndexValues
 @testable import FetchIndexLMDB
 @testable import FetchIndexRecords
 
-/// `check` names defects of links, and a repair restores them from the records.
+/// `check` names defects of links, and a repair restores the links from the records.
 @Suite struct LinkCheckTests {
     private static let model = Model(entities: [
         Entity(
@@ -109,16 +109,16 @@ import FetchIndexValues
         #expect(
             try check() == [
                 "Book 2: its relationship author has no link to Author 1",
-                "links to Author 1 are counted as 2, and there are 1", "there are 7 links for 8 related objects",
+                "links to Author 1 are counted as 2, but there are 1", "there are 7 links for 8 related objects",
             ])
-        #expect(throws: StoreError.corrupted("links to Author 1 are counted as 2, and there are 1")) {
+        #expect(throws: StoreError.corrupted("links to Author 1 are counted as 2, but there are 1")) {
             try holders(of: 1)
         }
         #expect(try repair() == ["1 link was missing or damaged: added"])
         #expect(try check() == [] && holders(of: 1) == [2, 4])
     }
 
-    @Test func aLinkOfAMissingObjectIsRemoved() throws {
+    @Test func aLinkThatNoRecordHasIsRemoved() throws {
         let target = RecordKey(entity: author, number: 2)
         var stray = LinkKey.prefix(books, to: target)
         OrderKey.appendNull(to: &stray)
@@ -126,7 +126,7 @@ import FetchIndexValues
         try damage { [stray] view, table in try view.put(LinkKey.value(of: stray), for: stray, in: table) }
         #expect(try !check().isEmpty)
         #expect(throws: StoreError.self) { try holders(of: 2) }
-        #expect(try repair() == ["1 link belonged to no object: removed"])
+        #expect(try repair() == ["1 link was not in any record: removed"])
         #expect(try check() == [] && holders(of: 2) == [1, 3])
     }
 
@@ -136,7 +136,7 @@ import FetchIndexValues
             try damage { view, table in try view.put(value, for: prefix, in: table) }
             #expect(try !check().isEmpty)
             #expect(throws: StoreError.self) { try holders(of: 1) }
-            #expect(try repair() == ["the links of 1 object were counted wrong: set"])
+            #expect(try repair() == ["the links of 1 object were counted wrong: corrected"])
             #expect(try check() == [] && holders(of: 1) == [2, 4])
         }
     }

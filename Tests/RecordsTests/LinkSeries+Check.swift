@@ -39,7 +39,8 @@ extension LinkSeries {
         for (entity, names) in Self.paths { try checkPath(names, from: entity, graph, snapshot, comment) }
     }
 
-    /// The holders of links to an object: all of them, those behind each of them, and the last before each of them.
+    /// Expects these holders of links to an object: all of them, the two after each link, and the last one before each
+    /// link.
     private func expect(
         _ holders: [UInt64], _ reference: EntityLinks.Reference, _ entity: Int, _ number: UInt64, _ snapshot: Snapshot,
         _ comment: String
@@ -68,7 +69,7 @@ extension LinkSeries {
         }
     }
 
-    /// A path forwards from each object, and backwards from each end.
+    /// Follows a path forwards from each object, and backwards from each end.
     private func checkPath(
         _ names: [String], from entity: Int, _ graph: LinkGraph, _ snapshot: Snapshot, _ comment: String
     ) throws {
@@ -93,7 +94,7 @@ extension LinkSeries {
             var found: Set<RecordKey> = []
             try path.addStarts(to: key(end), in: snapshot, &found)
             let expected = starts[end] ?? []
-            // A way back through a deleted object, or from one, may be found too.
+            // If deleted objects stay referenced, ways back through or from a deleted object may be found, too.
             #expect(
                 graph.rule == .noAction ? found.isSuperset(of: expected) : found == expected,
                 "\(comment), back from \(end)")
@@ -102,8 +103,8 @@ extension LinkSeries {
 
     // MARK: Two states
 
-    /// The state before a commit, made of the state after it and its changes, has the links of the state before it; and
-    /// the changes lead to all objects from which a path leads elsewhere now.
+    /// Reconstructs the state before a commit from the state after it and its changes, and expects the links of the
+    /// real state before it. Expects that the changes lead to all objects from which a path now leads to other objects.
     func checkStateBefore(_ snapshot: Snapshot, _ old: LinkGraph, _ before: Snapshot, _ comment: String) throws {
         var changes: [RecordChange] = []
         for entity in snapshot.model.entities.indices {
@@ -128,7 +129,7 @@ extension LinkSeries {
         }
         let changed = Set(changes.map(\.object))
         for (entity, names) in Self.paths {
-            // A reference that ends a path gives the key of a deleted object, too.
+            // If the last step of a path is a reference, the path leads to the key of a deleted object, too.
             if graph.rule == .noAction && names.last == "author" { continue }
             let path = try #require(try RelatedPath.following(names, from: entity, in: snapshot.model))
             var starts = changed

@@ -12,7 +12,7 @@ struct LinkGraph {
         let tag: UInt64
     }
 
-    /// What happens to the books of an author who is deleted.
+    /// The delete rule of an author's books.
     let rule: DeleteRule
     var authors: Set<UInt64> = []
     var covers: Set<UInt64> = []
@@ -31,7 +31,7 @@ struct LinkGraph {
         return covers.contains(cover) && !books.contains { $0.key != number && $0.value.cover == cover }
     }
 
-    /// An object, by the number of its entity and its own.
+    /// An object, named by its entity and its object number.
     struct Object: Hashable {
         let entity: Int
         let number: UInt64
@@ -46,7 +46,7 @@ struct LinkGraph {
         }
     }
 
-    /// Deletes objects by the rules. Returns false if a rule denies it; the graph is of no use then.
+    /// Deletes objects by the delete rules. Returns false if a rule denies that; the graph can't be used after that.
     mutating func delete(_ objects: [Object]) -> Bool {
         let deletedAuthors = objects.filter { $0.entity == LinkSeries.author }.map(\.number)
         for object in objects {
@@ -74,7 +74,7 @@ struct LinkGraph {
 
     // MARK: Paths
 
-    /// The objects that a path leads to; objects on the way count as often as they are reached.
+    /// The objects that a path leads to. An object that is reached several times is included several times.
     func ends(of object: Object, _ path: [String]) -> [Object] {
         guard let step = path.first else { return [object] }
         return next(of: object, step).filter(has).flatMap { ends(of: $0, Array(path.dropFirst())) }

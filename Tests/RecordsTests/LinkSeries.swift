@@ -21,7 +21,7 @@ final class LinkSeries {
 
     let test: TestStore
     let seed: UInt64
-    /// References of books, and of the links of books and tags.
+    /// The references of books, and of the join objects between books and tags.
     let toAuthor: EntityLinks.Reference
     let toCover: EntityLinks.Reference
     let toBook: EntityLinks.Reference
@@ -68,7 +68,7 @@ final class LinkSeries {
 
     private func int(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &generator) }
 
-    /// One of some numbers; sometimes nil, and sometimes a number that no object has.
+    /// One of these numbers; sometimes nil, and sometimes a number that no object has.
     private func anyNumber(of numbers: some Sequence<UInt64>) -> UInt64? {
         switch int(0...7) {
         case 0: nil
@@ -125,7 +125,7 @@ final class LinkSeries {
         try checkStateBefore(snapshot, old, before, comment)
     }
 
-    /// Runs a write that must be refused or not; a refused one has changed nothing.
+    /// Runs a write, and expects that it's refused, or that it isn't. Returns whether the write was made.
     private func isDone(
         refused isRefused: Bool, _ comment: String, _ body: () throws -> Void
     ) throws -> Bool {
@@ -140,7 +140,7 @@ final class LinkSeries {
         }
     }
 
-    /// Returns false if a rule denies the deletion of an object.
+    /// Performs an operation on the store and on the graph. Returns false if a rule denies the deletion of an object.
     private func perform(
         _ operation: Operation, _ writer: StoreWriter, _ graph: inout LinkGraph, _ comment: String
     ) throws -> Bool {

@@ -2,10 +2,10 @@ import FetchIndexModels
 import FetchIndexTestSupport
 import Testing
 
-/// Random writes of linked objects against a plain graph, under each delete rule. Links lead in both directions, in the
-/// newest state and in the state before it.
+/// Random writes of linked objects against a plain graph, under each delete rule. Links are followed in both
+/// directions, in the newest state and in the state before it.
 @Suite struct LinkSeriesTests {
-    @Test(arguments: [DeleteRule.nullify, .cascade, .deny, .noAction]) func linksAreThoseOfTheRecords(
+    @Test(arguments: [DeleteRule.nullify, .cascade, .deny, .noAction]) func linksMatchTheRecordsUnderEachDeleteRule(
         rule: DeleteRule
     ) throws {
         var (refusedCount, deniedCount) = (0, 0)

@@ -39,7 +39,7 @@ import Testing
         #expect(try snapshot.view.statistics(of: snapshot.tables.log).entries == parts.count)
     }
 
-    /// The defects that `check` finds after parts got other values or were removed; the parts are restored then.
+    /// Changes or removes parts of the log, returns the defects that `check` reports, and restores the parts.
     private func defects(_ changes: [(LogKey, [UInt8]?)]) throws -> [String] {
         try change(changes)
         let defects = try test.store.snapshot().check()
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    /// The two commits have the same counts, so only the place differs.
+    /// The two commits have the same counts, so only the keys of their parts differ.
     @Test func aMisplacedPartOfTheLogIsReported() throws {
         for part in 0...1 as ClosedRange<UInt32> {
             let keys = [LogKey(commit: 4, part: part), LogKey(commit: 5, part: part)]
@@ -90,14 +90,14 @@ import Testing
             try defects(missing.map { ($0, nil) }) == [
                 "the store is damaged: the changes in the log do not match the counts of commit 1",
                 "the store is damaged: the log has no part 0 of commit 3",
-                "the log counts \(total) bytes and has \(total - bytes(missing))",
+                "the log counts \(total) bytes, but has \(total - bytes(missing))",
             ])
         let commits = parts.keys.filter { $0.commit == 2 || $0.commit == 3 }
         let stray = LogKey(commit: 9, part: 1)
         #expect(
             try defects(commits.map { ($0, nil) } + [(stray, [1])]) == [
-                "the log has no commits 2 to 3", "part 1 of commit 9 in the log is of no commit that the log holds",
-                "the log counts \(total) bytes and has \(total - bytes(commits) + 1)",
+                "the log has no commits 2 to 3", "part 1 of commit 9 in the log belongs to no commit of the log",
+                "the log counts \(total) bytes, but has \(total - bytes(commits) + 1)",
             ])
         #expect(
             try defects(parts.keys.filter { $0.commit == 6 }.map { ($0, nil) }).first == "the log has no commit 6")

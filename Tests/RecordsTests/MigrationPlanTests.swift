@@ -5,9 +5,10 @@ import FetchIndexValues
 
 @testable import FetchIndexRecords
 
-/// Each change of a model: its verdict, what it does to the records, and what may stop it.
+/// For each kind of model change: its verdict, its effect on the records, and the objects that prevent it.
 @Suite struct MigrationPlanTests {
-    /// A change of the entity, with the verdict that a plan gives it, and the values of the first object afterwards.
+    /// A change of the entity, the verdict that a plan must give it, and the values that the first object must have
+    /// afterwards.
     struct Case: CustomStringConvertible {
         let description: String
         let verdict: ModelDifference.Verdict
@@ -95,7 +96,7 @@ import FetchIndexValues
         return migration
     }
 
-    @Test(arguments: cases) func aChangeIsMadeWhereItsVerdictIsAllowedAndNowhereElse(change: Case) throws {
+    @Test(arguments: cases) func aChangeIsMadeOnlyIfTheMigrationAllowsItsVerdict(change: Case) throws {
         let model = Model(entities: [change.entity])
         let before = try state()
         #expect(try test.store.difference(to: model).verdict == change.verdict)
@@ -118,7 +119,8 @@ import FetchIndexValues
             #expect(after.contents == before.contents, "a free change touches no record")
             #expect(after.commit == before.commit)
         } else {
-            // A pass is a commit that changes no object: contexts and caches of other attributes go on.
+            // A pass is a commit whose log has no changed objects, so caches that don't use the changed attributes stay
+            // valid.
             #expect(after.commit == before.commit + 1)
             let snapshot = try test.store.snapshot()
             try snapshot.netChanges(of: 0, from: before.commit) { Issue.record("\($0)") }
@@ -129,7 +131,7 @@ import FetchIndexValues
         #expect(try test.store.snapshot().check() == [])
     }
 
-    /// Without objects, every change is free.
+    /// If an entity has no objects, every change of it is free.
     @Test(arguments: cases) func aChangeOfAnEntityWithoutObjectsIsFree(change: Case) throws {
         let empty = try TestStore(model: Self.model)
         let model = Model(entities: [change.entity])
@@ -140,7 +142,7 @@ import FetchIndexValues
                 == change.entity.attributes.map(\.name).sorted())
     }
 
-    /// The first five of them, and nothing is changed.
+    /// The error names the first five objects that prevent the change, and nothing is changed.
     @Test func objectsThatPreventAChangeAreNamed() throws {
         try test.write { writer in
             for number in 3...9 as ClosedRange<UInt64> {

@@ -6,8 +6,8 @@ import FetchIndexTestSupport
 import Testing
 import FetchIndexValues
 
-/// Two meta pages without checksums say which state is the newest. A damaged number must not hide
-/// a commit.
+/// Two meta pages without checksums say which state is the newest. A damaged transaction number in one of them must not
+/// hide a commit.
 @Suite struct NewestStateTests {
     private static let pageLength = 4096
     /// The offset of the transaction number in a meta page.
@@ -25,8 +25,9 @@ import FetchIndexValues
         }
     }
 
-    /// Every bit of both numbers is flipped, with the newest state on the first and on the second page.
-    @Test(arguments: [4, 5]) func aFlippedBitOfATransactionNumberHidesNoCommit(commits: Int) throws {
+    /// Flips each bit of the transaction numbers of both pages, with the newest state on the first and on the second
+    /// page.
+    @Test(arguments: [4, 5]) func flippedBitsOfTransactionNumbersAreReportedExceptOne(commits: Int) throws {
         let folder = TemporaryFolder()
         try fill(folder.path, commits: commits)
         let file = URL(fileURLWithPath: folder.path + "/data.mdb")
@@ -46,7 +47,7 @@ import FetchIndexValues
                 }
             }
         }
-        // If the newest page's number becomes the one before the other page's, it looks like a failed write of a
+        // If the newest page's number becomes one less than the other page's, the page looks like a failed write of a
         // commit that was never acknowledged.
         #expect(hidden.count <= 1, "\(hidden)")
         #expect(refused >= 127)
@@ -54,7 +55,8 @@ import FetchIndexValues
         #expect(try Store(at: folder.path).snapshot().commit == UInt64(commits))
     }
 
-    /// Compaction restarts the count of LMDB's transactions, below the commit number in the store's state.
+    /// After a compaction, LMDB numbers transactions from 1 again, so its numbers are less than the commit numbers in
+    /// the store's state.
     @Test func aCompactedStoreOpensAtItsNewestCommit() throws {
         let folder = TemporaryFolder()
         try fill(folder.path, commits: 9)

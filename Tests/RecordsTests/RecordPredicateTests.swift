@@ -6,7 +6,7 @@ import FetchIndexValues
 
 @testable import FetchIndexRecords
 
-/// A predicate finds in a record's bytes what it finds in the values themselves: every pair of values of each type, under
+/// A predicate has the same result for a record's bytes as for its values: for every pair of values of each type, with
 /// every comparator.
 @Suite struct RecordPredicateTests {
     private static let values: [ValueType: [Value]] = [
@@ -27,7 +27,8 @@ import FetchIndexValues
         .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual, .isIn, .contains, .beginsWith, .endsWith,
     ]
 
-    @Test(arguments: ValueType.allCases) func aRecordIsEvaluatedAsItsValuesAre(type: ValueType) throws {
+    @Test(arguments: ValueType.allCases) func aPredicateHasTheSameResultForARecordAsForItsValues(type: ValueType) throws
+    {
         let entity = Entity("Thing", [AttributeDescription("one", type), AttributeDescription("other", type)])
         let values = try #require(Self.values[type]) + [.null]
         var (compiledCount, holdCount) = (0, 0)

@@ -54,7 +54,8 @@ import FetchIndexValues
         }
     }
 
-    /// Decimal texts that `Decimal` would not write, also damaged ones, are read as `Decimal` reads them.
+    /// The record has decimal texts that `Decimal` wouldn't write, some of them damaged. Each order key must be that of
+    /// the value which `Decimal` reads.
     @Test func unusualDecimalTextsHaveTheKeysOfTheirValues() throws {
         let texts = [
             "-0", "-0.00", "007", "1.50", ".5", "5.", "-.5", "0.0010", "1e3", "x", "", "-",
@@ -129,7 +130,7 @@ import FetchIndexValues
         #expect(records.dropFirst().prefix(first.count).elementsEqual(first))
     }
 
-    /// The builder begins with little room, follows longer and shorter records, and is copied.
+    /// The builder begins without memory, assembles longer and shorter records, and is copied.
     @Test(arguments: 1...3 as ClosedRange<UInt64>) func aReusedBuilderMakesCorrectRecords(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         func randomValues() -> [Value] {
@@ -206,8 +207,8 @@ import FetchIndexValues
         }
     }
 
-    /// Every byte is flipped in turn, and the record is truncated at each length. Reading throws or gives a value, and
-    /// the check finds the damage.
+    /// Flips every bit in turn, and truncates the record at each length. Reading throws or returns a value, and the
+    /// check of the record reports every flipped bit.
     @Test func damagedRecordsNeverTrap() throws {
         var generator = SeededGenerator(seed: 3)
         let short = entity.attributes.map { attribute in

@@ -44,14 +44,14 @@ import Testing
 
     private struct Fault: Error, Equatable { let isOfFinish: Bool }
 
-    /// The work at a thread's end would be useless, and its error would hide the first one.
+    /// If threads finished after a failure, their work would be useless, and an error of it could hide the first error.
     @Test(arguments: [1, 2, 4]) func noThreadFinishesAfterAFailure(threads: Int) throws {
         let test = try store(threads: threads)
         let scan = try Scan(of: test.store.snapshot(), entities: [0], fewestOfThread: 4_000)
         let hasFailed = Mutex(false)
         #expect(throws: Fault(isOfFinish: false)) {
             try scan.forEachBlock(of: 0) { thread, block in
-                // The last thread fails; the others go on slowly until they notice.
+                // The last thread fails; the other threads read on slowly until they notice.
                 if thread == scan.threadCount - 1 {
                     hasFailed.withLock { $0 = true }
                     throw Fault(isOfFinish: false)
@@ -64,8 +64,9 @@ import Testing
         }
     }
 
-    /// Candidates are read in blocks by number, whatever their pages. No object after a missing one is read.
-    @Test func aScanOfCandidatesStopsAtAMissingObject() throws {
+    /// A scan of candidates reads them in blocks by object number, wherever their records are. It throws at the first
+    /// missing object.
+    @Test func aScanOfCandidatesThrowsAtAMissingObject() throws {
         let test = try store(threads: 4)
         let snapshot = try test.store.snapshot()
         func read(_ numbers: [UInt64]) throws -> [UInt64] {
@@ -98,7 +99,7 @@ import Testing
         let missing = RecordKey(entity: 0, number: UInt64(Self.count) + 1)
         do {
             _ = try read([5, missing.number, missing.number + 1])
-            Issue.record("an object is missing")
+            Issue.record("the missing object was not reported")
         } catch let error as MissingObject { #expect(error.object == missing) }
     }
 }

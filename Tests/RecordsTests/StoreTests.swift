@@ -90,7 +90,7 @@ import FetchIndexValues
         let record = try test.book("a")
         try test.write { try $0.insert(0, record.span.bytes) }
         _ = try Store(at: test.path, model: book(Array(stored.prefix(1))))
-        #expect(try test.store.snapshot().model.entities[0].attributes.count == 4, "what is not declared stays")
+        #expect(try test.store.snapshot().model.entities[0].attributes.count == 4, "undeclared attributes stay")
         #expect(throws: StoreError.self) {
             try Store(at: test.path, model: book([AttributeDescription("id", .integer)]))
         }
@@ -103,7 +103,8 @@ import FetchIndexValues
         }
     }
 
-    /// The model keeps the attributes even without objects, since another process may be about to insert some.
+    /// The model keeps undeclared attributes even if no object has them, since another process may be about to insert
+    /// objects.
     @Test func openingWithFewerAttributesRemovesNone() throws {
         let test = try TestStore(model: TestStore.books)
         let record = try test.book("a")
@@ -115,7 +116,7 @@ import FetchIndexValues
         #expect(snapshot.state.logStart == 0)
     }
 
-    /// A process of version 2 writes caches without a new state, which would look like a damaged meta page.
+    /// Opening a store of version 2 doesn't upgrade it; the next transaction does.
     @Test func theNextTransactionUpgradesAStoreOfVersion2() throws {
         let test = try TestStore(model: TestStore.books)
         func version() throws -> UInt32? {
@@ -192,7 +193,7 @@ import FetchIndexValues
         #expect(try again.snapshot().model.number(of: "Shop") == 1)
     }
 
-    @Test func otherFilesAndNewerFormatsAreRefusedWithASentence() throws {
+    @Test func foldersWithoutAStoreAndUnsupportedFormatsAreRefused() throws {
         let folder = NSTemporaryDirectory() + "fetchindex-" + UUID().uuidString
         defer { try? FileManager.default.removeItem(atPath: folder) }
         var options = Store.Options()
@@ -222,7 +223,7 @@ import FetchIndexValues
         }
     }
 
-    /// The data file was removed, and the other files of the store were left.
+    /// The folder has one of the files that a store leaves beside its data file.
     @Test(arguments: StoreFiles.beside + ["lock.mdb", "hits"]) func aFolderWithRemainingFilesOfAStoreMayBecomeAStore(
         name: String
     ) throws {

@@ -7,7 +7,7 @@ import FetchIndexValues
 @testable import FetchIndexLMDB
 @testable import FetchIndexRecords
 
-/// `check` names each damaged unique key of an object, and other defects of the object.
+/// `check` names each damaged unique key of an object.
 @Suite struct UniqueCheckTests {
     @Test func eachDamagedUniqueKeyOfAnObjectIsReported() throws {
         let entity = Entity(
@@ -29,7 +29,7 @@ import FetchIndexValues
         let mismatch = "the store is damaged: a unique key's value does not match its checksum"
         #expect(
             try test.store.snapshot().check() == [
-                "Part 1: its unique code: \(mismatch)", "Part 1: its unique number: \(mismatch)",
+                "Part 1: its unique key for code: \(mismatch)", "Part 1: its unique key for number: \(mismatch)",
             ])
         try change(keys, of: test) { [$0[0] ^ 1] + $0.dropFirst() }
         #expect(try test.store.snapshot().object(unique: keys[1]) == object)

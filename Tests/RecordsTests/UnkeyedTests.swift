@@ -38,7 +38,7 @@ import FetchIndexValues
         return batch
     }
 
-    /// Inserts objects with their unique keys, and then objects without.
+    /// Inserts objects with their unique keys, and then objects without their unique keys.
     private func fill(keyed: some Sequence<String>, unkeyed: some Sequence<String>) throws {
         let (keyed, unkeyed) = try (batch(keyed), batch(unkeyed))
         try write { writer in
@@ -48,7 +48,7 @@ import FetchIndexValues
         }
     }
 
-    /// Writes the deferred keys, as the next writer of records does first.
+    /// Begins a writer of records, which first writes the deferred keys.
     private func complete() throws { _ = try store.beginWrite() }
 
     @Test func theStoredStateNamesTheObjectsWithDeferredKeys() throws {
@@ -91,7 +91,7 @@ import FetchIndexValues
         #expect(try snapshot.object(0, slot: 0, equalTo: .string(id(12_345))) != nil)
     }
 
-    /// A killed completion has written some of the keys.
+    /// One of the deferred keys is already written, as if a writer of these keys had been killed.
     @Test func someDeferredKeysMayAlreadyBeWritten() throws {
         try fill(keyed: ["b", "d"], unkeyed: ["c", "a", "e"])
         let transaction = try store.environment.beginWrite()
@@ -109,17 +109,17 @@ import FetchIndexValues
         #expect(try store.snapshot().hasUniqueKeys(of: 0))
     }
 
-    /// Two objects have one value: the key stays with the first one.
+    /// Two objects have the same value: the key stays with the first one.
     @Test(arguments: [(["b"], 3), (["a", "a"], 4)] as [([String], UInt64)])
     func aDeferredKeyDoesNotTakeTheKeyOfAnotherObject(unkeyed: [String], second: UInt64) throws {
         try fill(keyed: ["b", "d"], unkeyed: unkeyed)
         try expectOtherEntityAlone()
         let found = try store.snapshot().object(0, slot: 0, equalTo: .string(unkeyed[0]))
         #expect(found == RecordKey(entity: 0, number: second == 3 ? 1 : 3))
-        #expect(try store.snapshot().check() == ["Book \(second): its unique id does not refer to it"])
+        #expect(try store.snapshot().check() == ["Book \(second): its unique key for id does not lead to it"])
     }
 
-    /// Expects that another entity can be written, and that this one throws.
+    /// Expects that objects of another entity can be inserted, and that inserting one of this entity throws.
     private func expectOtherEntityAlone() throws {
         try write { writer in
             let shop = try TestStore.books.entities[1].record([.string("s")])
@@ -129,13 +129,13 @@ import FetchIndexValues
         }
     }
 
-    /// A lost record is noticed by a lookup and by the writer of the keys.
+    /// A lookup reports the lost record. The deferred keys can't be written, so the entity's objects can't be saved.
     @Test func aLostRecordWithADeferredKeyIsReported() throws {
         try fill(keyed: ["b", "d"], unkeyed: ["c", "a", "e"])
         let transaction = try store.environment.beginWrite()
         try transaction.view.delete(RecordKey(entity: 0, number: 4).rawValue, in: store.tables.records)
         try transaction.commit()
-        #expect(throws: StoreError.corrupted("Book counts 3 objects and has 2")) {
+        #expect(throws: StoreError.corrupted("Book counts 3 objects, but has 2")) {
             try store.snapshot().object(0, slot: 0, equalTo: .string("a"))
         }
         #expect(try store.snapshot().object(0, slot: 0, equalTo: .string("d"))?.number == 2)

@@ -23,7 +23,7 @@ extension WriteSeries {
             let found = try snapshot.object(0, constraints[1], equalTo: [.integer(row), .integer(column)])
             #expect(found?.number == number, "\(comment): \(part)")
         }
-        // The codes from one to another, in their order.
+        // The objects with codes in `"code 1"..<"code 5"`, in the order of the codes.
         var (lower, upper): ([UInt8], [UInt8]) = ([], [])
         OrderKey.append(.string("code 1"), to: &lower)
         OrderKey.append(.string("code 5"), to: &upper)
@@ -36,7 +36,8 @@ extension WriteSeries {
         }
     }
 
-    /// The log tells the changes between any commit and the newest, and of each commit, as far as it reaches.
+    /// Checks the log's net changes from each commit to the newest one, and the changes of each commit, as far as the
+    /// log reaches.
     func checkLog(_ comment: String) throws {
         let snapshot = try test.store.snapshot()
         let newest = snapshot.commit

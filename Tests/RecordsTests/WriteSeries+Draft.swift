@@ -3,7 +3,7 @@ import FetchIndexRecords
 import FetchIndexValues
 
 extension WriteSeries {
-    /// A part: its code is unique, and so is its place, a row and a column together.
+    /// A part. Its code is unique, and so is its place, which is a row and a column together.
     struct Part: Hashable {
         var code: String?
         var row: Int64?
@@ -30,11 +30,12 @@ extension WriteSeries {
         }
     }
 
-    /// What a transaction has made of the store.
+    /// The contents that a transaction must give the store.
     struct Draft {
         var parts: [UInt64: Part] = [:]
         var next: UInt64 = 1
-        /// The first number of a new object of the current commit; below, `kinds` has each object's first change in it.
+        /// Objects with at least this number are new in the current commit. `kinds` has the first change of each object
+        /// with a lesser number, and `inserted` for each new object.
         var firstNew: UInt64 = 1
         var kinds: [UInt64: LogEntryKind] = [:]
 

@@ -5,7 +5,7 @@ import FetchIndexValues
 
 @testable import FetchIndexRecords
 
-/// A store that random transactions write, and what it must have.
+/// A store that random transactions write, and the contents that it must have.
 final class WriteSeries {
     private enum Operation: CaseIterable {
         case insert
@@ -24,7 +24,7 @@ final class WriteSeries {
     private var written = Draft()
     /// Whether the last transaction changed objects.
     private(set) var hasCommitted = false
-    /// The parts and the kinds of changes, by commit.
+    /// The parts after each commit, and the kinds of its changes.
     private(set) var states: [UInt64: [UInt64: Part]] = [0: [:]]
     private(set) var kinds: [UInt64: [UInt64: LogEntryKind]] = [:]
     private var round = 0
@@ -103,7 +103,8 @@ final class WriteSeries {
 
     // MARK: Operations
 
-    /// Runs a write that must be refused or not. If it is, nothing has changed, which the next check shows.
+    /// Runs a write, and expects that it's refused, or that it isn't. The next check shows that a refused write has
+    /// changed nothing.
     private func expect<Result>(
         refused isRefused: Bool, _ comment: String, _ body: () throws -> Result
     ) throws -> Result? {
@@ -172,7 +173,8 @@ final class WriteSeries {
         return (part, try part.record())
     }
 
-    /// Each record updates the object that has its code; if none has, the one that has its place; otherwise it is a new object.
+    /// Each record updates the object with the same code; if there isn't one, the object with the same place; otherwise
+    /// it inserts an object.
     private func writeBatch(_ writer: StoreWriter, _ draft: inout Draft, _ comment: String) throws {
         let parts = (0..<int(0...5)).map { _ in newPart() }
         var expected: [WriteOutcome?] = []
@@ -211,7 +213,7 @@ final class WriteSeries {
         outcomeCount += outcomes.count
     }
 
-    /// The first record with a taken key ends the batch; the records before it are in.
+    /// The first record with a taken key ends the batch; the records before it are inserted.
     private func insertBatch(_ writer: StoreWriter, _ draft: inout Draft, _ comment: String) throws {
         let parts = (0..<int(0...5)).map { _ in newPart() }
         var numbers: [UInt64] = []

@@ -1,18 +1,20 @@
 import FetchIndexTestSupport
 import Testing
 
-/// Random writes of all kinds against a plain dictionary. A write that is refused changes nothing, a dropped transaction
-/// never happened, and the log tells each commit exactly.
+/// Random writes of all kinds against a plain dictionary. A refused write changes nothing, a dropped transaction
+/// changes nothing, and the log has exactly the changes of each commit.
 @Suite struct WriteSeriesTests {
     @Test(arguments: 1...(TestSettings.isLong ? 60 : 10) as ClosedRange<UInt64>)
-    func theStoreIsWhatWasWritten(seed: UInt64) throws {
+    func theStoreAndItsLogHaveExactlyTheCommittedWrites(seed: UInt64) throws {
         let series = try WriteSeries(seed: seed)
         for _ in 0..<25 { try series.writeTransaction() }
         #expect(series.refusedCount > 0 && series.outcomeCount > 0, "seed \(seed)")
     }
 
     /// The log's limit holds whatever the size of a commit.
-    @Test(arguments: 1...4 as ClosedRange<UInt64>) func aLimitedLogTellsWhatItStillHolds(seed: UInt64) throws {
+    @Test(arguments: 1...4 as ClosedRange<UInt64>) func aLimitedLogHasExactlyTheChangesOfItsRemainingCommits(
+        seed: UInt64
+    ) throws {
         let series = try WriteSeries(seed: 100 + seed)
         for round in 0..<25 {
             if round % 5 == 0 { try series.limitLog() }

@@ -7,13 +7,13 @@ import Testing
 
 @testable import FetchIndexRecords
 
-/// One writer and one build at a time, in all threads and processes.
+/// Only one writer and one build exist at a time, in all threads and processes together.
 @Suite struct WriterTurnTests {
     private let test: TestStore
 
     init() throws { test = try TestStore(model: TestStore.books) }
 
-    /// Runs a body on another thread to its end.
+    /// Runs the body on another thread, and waits for its end.
     private func onThread(_ body: @escaping @Sendable () -> Void) {
         let isDone = DispatchSemaphore(value: 0)
         let thread = Thread {
@@ -38,7 +38,7 @@ import Testing
         try store.beginWrite().commit()
     }
 
-    @Test func aWriterWaitsForThatOfAnotherThreadAsLongAsItMay() throws {
+    @Test func aWriterWaitsForAnotherThreadsWriterUpToItsLimit() throws {
         let store = test.store
         do {
             let writer = try store.beginWrite()
@@ -90,8 +90,8 @@ import Testing
         #expect(try store.snapshot().commit == 0)
     }
 
-    /// The other threads see the commit that the build starts from, so that nobody trims the log behind it.
-    @Test func buildsHaveTheirTurnsToo() throws {
+    /// Other threads see the commit at which the build reads records, so that their writers keep the log after it.
+    @Test func onlyOneBuildRunsAtATime() throws {
         let store = test.store
         do {
             let build = try #require(try store.beginBuild(limit: .seconds(5)))
@@ -101,7 +101,7 @@ import Testing
                 do { #expect(try store.beginBuild(limit: .milliseconds(10)) == nil) } catch { Issue.record(error) }
                 #expect(store.commitBeingBuilt() == 17)
             }
-            // A build keeps no writer from its turn.
+            // A build doesn't prevent writers.
             try store.beginWrite().commit()
             withExtendedLifetime(build) {}
         }
@@ -109,7 +109,7 @@ import Testing
         #expect(try store.beginBuild(limit: .zero) != nil)
     }
 
-    @Test func theMarkOfABuildIsThereUntilItIsRemoved() throws {
+    @Test func theMarkOfABuildStaysUntilItIsRemoved() throws {
         #expect(try test.store.snapshot().markedBuild() == nil)
         try test.write { try $0.markBuild(7) }
         #expect(try test.store.snapshot().markedBuild() == 7)

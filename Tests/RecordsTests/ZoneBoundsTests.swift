@@ -53,7 +53,7 @@ import FetchIndexValues
         }
     }
 
-    /// Bounds admit each of their values in every comparison, and refuse many others.
+    /// Bounds accept each of their values in every comparison, and refuse many other values.
     @Test(arguments: ValueType.allCases) func boundsAcceptEachOfTheirValues(type: ValueType) throws {
         var generator = SeededGenerator(seed: 2)
         let entity = Entity("One", [AttributeDescription("value", type)])
@@ -98,7 +98,7 @@ import FetchIndexValues
         #expect(refused > 100 || type == .decimal, "\(refused)")
     }
 
-    /// Ranges of numbers with gaps are cut as a list of all numbers would be.
+    /// Cutting ranges with gaps gives the same numbers as cutting a list of all their numbers.
     @Test func partsOfNumbersWithGapsAgreeWithAList() {
         var generator = SeededGenerator(seed: 3)
         for _ in 0..<300 {

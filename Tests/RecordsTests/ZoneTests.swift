@@ -40,8 +40,9 @@ import FetchIndexValues
         return zones
     }
 
-    /// Random inserts (also with given numbers, and in batches), changes and deletions, in several transactions, some
-    /// of which are dropped. After each, the check finds nothing, and only numbers without a matching object are skipped.
+    /// Writes random insertions (some with given object numbers, and in batches), updates and deletions, in
+    /// transactions, some of which are dropped. After each commit, `check` reports nothing, and zones are skipped only
+    /// if they have no matching object.
     @Test(arguments: 1...4 as ClosedRange<UInt64>) func zonesFollowRandomWrites(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         var skipped: UInt64 = 0
@@ -134,7 +135,8 @@ import FetchIndexValues
         #expect(try zones()[3]?.count == 1)
     }
 
-    /// A zone that an older program began has no bounds until a repair. The next zones have.
+    /// An older program wrote the first objects of zone 0, so this zone is missing until a repair. The following zones
+    /// aren't.
     @Test func aZoneOfAnOlderProgramIsNotSkipped() throws {
         try insert(10)
         let key = ZoneKey(entity: 0, index: 0)
@@ -149,7 +151,7 @@ import FetchIndexValues
         #expect(try snapshot.numbers(of: 0) { _ in false }.skippedCount == Zone.length + 21)
         var done: [String] = []
         try test.write { done = try $0.repair { _ in } }
-        #expect(done == ["1 zone missing or wrong: rebuilt"])
+        #expect(done == ["1 zone was missing or wrong: rebuilt"])
         #expect(try zones().mapValues(\.count) == [0: Zone.length - 1, 1: Zone.length, 2: 21])
     }
 
@@ -159,7 +161,7 @@ import FetchIndexValues
         try transaction.commit()
     }
 
-    @Test func damagedZonesAreFoundAndRepaired() throws {
+    @Test func damagedZonesAreReportedAndRepaired() throws {
         try insert(Int(Zone.length) + 100)
         let right = try zones()
         let keys = [0, 1].map { ZoneKey(entity: 0, index: $0) }
@@ -169,7 +171,7 @@ import FetchIndexValues
             #expect(found.count == 1 && found[0].contains(defect), "\(found)")
             var done: [String] = []
             try test.write { done = try $0.repair { _ in } }
-            #expect(done == ["1 zone missing or wrong: rebuilt"], "\(done)")
+            #expect(done == ["1 zone was missing or wrong: rebuilt"], "\(done)")
             #expect(try zones() == right)
         }
         try damage("zone 0 of entity 0 does not match its checksum") { view, table in
@@ -181,7 +183,7 @@ import FetchIndexValues
         try damage("zone 1 of entity 0 does not match its checksum") { view, table in
             try view.put(right[0]!.encoded(at: keys[0]), for: keys[1].bytes, in: table)
         }
-        try damage("zone 1 of entity 0 (Item) counts 102 objects and has 101") { view, table in
+        try damage("zone 1 of entity 0 (Item) counts 102 objects, but has 101") { view, table in
             var zone = right[1]!
             zone.count += 1
             try view.put(zone.encoded(at: keys[1]), for: keys[1].bytes, in: table)
@@ -197,7 +199,7 @@ import FetchIndexValues
             }
             try view.put(narrow.encoded(at: keys[1]), for: keys[1].bytes, in: table)
         }
-        try damage("zone 7 of entity 0 (Item) counts 3 objects and has 0") { view, table in
+        try damage("zone 7 of entity 0 (Item) counts 3 objects, but has 0") { view, table in
             let key = ZoneKey(entity: 0, index: 7)
             var zone = Zone(of: try snapshot.model.entities[0])
             zone.count = 3
@@ -205,7 +207,7 @@ import FetchIndexValues
         }
     }
 
-    /// A write removes a damaged zone, whose objects are then read by every scan.
+    /// A write removes a damaged zone. Every scan then reads the zone's objects.
     @Test func aWriteRemovesADamagedZone() throws {
         try insert(10)
         let key = ZoneKey(entity: 0, index: 0)
@@ -222,7 +224,7 @@ import FetchIndexValues
         #expect(try zones()[0]?.count == 11)
     }
 
-    /// Values of a refused row are not in the bounds, and both values of a repeated row are.
+    /// The bounds don't include the values of a refused row, and include both values of a repeated row.
     @Test func boundsOfZonesFollowRefusedAndRepeatedRowsOfABatch() throws {
         var batch = RecordBatch()
         let rows = [("a", 5), ("b", 900), ("a", 20), (String(repeating: "x", count: 600), 30), ("c", 1)]

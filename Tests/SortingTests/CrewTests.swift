@@ -6,7 +6,7 @@ import Testing
 @Suite struct CrewTests {
     private struct Fault: Error, Equatable { let part: Int }
 
-    /// The parts that each thread did.
+    /// Shares parts of work between the leading thread (0) and its helper (1). Returns the parts that each thread did.
     private func share(_ count: Int, _ body: (_ thread: Int, _ part: Int) throws -> Void) throws -> [[Int]] {
         let parts = Locked<[[Int]]>([[], []])
         try Crew.withHelper { crew in
@@ -28,10 +28,10 @@ import Testing
     @Test func aHelperThreadTakesPartsWhileTheLeaderIsBusy() throws {
         let hasHelped = DispatchSemaphore(value: 0)
         let parts = try share(2) { thread, _ in
-            // The leader waits for the helper.
+            // The leading thread waits until the helper has done a part.
             if thread == 0 { hasHelped.wait() } else { hasHelped.signal() }
         }
-        // The helper may take both parts before the leader takes one.
+        // The helper may take both parts before the leading thread takes one.
         #expect(!parts[1].isEmpty)
         #expect(parts.joined().sorted() == [0, 1])
     }
@@ -50,7 +50,6 @@ import Testing
         }
     }
 
-    /// One leader shares work several times.
     @Test func aLeaderMayShareWorkSeveralTimes() throws {
         let sum = Locked(0)
         try Crew.withHelper { crew in
@@ -61,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func aHelperWithoutALeaderReturnsAtOnce() {
+    @Test func aHelperWithoutALeaderReturnsImmediately() {
         let crew = Crew()
         crew.help()
         crew.lead {}
@@ -69,7 +68,7 @@ import Testing
     }
 }
 
-/// A value that the thread sanitizer sees locked, as it does not see a `Mutex`.
+/// A locked value. Its lock isn't a `Mutex`, because the thread sanitizer doesn't see that a `Mutex` is locked.
 private final class Locked<Value>: @unchecked Sendable {
     private let lock = NSLock()
     private var value: Value

@@ -5,7 +5,7 @@ import FetchIndexTestSupport
 import Testing
 
 @Suite struct KeySorterTests {
-    /// Keys with long common beginnings. They end in a 4-byte number, so that no key is a prefix of another.
+    /// Keys with long common prefixes. Each key ends in a 4-byte number, so that no key is a prefix of another.
     func keys(_ count: Int, using generator: inout SeededGenerator) -> [[UInt8]] {
         (0..<count).map { number in
             let prefix = String(repeating: "section", count: Int.random(in: 0...3, using: &generator))
@@ -31,9 +31,10 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty, "runs have no names")
     }
 
-    /// Sorters that keep only the first keys give them in any order of the input, also from runs.
+    /// Sorters that keep only the `wanted` least keys return exactly these keys, in whatever order keys are appended,
+    /// and also if runs are written.
     @Test(arguments: [0, 1, 7, 1024, 1500, 60_000], [1 << 30, 1 << 16])
-    func limitedSortersGiveTheFirstKeys(wanted: Int, budget: Int) throws {
+    func limitedSortersReturnTheLeastKeys(wanted: Int, budget: Int) throws {
         var generator = SeededGenerator(seed: UInt64(wanted + budget))
         let folder = TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
@@ -67,7 +68,7 @@ import Testing
     }
 
     #if os(Linux)
-        /// Bytes of a run are changed, as by a failing disk.
+        /// Changes a byte of a run, like a failing disk.
         @Test func aSortedRunThatChangedOnDiskIsAnError() throws {
             let folder = TemporaryFolder()
             try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
@@ -103,8 +104,8 @@ import Testing
         }
     }
 
-    /// Several sorters, some of which have runs or are sorted already, give one order: of few keys, and of enough keys
-    /// that a second thread merges them.
+    /// Several sorters are merged into one sorted sequence, although some of them have runs or are sorted already. Few
+    /// keys are merged on one thread, many keys on a second one.
     @Test(arguments: [(1, 1 << 30), (2, 1 << 30), (3, 1 << 16), (5, 1 << 18)])
     func keysOfSeveralSortersAreMergedInOrder(sorterCount: Int, budget: Int) throws {
         for count in [2000, 60_000] { try checkOneOrder(of: count, sorterCount, budget) }

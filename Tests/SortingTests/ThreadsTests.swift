@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    /// The first thread is often done before others have begun. Then it does their work too.
+    /// The first thread is often done before other threads begin. If so, it does their work, too.
     @Test func threadsThatStartLateFindNoWorkLeft() throws {
         var called: [Int] = []
         let work = SharedWork(3) { called.append($1) }
@@ -47,7 +47,8 @@ import Testing
         #expect(taken == Array(0..<1000))
     }
 
-    /// On one thread an answer is to the item itself, on two also to an earlier one.
+    /// On one thread, `deliver` returns the answer to its own item. On two threads, it may return the answer to an
+    /// earlier item, or nil.
     @Test(arguments: [1, 2]) func deliveriesReturnTheNewestAnswer(threads: Int) throws {
         var answers: [Int?] = []
         try Threads.pipe(threads, capacity: 2) { deliver in
@@ -67,7 +68,7 @@ import Testing
         #expect(answers.prefix(4).count { $0 == nil } <= 3)
     }
 
-    /// Values that were delivered before the error are consumed.
+    /// The values that were delivered before the error are consumed.
     @Test(arguments: [1, 2]) func anErrorOfTheProducerEndsThePipe(threads: Int) {
         var taken: [Int] = []
         #expect(throws: Fault(number: 7)) {
@@ -98,7 +99,7 @@ import Testing
 
     // MARK: Parts in order
 
-    /// Parts take different times, so that they end in another order.
+    /// Makes the result of a part. Parts take different times, so that they don't end in their order.
     private func make(_ part: Int) -> Int {
         if part % 7 == 0 { usleep(200) }
         return part * part
@@ -135,7 +136,7 @@ import Testing
     @Test(arguments: [2, 5]) func partsStopWhenTheyAreNoLongerWanted(threads: Int) throws {
         var results: [Int] = []
         try Threads.inOrder(threads, parts: 100) { thread, part, isWanted in
-            // Otherwise these parts would never end.
+            // If `isWanted` stayed true, these parts would never end.
             while thread > 0 && part > 0 && isWanted() { usleep(50) }
             return part
         } consume: { part in

@@ -4,12 +4,12 @@ internal import FetchIndexLMDB
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// Another store that allocated the numbers of objects in this store. In the meta table, "numbers" is the store whose
-/// export filled this one while it was empty; "originals" are the stores that this one is a copy of.
+/// Another store that allocated object numbers of this store. In the meta table, "numbers" is the store whose export
+/// filled this one while it was empty; "originals" are the stores that this one is a copy of.
 package struct NumbersOrigin: Equatable, Sendable {
     package let store: UUID
-    /// By entity, the number after the last object whose number the origin allocated. This store allocated greater
-    /// numbers itself.
+    /// By entity, the number after the last object whose number the origin allocated. This store allocated this number
+    /// and greater ones itself.
     package var ends: [Int: UInt64] = [:]
 
     package init(store: UUID) { self.store = store }
@@ -66,8 +66,8 @@ extension StoreReader {
     /// The stores that this one is a copy of, the oldest first. Throws `corrupted` if they can't be read.
     package func originals() throws -> [NumbersOrigin] { try NumbersOrigin.originals(in: view, tables.meta) }
 
-    /// Whether the origin allocated the numbers of all objects that an entity has had. Then new numbers of the origin
-    /// are free in this store.
+    /// Whether the origin allocated the numbers of all objects that an entity has had. If so, the numbers that the
+    /// origin allocates next are free in this store.
     package func follows(_ origin: NumbersOrigin, _ entity: Int) throws -> Bool {
         try entityState(entity).nextObject == origin.ends[entity] ?? 1
     }
@@ -77,8 +77,8 @@ extension StoreWriter {
     /// Records that another store allocated the numbers of all objects that an entity has had. Doesn't write if that is
     /// already recorded.
     package func noteNumbers(of store: UUID, _ entity: Int) throws {
-        // If this store and that one have shared numbers before, as a copy and its original do, the shared numbers are
-        // extended.
+        // If this store and the other one share object numbers already, like a copy and its original, the range of
+        // shared numbers is extended.
         let known = try ([numbersOrigin()].compactMap { $0 } + originals()).first { $0.store == store }
         var origin = known ?? NumbersOrigin(store: store)
         origin.ends[entity] = try entityState(entity).nextObject

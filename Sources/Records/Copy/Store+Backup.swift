@@ -9,15 +9,16 @@ public struct StoreBackup: Equatable, Sendable {
     public let commit: UInt64
     /// The bytes of the backup's file.
     public let byteCount: Int
-    /// Whether unused pages were left out. LMDB can leave them out only if it knows of each page whether it is used.
+    /// Whether unused pages were left out. If some pages are neither used nor listed as free, LMDB can't leave out
+    /// pages.
     public let isCompact: Bool
 }
 
 extension Store {
     /// Copies the newest state to a new or empty folder, while other transactions read and write. The umask determines
-    /// the file's permissions. The copy gets its own identity. If that fails because of damage, a copy with
-    /// `keepsDamaged` keeps the store's identity, so that its `check` finds the damage; without it, the copy is removed
-    /// and the error thrown. O(bytes of the store).
+    /// the file's permissions. The copy gets its own identity. If damage prevents that and `keepsDamaged` is true, the
+    /// copy keeps the store's identity, so that checking the copy finds the damage; if it's false, the copy is removed,
+    /// and the error is thrown. O(bytes of the store).
     package func backup(to path: String, keepsDamaged: Bool = false) throws -> StoreBackup {
         try Self.requireOutsideOfStores(path)
         try Self.requireWholePages(at: self.path)
@@ -47,7 +48,7 @@ extension Store {
         }
     }
 
-    /// Throws if pages of a store's file are damaged. LMDB would copy such pages, or end the process.
+    /// Throws if pages of a store's file are damaged: LMDB would copy damaged pages, or end the process.
     static func requireWholePages(at path: String) throws {
         if let defect = try checkPages(at: path).first {
             throw StoreError.corrupted("\(defect); nothing was copied")
@@ -97,7 +98,9 @@ extension Store {
         options.isReadOnly = true
         let commit = try Store(at: path, options: options).snapshot().commit
         guard commits.contains(commit) else {
-            throw StoreCopyError.failed(path: path, "the backup has commit \(commit), which the store never had")
+            throw StoreCopyError.failed(
+                path: path, "the backup has commit \(commit), which was not the store's newest commit during the backup"
+            )
         }
         return commit
     }

@@ -9,9 +9,9 @@ public struct StoreCompaction: Equatable, Sendable {
 }
 
 extension Store {
-    /// Rewrites a store's file without its unused pages. No process may have the store open, including this one. If a
-    /// process opens the store meanwhile, it waits. If this process dies, the file is either the old one or the compact
-    /// one. O(bytes of the store).
+    /// Rewrites a store's file without its unused pages. No process may have the store open, including this one. A
+    /// process that opens the store in the meantime waits. If this process dies, the file is either the old one or the
+    /// compact one. O(bytes of the store).
     package static func compact(at path: String) throws -> StoreCompaction {
         // Throws unless the path is a store whose format this version reads.
         var options = Options()

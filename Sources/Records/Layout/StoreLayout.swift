@@ -55,18 +55,21 @@ package import FetchIndexLMDB
 ///                                 node | [padding] | checksum 4 (XOR the key's)      -> CountedTree/Node/NodeLayout.swift
 ///
 /// Invariants
-/// - A commit number names one state of the records. It grows by one with each commit: a group of changes of records, or
-///   the passes of a migration. One transaction may have several commits. Only a repair of the state skips numbers.
+/// - A commit number names one state of the records. It grows by one with each commit: a group of changes of records,
+///   or a migration that reads records. One transaction may have several commits. Only a repair of the state skips
+///   numbers.
 /// - The log holds every change after the commit `log start`. An object that was inserted and changed within one commit
-///   appears as inserted only; another object appears once per commit, with its first change. Object numbers are
-///   allocated once, in ascending order: numbers from an inserted range's first on did not exist before its commit.
-/// - A link is stored in the record that refers to another object. The link key that leads back is derived from the
-///   record, and is written and deleted with it.
+///   appears as inserted only; another object appears once per commit, with its first change. The object numbers of an
+///   entity are allocated once, in ascending order: objects whose numbers are at least the first number of an inserted
+///   range did not exist before the range's commit.
+/// - A link is stored in the record that refers to another object. A link key leads from that other object back to the
+///   record; it is derived from the record, and is written and deleted with it.
 /// - An inserted range may include objects that were deleted again in the same commit or later.
-/// - A zone counts all objects with its numbers, and its bounds include all their values. Its slots are those that the
-///   entity had when the zone's first object was written.
+/// - A zone counts all objects with its object numbers, and its bounds include all values of these objects. Its slots
+///   are those that the entity had when the zone's first object was written.
 /// - A column of a zone has the texts of the zone's objects in a slot, except for objects that the zone lists as
-///   changed and for those from its end on. A zone has columns for exactly the slots that it lists.
+///   changed, and for objects at or after the end that the zone names. A zone has columns for exactly the slots that it
+///   lists.
 /// - A cache's nodes belong to it alone; deleting the cache deletes them. Nodes with the number under "build" belong to
 ///   a build that is running or was killed; the next build deletes them.
 ///
@@ -74,17 +77,17 @@ package import FetchIndexLMDB
 /// - 1: the first.
 /// - 2: the values of unique keys have checksums; a commit in the log names the LMDB transaction that made it,
 ///   and the checksums of its parts cover their keys.
-/// - 3: the state names the LMDB transaction that wrote it, and each transaction writes it. A store of version 2 becomes
-///   one of version 3 with the next transaction; processes that know version 2 only refuse it from then on.
+/// - 3: the state names the LMDB transaction that wrote it, and each transaction writes it. The next transaction raises
+///   a store of version 2 to version 3; after that, programs that know only version 2 refuse the store.
 /// - 4: stores have identifiers, and models may have attributes that are unique together. Raised in
 ///   the same way; a store gets its identifier then.
 /// - 5: attributes have permanent numbers: entities remember removed attributes, former names, default values and the
 ///   declarations that they followed. Raised in the same way.
 /// - 6: models may have indexes and derived attributes, which every writer maintains. Raised in the same way.
 /// - 7: entities may be subentities of others. Raised in the same way.
-/// - 8: the state may name an entity whose objects may lack their unique keys. Raised in the same way.
-/// - 9: entities may have relationships. Link keys are in the table `unique`, because a table of their own would have
-///   to be created in stores that other processes have open. Raised in the same way.
+/// - 8: the state may name an entity of which objects may lack their unique keys. Raised in the same way.
+/// - 9: entities may have relationships. Link keys are in the table `unique`: a table of their own would have to be
+///   created in stores that other processes have open. Raised in the same way.
 /// - 10: the numbers in the values of unique keys lack high bytes that are 0. Raised in the same way.
 /// - 11: the meta table has zones. Raised in the same way. If an older program wrote the first objects of a zone, the
 ///   zone is missing.
@@ -155,7 +158,7 @@ package enum StoreLayout {
             && Int(key[2]) << 8 | Int(key[3]) == number
     }
 
-    /// The entity that a unique key begins with; nil if the key is too short.
+    /// The number of the entity with which a unique key begins; nil if the key is too short.
     static func entity(ofUniqueKey key: [UInt8]) -> Int? { entity(ofUniqueKey: key.span.bytes) }
 
     static func entity(ofUniqueKey key: RawSpan) -> Int? {

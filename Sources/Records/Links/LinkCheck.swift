@@ -24,7 +24,7 @@ struct LinkCheck {
             for reference in references {
                 let relationship = "\(name): its relationship \(reference.relationship)"
                 guard let link = try StoredLink(reference, of: view, object) else {
-                    if !reference.isOptional { defects.append("\(relationship) is missing") }
+                    if !reference.isOptional { defects.append("\(relationship) is required, but null") }
                     continue
                 }
                 expected += 1
@@ -44,7 +44,7 @@ struct LinkCheck {
     }
 
     /// Checks the link keys. Must be called after the last record. Returns the number of link keys, including the keys
-    /// of counts.
+    /// with the counts of links.
     mutating func end() throws -> Int {
         var (keys, found) = (0, 0)
         var begun: (key: [UInt8], count: UInt64, found: UInt64)?
@@ -53,7 +53,7 @@ struct LinkCheck {
                 return nil
             }
             return
-                "links to \(reader.name(of: key.target)) are counted as \(begun.count), and there are \(begun.found)"
+                "links to \(reader.name(of: key.target)) are counted as \(begun.count), but there are \(begun.found)"
         }
         try reader.view.walk(reader.tables.unique, from: [LinkKey.firstByte].span.bytes) { cursor in
             keys += 1

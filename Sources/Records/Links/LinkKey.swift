@@ -9,11 +9,11 @@ internal import FetchIndexValues
 ///     a link                     ... | position as OrderKey | [other side as OrderKey] | holder 8 BE    checksum 4
 ///
 /// Entity and slot are those of the relationship's declaration in the topmost superentity that has it. Each checksum
-/// covers the key of its value.
+/// also covers its key.
 struct LinkKey {
     static let firstByte: UInt8 = 0x80
     static let targetLength = 12
-    /// The maximum length in bytes of a link's position. The rest of the key needs room too.
+    /// The length in bytes up to which a position without zero bytes always fits into a link key.
     static let greatestPosition = 400
 
     let name: EntityLinks.Name
@@ -56,7 +56,7 @@ struct LinkKey {
             rawValue: UInt64(bigEndian: key.unsafeLoadUnaligned(fromByteOffset: key.byteCount - 8, as: UInt64.self)))
     }
 
-    /// The value that a link's key has: its checksum.
+    /// The value of a link's key: the checksum of the key.
     static func value(of key: [UInt8]) -> [UInt8] {
         var value: [UInt8] = []
         value.appendNumber(key.span.bytes.checksum)
@@ -90,7 +90,7 @@ struct StoredLink: Equatable {
     let target: RecordKey
     let key: [UInt8]
 
-    /// Reads a reference of a record, whose object is `holder`. Returns nil if it's null.
+    /// Reads a reference of the record of `holder`. Returns nil if the reference is null.
     init?(_ reference: EntityLinks.Reference, of record: RecordView, _ holder: RecordKey) throws {
         guard let number = try record.integer(at: reference.slot) else { return nil }
         target = RecordKey(rawValue: UInt64(bitPattern: number))

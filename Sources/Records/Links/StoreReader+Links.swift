@@ -12,9 +12,9 @@ extension StoreReader {
     }
 
     /// Calls the body with the objects that refer to an object by a relationship, in the order of their links, until it
-    /// returns false. A link's sort key is the part of its key after the target; with `last`, begins after the link
-    /// with this sort key. Throws `corrupted` for a damaged link. Without `last`, also throws if the body has received
-    /// all links and their number isn't the stored one. O(log n + holders).
+    /// returns false. A link's sort key is the part of its key after the target. If `last` isn't nil, begins after the
+    /// link with this sort key. Throws `corrupted` for a damaged link. If `last` is nil and the body has received all
+    /// links, also throws if their number isn't the stored count. O(log n + holders).
     package func forEachLink(
         _ name: EntityLinks.Name, to target: RecordKey, after last: [UInt8]? = nil,
         _ body: (RecordKey, _ sortKey: RawSpan) throws -> Bool
@@ -33,7 +33,7 @@ extension StoreReader {
         }
         guard isWhole, try found != linkCount(name, to: target) else { return }
         throw StoreError.corrupted(
-            "links to \(self.name(of: target)) are counted as \(try linkCount(name, to: target)), and there are \(found)"
+            "links to \(self.name(of: target)) are counted as \(try linkCount(name, to: target)), but there are \(found)"
         )
     }
 

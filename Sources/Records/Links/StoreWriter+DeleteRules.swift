@@ -5,10 +5,10 @@ internal import FetchIndexValues
 extension StoreWriter {
     package typealias DeletedObject = (object: RecordKey, record: [UInt8])
 
-    /// Applies the delete rules after objects were deleted: deletes or unlinks the objects linked to them. Returns
-    /// false if no other record changed. Throws `deletionDenied` if a rule protects linked objects that still exist,
-    /// and `invalidValue` if a required relationship would become nil; the writer must then be dropped. O(links x log
-    /// n).
+    /// Applies the delete rules after objects were deleted: deletes or unlinks the objects linked to the deleted ones.
+    /// Returns false if no other record changed. Throws `deletionDenied` if objects linked by a relationship with the
+    /// rule deny still exist, and `invalidValue` if a required relationship would become nil; after an error, release
+    /// the writer. O(links x log n).
     package func applyDeleteRules(of deleted: [DeletedObject]) throws -> Bool {
         var pending = deleted
         var denied: [(object: RecordKey, link: EntityLinks.Incoming)] = []
@@ -50,7 +50,7 @@ extension StoreWriter {
         return hasChanged
     }
 
-    /// A reference to a deleted object that must not be null.
+    /// A required reference to a deleted object.
     private struct RequiredLink {
         let object: RecordKey
         let holder: RecordKey
@@ -65,7 +65,7 @@ extension StoreWriter {
         guard try StoredLink(link.reference, of: view, link.holder)?.target == link.object else { return }
         throw StoreError.invalidValue(
             entity: entity.name, attribute: link.reference.relationship,
-            "is required, and \(name(of: link.object)), to which it leads from \(name(of: link.holder)), is deleted")
+            "is required, but \(name(of: link.holder)) would lose \(name(of: link.object)), which is deleted")
     }
 
     /// The objects that a record refers to by references with the rule cascade or deny.

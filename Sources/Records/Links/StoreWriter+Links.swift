@@ -11,8 +11,8 @@ extension StoreWriter {
 
     /// Checks the references of a record. Throws `invalidValue` for a required reference that is null (unless
     /// `acceptsMissingReferences`), for a target that is missing or of a wrong entity, and for a position that is too
-    /// long. Throws `notUnique` if another object is linked to the target of a one-to-one relationship. References with
-    /// the same target in the old record aren't checked. O(log n) for each reference.
+    /// long. Throws `notUnique` if another object is linked to the target of a one-to-one relationship. Doesn't check a
+    /// reference whose target is the same in the old record. O(log n) for each reference.
     func checkLinks(of entity: Int, _ record: RawSpan, replacing old: RawSpan? = nil) throws {
         let references = references(of: entity)
         if references.isEmpty { return }
@@ -60,8 +60,8 @@ extension StoreWriter {
         }
     }
 
-    /// Deletes the links of one-to-one relationships that an object's new record will no longer have. So other objects
-    /// can be linked to the same targets before this object is updated.
+    /// Deletes the links of one-to-one relationships that an object's new record will no longer have, so that other
+    /// objects can be linked to the same targets before this object is updated.
     package func releaseLinks(of object: RecordKey, _ old: RawSpan, for new: RawSpan) throws {
         let references = references(of: object.entity).filter(\.isUnique)
         if references.isEmpty { return }
@@ -89,11 +89,14 @@ extension StoreWriter {
                 entity: entity, attribute: reference.relationship, value: name(of: link.target))
         }
         guard link.key.count <= Table.maximumKeyLength else {
-            throw invalid("has a position of more than \(LinkKey.greatestPosition) bytes")
+            throw invalid(
+                "has a position that is too long: its link key would exceed 511 bytes (a position of up to \(LinkKey.greatestPosition) bytes without zero bytes always fits)"
+            )
         }
     }
 
-    /// Writes the links that `releaseLinks` deleted, but that the object's record has.
+    /// Writes the links of one-to-one relationships that `releaseLinks` deleted and the object's stored record still
+    /// has.
     package func restoreLinks(of object: RecordKey) throws {
         guard let record = try copy(of: object) else { return }
         let entity = model.entities[object.entity]
@@ -103,8 +106,8 @@ extension StoreWriter {
         }
     }
 
-    /// Returns the new record with the old record's references where its own are null, since it was made from
-    /// attributes only. Returns nil if the entity has no references.
+    /// Returns the new record, which was made from attributes only, with the old record's references where its own
+    /// references are null. Returns nil if the entity has no references.
     func keepingReferences(of old: RawSpan, in new: RawSpan, _ entity: Int) throws -> [UInt8]? {
         let references = references(of: entity)
         if references.isEmpty { return nil }
@@ -146,8 +149,8 @@ extension StoreWriter {
         }
     }
 
-    /// The stored object that links the same two objects as a record of a many-to-many relationship; nil if there isn't
-    /// one. O(log n); if both sides have positions, O(links of the side with fewer links).
+    /// The stored join object that links the same two objects as `record`; nil if there isn't one. O(log n); if both
+    /// sides have positions, O(links of the side with fewer links).
     package func join(like record: RawSpan, of entity: Int) throws -> RecordKey? {
         let references = references(of: entity)
         guard references.count == 2 else { return nil }
@@ -162,8 +165,8 @@ extension StoreWriter {
             OrderKey.appendNull(to: &start)
             OrderKey.append(.integer(Int64(bitPattern: other.rawValue)), to: &start)
             if let found = try join(name, from: target, to: other, after: start, isFirstOnly: true) { return found }
-            // Links with a position are after those without. If the last link has no position, no link has one, and the
-            // key above would have been found.
+            // Links with a position are after links without one. If the last link has no position, no link has one, and
+            // the search above would have found the link.
             guard let last = try lastLink(name, to: target), !OrderKey.isNull(last.sortKey.span.bytes) else {
                 return nil
             }
@@ -189,7 +192,7 @@ extension StoreWriter {
 }
 
 extension Entity {
-    /// A copy of a record with other values in these slots.
+    /// A copy of a record with the given values in their slots.
     package func record(_ record: RawSpan, setting values: [Int: Value]) throws -> [UInt8] {
         let view = try RecordView(record, of: self)
         var builder = RecordBuilder()

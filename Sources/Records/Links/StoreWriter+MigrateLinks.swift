@@ -4,7 +4,7 @@ internal import FetchIndexModels
 /// Migrates links: changes link keys as relationships change.
 extension StoreWriter {
     /// Deletes the link keys of removed relationships, and the join objects of removed many-to-many relationships.
-    /// Returns `applied` without the join entities of the latter. O(links).
+    /// Returns `applied` without the join entities of removed many-to-many relationships. O(links x log n).
     func deleteLinks(goneFrom old: Model, in new: Model, _ applied: Model) throws -> Model {
         if !old.hasRelationships { return applied }
         var applied = applied
@@ -25,9 +25,9 @@ extension StoreWriter {
         return applied
     }
 
-    /// Rewrites the link keys of all relationships if one of them moved to a superentity, since keys contain the entity
-    /// that declares the relationship. In this case O(n log n) for the records of entities with relationships,
-    /// otherwise O(relationships).
+    /// Rewrites the link keys of all relationships if one of the relationships moved to a superentity, since link keys
+    /// contain the entity that declares the relationship. In this case O(n log n) for the records of entities with
+    /// relationships, otherwise O(relationships).
     func renewLinks(from old: Model) throws {
         let before = old.namesBySlot
         let hasMoved = model.namesBySlot.contains { slot, name in before[slot].map { $0 != name } ?? false }
@@ -53,14 +53,16 @@ extension StoreWriter {
 }
 
 extension Model {
-    /// The references of all entities, by the name of the links that they store.
+    /// The references of all entities. The dictionary's keys are the entity and slot with which the references' link
+    /// keys begin.
     fileprivate var references: [EntityLinks.Name: EntityLinks.Reference] {
         Dictionary(entities.flatMap { $0.links?.references ?? [] }.map { ($0.name, $0) }) { first, _ in first }
     }
 
     fileprivate var linkNames: Set<EntityLinks.Name> { Set(references.keys) }
 
-    /// The name of each reference's links. The keys are the entity that has the reference, and its slot in that entity.
+    /// For the entity and slot of each reference, the entity and slot with which its link keys begin. The two differ
+    /// for a reference that is inherited from a superentity.
     fileprivate var namesBySlot: [EntityLinks.Name: EntityLinks.Name] {
         var names: [EntityLinks.Name: EntityLinks.Name] = [:]
         for (number, entity) in entities.enumerated() {

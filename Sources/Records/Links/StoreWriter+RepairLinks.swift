@@ -3,11 +3,11 @@ internal import FetchIndexLMDB
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// Repairs link keys from the records: if they disagree, the records are right.
+/// Repairs link keys from the records. If they disagree, the record counts.
 extension StoreWriter {
-    /// Adds missing links, removes links that no record has, recounts the links, and sets references to missing objects
-    /// to nil. Returns a report of the repair, one sentence each. O(n log n) for the records of entities with
-    /// relationships.
+    /// Adds missing link keys, removes link keys that no record has, corrects the counts of links, and sets references
+    /// to missing objects to nil. Returns a report of the repair, one sentence each. O(n log n) for the records of
+    /// entities with relationships.
     func repairLinks() throws -> [String] {
         let entered = try enterLinks()
         let (removed, recounted) = try (removeStrayLinks(), recountLinks())
@@ -17,8 +17,8 @@ extension StoreWriter {
         var done: [String] = []
         if lost > 0 { done.append("\(counted(lost, "relationship")) led to objects that are missing: now nil") }
         if entered > 0 { done.append("\(counted(entered, "link was", "links were")) missing or damaged: added") }
-        if removed > 0 { done.append("\(counted(removed, "link")) belonged to no object: removed") }
-        if recounted > 0 { done.append("the links of \(counted(recounted, "object")) were counted wrong: set") }
+        if removed > 0 { done.append("\(counted(removed, "link was", "links were")) not in any record: removed") }
+        if recounted > 0 { done.append("the links of \(counted(recounted, "object")) were counted wrong: corrected") }
         return done
     }
 
@@ -45,7 +45,7 @@ extension StoreWriter {
         }
         for (object, reference) in lost {
             guard let record = try copy(of: object) else { continue }
-            // The record of a many-to-many link consists only of references, so the object is deleted.
+            // The record of a join object consists only of references, so the object is deleted.
             if reference.other != nil {
                 try remove(object)
                 continue

@@ -28,8 +28,8 @@ extension StoreReader {
         return header
     }
 
-    /// The number of objects of these entities that commits after a commit changed. An object is counted once per
-    /// commit. O(k log n) for k commits.
+    /// The number of objects of these entities that were changed after a commit. An object is counted once per commit.
+    /// O(k log n) for k commits.
     package func changeCount(of entities: [Int], after commit: UInt64) throws -> Int {
         try commits(after: commit).reduce(0) { sum, commit in
             entities.reduce(sum) { $0 + (commit.changes[$1]?.total ?? 0) }
@@ -38,8 +38,8 @@ extension StoreReader {
 
     /// Calls the body with the log entries of an entity, or of all entities if nil, in the commits after `commit`
     /// through `last`. The log must reach back to `commit`. For an inserted range, the object is the first of the
-    /// range, the count is the length of the range, and the old record is empty. Throws `corrupted` at the end of a
-    /// commit whose entries don't match the counts in its header.
+    /// range, the count is the length of the range, and the old record is empty. Throws `corrupted` for missing or
+    /// damaged parts, and at the end of a commit whose entries don't match the counts in its header.
     func forEachLogEntry(
         of entity: Int?, after commit: UInt64, through last: UInt64,
         _ body: (LogEntryKind, RecordKey, _ count: UInt64, _ old: RawSpan) throws -> Void

@@ -11,7 +11,7 @@ struct LogCheck {
     private var proof: LogProof
     private var isDamaged = false
 
-    /// Begins to check the log to which a store's state belongs.
+    /// Begins to check the log that a store's state describes.
     init(_ state: StoreState) {
         self.state = state
         commit = state.logStart
@@ -27,7 +27,7 @@ struct LogCheck {
             return
         }
         guard key.commit > state.logStart, key.commit <= state.commit else {
-            defects.append("\(key.name) is of no commit that the log holds")
+            defects.append("\(key.name) belongs to no commit of the log")
             return
         }
         if key.commit != commit { begin(key.commit) }
@@ -47,7 +47,7 @@ struct LogCheck {
     mutating func end() {
         endCommit(before: state.commit &+ 1)
         if byteCount != state.logBytes {
-            defects.append("the log counts \(counted(state.logBytes, "byte")) and has \(byteCount)")
+            defects.append("the log counts \(counted(state.logBytes, "byte")), but has \(byteCount)")
         }
     }
 

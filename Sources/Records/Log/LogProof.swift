@@ -1,13 +1,13 @@
 internal import FetchIndexModels
-/// Proves that a log is complete while it's read. The numbers of commits and of parts must have no gaps, and the
-/// entries of a commit must match the counts in its header.
+/// Checks, while a log is read, that the log is complete. The numbers of commits and of parts must have no gaps, and
+/// the entries of a commit must match the counts in its header.
 struct LogProof {
     private var commit: UInt64
     private var nextPart: UInt32 = 0
     private var counted: [Int: EntityChanges] = [:]
     private var found: [Int: EntityChanges] = [:]
 
-    /// Begins the proof. The first commit to be read is the one after `commit`.
+    /// Begins the check. The first commit to be read is the one after `commit`.
     init(after commit: UInt64) { self.commit = commit }
 
     /// Begins a part of the log. Must be called with each key and value, in key order.
@@ -33,7 +33,7 @@ struct LogProof {
         found[entity, default: EntityChanges()].add(kind, count)
     }
 
-    /// Ends the proof. Throws unless `last` was the last commit, and its entries match its counts.
+    /// Ends the check. Throws unless `last` was the last commit that was read, and its entries match its counts.
     func end(through last: UInt64) throws {
         guard commit == last else { throw StoreError.corrupted("the log has no commit \(commit + 1)") }
         guard counted == found else {

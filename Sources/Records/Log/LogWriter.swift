@@ -21,8 +21,8 @@ struct LogWriter {
     var hasChanges: Bool { !changes.isEmpty }
     var changeCount: Int { changes.values.reduce(0) { $0 + $1.total } }
 
-    /// Records inserted objects. The numbers of an entity's objects ascend, so they form one range; if the caller gave
-    /// numbers, they may form several.
+    /// Records inserted objects. The object numbers of an entity ascend, so its inserted objects form one range, or
+    /// several if the caller chose object numbers.
     mutating func insert(_ first: RecordKey, count: UInt64) {
         var ranges = inserted.removeValue(forKey: first.entity) ?? []
         if let last = ranges.last, last.first + last.count == first.number {
@@ -59,7 +59,7 @@ struct LogWriter {
         byteCount += UInt64(value.count)
     }
 
-    /// Writes the last parts and the commit's header. Returns the number of bytes that the log has of the commit.
+    /// Writes the last parts and the commit's header. Returns the number of bytes that the commit takes in the log.
     mutating func finish(in writer: StoreWriter) throws -> UInt64 {
         for (entity, ranges) in inserted.sorted(by: { $0.key < $1.key }) {
             for range in ranges {

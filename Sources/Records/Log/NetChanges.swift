@@ -2,8 +2,8 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 extension StoreReader {
     /// Calls the body with the net changes of an entity from one commit to another: one old and one new record per
-    /// changed object, by object number. O(log entries from the first commit to this reader's + inserted objects).
-    /// Throws `logTooShort` if the log doesn't reach back to the first commit.
+    /// changed object, by ascending object number. O(k log n + inserted objects) for k log entries from the first
+    /// commit to this reader's. Throws `logTooShort` if the log doesn't reach back to the first commit.
     package func netChanges(
         of entity: Int, from first: UInt64, to last: UInt64? = nil, _ body: (RecordChange) throws -> Void
     ) throws {
@@ -11,7 +11,7 @@ extension StoreReader {
         guard logReaches(back: first), first <= last, last <= commit else {
             throw StoreError.logTooShort(commit: first)
         }
-        // The oldest record of an object that the log has after a commit is its record at that commit.
+        // If the log has records of an object after a commit, the oldest one is the object's record at that commit.
         let before = try firstOldRecords(of: entity, after: first, through: last)
         let after = try firstOldRecords(of: entity, after: last, through: commit)
         func state(at object: RecordKey) throws -> [UInt8]? {
@@ -29,8 +29,8 @@ extension StoreReader {
             entity, from: before.firstInserted, until: after.firstInserted, deleted: after.records, body)
     }
 
-    /// Calls the body with the net changes of an entity from an older reader's state to this one's. They come from the
-    /// log if it reaches back far enough and is intact, otherwise from comparing all records.
+    /// Calls the body with the net changes of an entity from an older reader's state to this one's. Reads the changes
+    /// from the log if it reaches back far enough and is intact, and otherwise compares all records.
     package func netChanges(of entity: Int, since old: StoreReader, _ body: (RecordChange) throws -> Void) throws {
         guard old.commit != commit else { return }
         if logReaches(back: old.commit) {
@@ -58,7 +58,8 @@ extension StoreReader {
     private struct OldRecords {
         /// By object number, the oldest logged record of each object that existed at the first commit.
         var records: [UInt64: [UInt8]] = [:]
-        /// The least number of an object that was inserted after the first commit. Greater numbers were inserted too.
+        /// The least number of an object that was inserted after the first commit. Objects with greater numbers were
+        /// inserted after it, too.
         var firstInserted = UInt64.max
     }
 
@@ -68,7 +69,7 @@ extension StoreReader {
             switch kind {
             case .inserted: old.firstInserted = min(old.firstInserted, object.number)
             case .updated, .deleted:
-                // A commit's inserted ranges are its last entries, so `firstInserted` is set by earlier commits.
+                // A commit's inserted ranges are its last entries, so `firstInserted` comes from earlier commits here.
                 if object.number < old.firstInserted && old.records[object.number] == nil {
                     old.records[object.number] = [UInt8](copying: record)
                 }

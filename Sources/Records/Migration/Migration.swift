@@ -4,26 +4,25 @@ package import FetchIndexValues
 
 /// The options of a migration.
 package struct Migration {
-    /// Returns new values of an object. The keys of `old` are attribute names of the old model, those of the result
-    /// attribute names of the new model. Attributes that the result lacks are migrated like those of a migration
-    /// without a closure.
+    /// Returns new values of an object. The keys of `old` are attribute names of the old model, the keys of the result
+    /// attribute names of the new model. Attributes that the result lacks are migrated as without the closure.
     package typealias Convert = (_ entity: String, _ old: [String: Value]) throws -> [String: Value]
 
-    /// Whether the given model becomes the store's even if the store had this model before and has had a newer one
-    /// since. Otherwise an older program that opens the store doesn't undo a migration.
+    /// Whether the given model becomes the store's even if the store had this model before and has a newer one now. If
+    /// it's false, an older program that opens the store doesn't undo a newer program's migration.
     package var isDemanded = false
     /// Whether the migration may read and rewrite all records of an entity.
     package var allowsPasses = false
-    /// Returns values that the two models don't determine; nil without such a closure.
+    /// Returns values that the two models don't determine.
     package var convert: Convert?
-    /// Called every few thousand records, and at the end. `done` is the number of records read, `total` that of all
-    /// records to be read.
+    /// Called every few thousand records, and at the end. `done` is the number of records read, `total` the number of
+    /// all records to read.
     package var progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
 
     package init() {}
 
-    /// The options of a migration that a user requests explicitly, unlike one that a program makes when it opens its
-    /// store.
+    /// The options of a migration that a user requests explicitly, unlike the migration that a program starts when it
+    /// opens its store.
     package static var demanded: Migration {
         var migration = Migration()
         migration.isDemanded = true
@@ -31,23 +30,25 @@ package struct Migration {
     }
 }
 
-/// A migration that is written and sealed, but not committed. Orders of indexes still match the old model.
+/// A migration that is written and sealed, but not committed. The orders of indexes still match the old model.
 package struct OpenMigration {
     package let writer: StoreWriter
     package let old: Model
 }
 
 extension Store {
-    /// The differences between the stored model and another one. Entities without objects need no pass over records.
+    /// The differences between the stored model and another one. A difference of an entity without objects needs no
+    /// pass over records.
     package func difference(to model: Model) throws -> ModelDifference {
         try model.validate()
         let snapshot = try snapshot()
         return ModelDifference(try snapshot.migrations(to: model, .demanded))
     }
 
-    /// Replaces the stored model by another one, in a transaction that the caller commits after it has updated the
+    /// Replaces the stored model with another one, in a transaction that the caller commits after it has updated the
     /// orders of indexes. Returns nil if no transaction is left open: the model is stored already, or only declarations
-    /// differ. The latter are stored at once, unless the store is read-only or another writer is busy.
+    /// differ. In the second case the declarations are stored immediately, unless the store is read-only or another
+    /// writer is busy.
     package func beginMigration(to model: Model, _ migration: Migration) throws -> OpenMigration? {
         try model.validate()
         let needed = try snapshot().migrations(to: model, migration)
@@ -75,7 +76,7 @@ extension StoreReader {
         try entities.reduce(0) { try $0 &+ entityState($1).count }
     }
 
-    /// Throws if an entity becomes abstract that has objects.
+    /// Throws if an entity that has objects becomes abstract.
     private func requireNoObjects(of migration: EntityMigration) throws {
         guard migration.steps.contains(where: { $0.change == .changeAbstract(to: true) }), let number = migration.number
         else { return }
@@ -91,7 +92,8 @@ extension StoreReader {
             to: given, isDemanded: migration.isDemanded, hasClosure: migration.convert != nil
         ).map { migration in
             try requireNoObjects(of: migration)
-            // The indexes and unique keys of an entity contain objects of its subentities, so these are read too.
+            // The indexes and unique keys of an entity contain objects of its subentities, so the subentities' objects
+            // are counted too.
             let superentity = migration.new.superentity.flatMap { try? model.number(of: $0) }
             let read = migration.number.map(model.hierarchy) ?? superentity.map(model.family) ?? []
             return try !read.isEmpty && count(of: read) == 0 ? migration.withoutObjects : migration
@@ -108,11 +110,12 @@ extension Value {
         guard let converted = read(as: type) else { return nil }
         let isSame =
             switch (self, converted) {
-            // A text is converted only if the type holds its value exactly: 1.50 is 1.5, and 0042 is 42.
+            // A text is converted if the type holds its value exactly, even if the text is written differently: 1.50
+            // becomes 1.5, and 0042 becomes 42.
             case (.null, _), (.string, _): true
             default: self.type.flatMap { converted.read(as: $0) } == self
             }
-        // A bare `nil` in an expression would be the value null.
+        // If this were a conditional expression, `nil` would be the value null.
         if isSame { return converted }
         return nil
     }

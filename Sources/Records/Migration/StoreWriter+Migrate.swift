@@ -4,10 +4,13 @@ internal import FetchIndexModels
 internal import FetchIndexValues
 
 extension StoreWriter {
-    /// Changes records, unique keys, links and the model. A pass over records is a commit that changes no objects, so
-    /// caches stay valid for attributes that it doesn't change. Throws `StoreError.modelMismatch` for a change that
-    /// `migration` doesn't allow, and `cannotMigrate` for objects that prevent it; the writer must then be dropped. O(n
-    /// log n) with a pass, O(links) for relationships that are removed or become one-to-one, otherwise O(1).
+    /// Applies migrations: rewrites records, unique keys and links where needed, and stores the new model. If records
+    /// are read (a migration pass), the transaction counts as a commit, but its log has no changed objects: a cache
+    /// stays valid unless it uses an attribute whose values the pass changed. Throws `StoreError.modelMismatch` for a
+    /// change that `migration` doesn't allow, and `cannotMigrate` for objects that prevent it; after an error, release
+    /// the writer. O(n log n) if there is a pass, if unique constraints of an entity hierarchy change, or if a
+    /// relationship moves to a superentity; O(links x log n) for relationships that are removed or become one-to-one;
+    /// otherwise independent of the number of objects.
     func migrate(_ migrations: [EntityMigration], _ migration: Migration) throws {
         for step in migrations.flatMap(\.steps) { try require(step, migration) }
         let applied = try model.applying(migrations)
@@ -36,8 +39,8 @@ extension StoreWriter {
         }
     }
 
-    /// Rewrites the unique keys of each entity hierarchy in which a unique constraint changed. Keys contain the number
-    /// of the entity that declares the constraint. O(n log n) for the objects of these hierarchies.
+    /// Rewrites the unique keys of each entity hierarchy in which a unique constraint changed, because keys contain the
+    /// number of the entity that declares the constraint. O(n log n) for the objects of these hierarchies.
     private func renewSharedKeys(from old: Model, to new: Model) throws {
         for number in new.entities.indices where new.superentities(of: number).isEmpty {
             let family = new.hierarchy(of: number)
@@ -134,7 +137,7 @@ private struct MigrationPass {
         for constraint in removedConstraints {
             try writer.deleteUniqueKeys(beginningWith: StoreLayout.uniqueKey(entity: entity, constraint))
         }
-        // If only constraints were removed, their keys are deleted without reading records.
+        // If the migration only removes constraints, records needn't be read.
         if !rewrites && required.isEmpty && addedConstraints.isEmpty { return }
         try writer.view.withCursor(on: writer.tables.records) { cursor in
             var isAtRecord = try cursor.seek(toKeyFrom: RecordKey(entity: entity, number: 0).rawValue)
@@ -185,7 +188,7 @@ private struct MigrationPass {
         for name in decided.keys where !decidable.contains(name) {
             _ = try new.requireSlot(of: name)
             throw StoreError.invalidValue(
-                entity: new.name, attribute: name, "is given by the closure, and the migration does not change it")
+                entity: new.name, attribute: name, "is returned by the closure, but the migration does not change it")
         }
         builder.begin()
         for (slot, description) in new.slots.enumerated() {
@@ -237,15 +240,27 @@ private struct MigrationPass {
             guard let key = try StoreReader.uniqueKey(entity, new, constraint, record) else { continue }
             let name = new.name(of: constraint)
             guard key.count <= Table.maximumKeyLength else {
-                note(object, name, "has a value with more than 500 bytes")
+                note(
+                    object, name,
+                    "is too long: its unique key would exceed 511 bytes (a single value of up to 500 bytes without zero bytes always fits)"
+                )
                 continue
             }
             if let other = try writer.object(unique: key) {
-                note(object, name, "must be unique, but object \(other.number) has the same value")
+                note(object, name, constraint.conflict(with: "object \(other.number)"))
             } else {
                 try writer.putUniqueKey(key, of: object)
             }
         }
+    }
+}
+
+extension UniqueConstraint {
+    /// The reason why an object can't be migrated if another object has the same values.
+    fileprivate func conflict(with other: String) -> String {
+        slots.count > 1
+            ? "must be unique together, but \(other) has the same values"
+            : "must be unique, but \(other) has the same value"
     }
 }
 
@@ -266,10 +281,13 @@ private struct SharedKeys {
             }
             let name = entity.name(of: constraint)
             if key.count > Table.maximumKeyLength {
-                note(object, name, "has a value with more than 500 bytes")
+                note(
+                    object, name,
+                    "is too long: its unique key would exceed 511 bytes (a single value of up to 500 bytes without zero bytes always fits)"
+                )
             } else if let other = try writer.object(unique: key) {
                 let owner = model.entities[other.entity].name
-                note(object, name, "must be unique, but \(owner) \(other.number) has the same value")
+                note(object, name, constraint.conflict(with: "\(owner) \(other.number)"))
             } else {
                 try writer.putUniqueKey(key, of: object)
             }

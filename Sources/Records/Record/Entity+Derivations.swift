@@ -32,13 +32,13 @@ extension Entity {
         do { result = try attribute.expression.value(of: record, as: attribute.type) } catch let error
             as FetchPredicateError
         {
-            throw invalid("is derived, and cannot be computed: \(error)")
+            throw invalid("is derived, but cannot be computed: \(error)")
         }
         guard let value = result else {
-            throw invalid("is derived, and the result is not \(attribute.type.nameWithArticle)")
+            throw invalid("is derived, but the result is not \(attribute.type.nameWithArticle)")
         }
-        if value.isUnstorable { throw invalid("is derived, and the result is not a number") }
-        if value.isNull && !attribute.isOptional { throw invalid("is derived, and required, and the result is null") }
+        if value.isUnstorable { throw invalid("is derived, but the result is not a number") }
+        if value.isNull && !attribute.isOptional { throw invalid("is derived and required, but the result is null") }
         return value
     }
 }

@@ -28,7 +28,7 @@ package struct RecordBatch {
     package var count: Int { ends.count }
     package var byteCount: Int { bytes.count }
 
-    /// Appends the record that a builder has assembled. `kept` are the slots that it leaves out.
+    /// Appends the record that a builder has assembled. `kept` are the slots that the record leaves out.
     package mutating func append(_ builder: inout RecordBuilder, keeping kept: KeptSlots? = nil) {
         builder.finish(into: &bytes)
         noteAppended(kept)
@@ -55,7 +55,7 @@ package struct RecordBatch {
         keptPlaces.append(Int32(keptSlots.count))
     }
 
-    /// Whether any record leaves out slots, in which a stored object keeps its values.
+    /// Whether any record leaves out slots. A stored object keeps its values in these slots.
     package var hasKeptSlots: Bool { !keptPlaces.isEmpty }
 
     /// Whether any record lacks a required value, so that it can update an object but not insert one.
@@ -80,7 +80,7 @@ package struct RecordBatch {
         keys = try UniqueKeys(of: self, number, entity, constraint) { _ in true }
     }
 
-    /// The hash of a record's unique key, for an import that doesn't write unique keys at once.
+    /// The hash of a record's unique key, for an import that writes unique keys only at its end.
     package enum KeyHash: Sendable {
         /// The record has no unique key, because a value is null.
         case noKey
@@ -138,8 +138,8 @@ package struct RecordBatch {
         /// The keys, each followed by the index of its record.
         private let sorter = KeySorter(memoryBudget: .max, folder: nil)
         private static let indexLength = 4
-        /// Whether the keys' order is nearly that of the records: at least 90 % of the keys belong to a later record
-        /// than the key before them.
+        /// Whether the order of the keys is nearly that of the records: at least 90 % of the keys belong to a later
+        /// record than the key before them.
         package private(set) var areInOrder = true
 
         init(

@@ -9,7 +9,7 @@ package struct RecordBlock: ~Copyable {
     private var entries = EntryBlock()
     private let keys: UnsafePointer<UInt64>
     private let records: UnsafePointer<UnsafeRawBufferPointer>
-    /// A record that has the values of slots which a record in the block lacks. If it's empty, these values are null.
+    /// A record with the values of slots that a record in the block lacks. If it's empty, these values are null.
     private let missing: [UInt8]
     /// The indexes of the selected records, in ascending order.
     private let selected: UnsafeMutablePointer<UInt8>
@@ -26,7 +26,7 @@ package struct RecordBlock: ~Copyable {
     deinit { selected.deallocate() }
 
     /// Appends records, beginning at the cursor, up to the key `last` or until the block is full. Selects all records
-    /// of the block. Returns an error of reading; the block then has the records before it.
+    /// of the block. If reading fails, returns the error; the block has the records before the failure.
     mutating func read(from cursor: inout Cursor, through last: UInt64) -> (any Error)? {
         var failure: (any Error)?
         do { try cursor.read(into: &entries, through: last) } catch { failure = error }
@@ -44,7 +44,7 @@ package struct RecordBlock: ~Copyable {
 
     var isFull: Bool { entries.isFull }
 
-    /// Removes all records. At first the block holds one record; each call makes it four times larger, up to its
+    /// Removes all records. The block holds one record at first; each call makes it four times larger, up to its
     /// capacity. So a scan that ends with its first record doesn't read many.
     mutating func removeAll() {
         entries.removeAll()
@@ -72,8 +72,8 @@ package struct RecordBlock: ~Copyable {
         for place in 0..<count { try body(RecordKey(rawValue: keys[place]), records[place].bytes) }
     }
 
-    /// Checks all records. If `check` throws, removes that record and those after it, selects the others, and returns
-    /// the error.
+    /// Checks all records. If `check` throws, removes that record and the records after it, selects the remaining ones,
+    /// and returns the error.
     mutating func checkAll(_ check: (RecordKey, RawSpan) throws -> Void) -> (any Error)? {
         var checked = 0
         do {
@@ -97,7 +97,8 @@ package struct RecordBlock: ~Copyable {
         }
     }
 
-    /// Calls the body with the objects of the selected records, until it returns false. Returns false if the body did.
+    /// Calls the body with the object keys of the selected records, until it returns false. Returns false if the body
+    /// did.
     func forEachWhile(_ body: (RecordKey) throws -> Bool) rethrows -> Bool {
         for index in 0..<selectedCount where try !body(RecordKey(rawValue: keys[Int(selected[index])])) { return false }
         return true
@@ -117,7 +118,7 @@ package struct RecordBlock: ~Copyable {
         selectedCount = try places { place in try holds(RecordView(records[place].bytes, missing: missing.span.bytes)) }
     }
 
-    /// Deselects the selected records for whose value in a slot `holds` returns false. Records with null stay selected
+    /// Deselects each selected record if `holds` returns false for its value in a slot. Records with null stay selected
     /// only if `nulls` is true.
     package mutating func keep(slot: Int, nulls: Bool = false, _ holds: (RawSpan) throws -> Bool) throws {
         let missing = missing
@@ -128,7 +129,7 @@ package struct RecordBlock: ~Copyable {
         }
     }
 
-    /// Deselects the selected records for whose integer in a slot `holds` returns false. The argument is nil for null.
+    /// Deselects each selected record if `holds` returns false for its integer in a slot. The argument is nil for null.
     package mutating func keep(slot: Int, integer holds: (Int64?) -> Bool) throws {
         let missing = missing
         selectedCount = try places { place in
@@ -136,8 +137,8 @@ package struct RecordBlock: ~Copyable {
         }
     }
 
-    /// Deselects the selected records for whose double or date in a slot `holds` returns false. The argument is nil for
-    /// null.
+    /// Deselects each selected record if `holds` returns false for its double or date in a slot. The argument is nil
+    /// for null.
     package mutating func keep(slot: Int, double holds: (Double?) -> Bool) throws {
         let missing = missing
         selectedCount = try places { place in

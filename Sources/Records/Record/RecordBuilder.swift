@@ -15,7 +15,7 @@ package struct RecordBuilder {
 
     package init() { self.init(slots: 16, byteCount: 256) }
 
-    /// A record without slots, which stands for the default values of its entity.
+    /// A record without slots. An object with this record has the default values of its entity.
     package static let empty: [UInt8] = {
         var builder = RecordBuilder()
         return builder.finish()
@@ -28,7 +28,8 @@ package struct RecordBuilder {
     }
 
     /// Begins a new record and discards the previous one. Don't copy a builder between its first value and `finish`,
-    /// because the copy would write to the same memory. After that, a copy gets its own memory when it begins a record.
+    /// because the copy would write to the same memory. A copy made after `finish` gets its own memory when it begins a
+    /// record.
     package mutating func begin() {
         if !isKnownUniquelyReferenced(&memory) {
             memory = RecordMemory(slots: room.slots, byteCount: room.byteCount)
@@ -236,13 +237,13 @@ extension Entity {
         }
     }
 
-    /// A record with values in the order of the attributes, as `RecordBuilder.record` makes it.
+    /// A record with values in the order of the attributes, like that of `RecordBuilder.record(_:of:)`.
     package func record(_ values: [Value]) throws -> [UInt8] {
         var builder = RecordBuilder()
         return try builder.record(values, of: self)
     }
 
-    /// The new record, with the old record's values in these slots.
+    /// A copy of the new record, with the old record's values in these slots.
     package func record(from new: RawSpan, keeping slots: Set<Int>, of old: RawSpan) throws -> [UInt8] {
         let (old, new) = (try RecordView(old, of: self), try RecordView(new, of: self))
         var builder = RecordBuilder()

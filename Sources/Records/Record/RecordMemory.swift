@@ -1,15 +1,15 @@
 /// The memory in which a record is assembled: the ends of its values, and then the values.
 ///
-/// An array would check at each change whether it's shared. That was 9 % of the instructions of an import that changes
-/// no objects.
+/// If this were an array, each change would check whether the array is shared. That took 9 % of the instructions of an
+/// import that changes no objects.
 final class RecordMemory {
     struct End {
         let offset: UInt32
         let isNull: Bool
     }
 
-    /// The addresses of the ends and the values, and the capacity in slots and bytes. Users hold a copy of it in
-    /// addition to the object, since each access through the object would retain it.
+    /// The addresses of the ends and the values, and the capacity in slots and bytes. A builder holds a copy of this
+    /// struct beside the object, since each access through the object would retain the object.
     struct Room {
         let ends: UnsafeMutablePointer<End>
         let values: UnsafeMutableRawPointer

@@ -3,13 +3,13 @@ internal import FetchIndexPlatform
 package import FetchIndexModels
 package import FetchIndexValues
 
-/// Reads a record's bytes in place. Reading a value costs O(its length), independently of the record's other values.
-/// Every offset is checked before it's used.
+/// Reads values of a record without copying the record. Reading a value costs O(its length), independently of the
+/// record's other values. Every offset is checked before it's used.
 @usableFromInline
 package struct RecordView: ~Escapable {
     @usableFromInline let bytes: RawSpan
-    /// A record that has the values of slots which this one lacks. If it's empty, these values are null. Ranges of its
-    /// values begin after the end of `bytes`.
+    /// A record with the values of the slots that this record lacks. If it's empty, these values are null. Ranges of
+    /// its values begin after the end of `bytes`.
     @usableFromInline let missing: RawSpan
     @usableFromInline let width: Int
     @usableFromInline package let slotCount: Int
@@ -210,11 +210,13 @@ package struct RecordView: ~Escapable {
     package func check(as entity: Entity) -> [String] {
         var defects: [String] = []
         if !matchesChecksum { defects.append("it does not match its checksum") }
-        if slotCount > entity.slots.count { defects.append("it has \(slotCount) values") }
+        if slotCount > entity.slots.count {
+            defects.append("it has \(slotCount) slots, but its entity has \(entity.slots.count)")
+        }
         for (slot, attribute) in zip(entity.attributeSlots, entity.attributes) {
             do {
                 let value = try value(at: slot, as: attribute.type)
-                if value.isNull && !attribute.isOptional { defects.append("\(attribute.name) is missing") }
+                if value.isNull && !attribute.isOptional { defects.append("\(attribute.name) is required, but null") }
             } catch {
                 defects.append("\(attribute.name): \(error)")
             }

@@ -2,10 +2,10 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 internal import FetchIndexLMDB
 
-/// Rebuilds the data that is derived from records. Records are changed only if they refer to missing objects. Each
-/// function returns a report of the repair, one sentence each.
+/// Rebuilds the data that is derived from records. Records are changed only if they refer to missing objects. Reports
+/// have one sentence for each kind of defect.
 extension StoreWriter {
-    /// Repairs the identifier, origins, zones, unique keys, links, counters and log. O(n log n).
+    /// Repairs the identifier, origins, zones, unique keys, links, counters and log. Returns a report. O(n log n).
     package func repair(progress: (Int) -> Void) throws -> [String] {
         let hasNewIdentifier = try StoreIdentifier.repair(in: view, tables)
         let hasLostOrigins = try repairOrigins()
@@ -13,8 +13,9 @@ extension StoreWriter {
             (hasNewIdentifier
             ? ["the store's identifier was damaged: it has a new one, and saved object ids are refused"] : [])
             + (hasLostOrigins
-                ? ["the origins of the store's numbers were damaged: numbers of other stores are refused"] : [])
-            // Zones are repaired before, since writing a record reads its zone.
+                ? ["the origins of the store's object numbers were damaged: object numbers of other stores are refused"]
+                : [])
+            // Zones are repaired first, since writing a record reads its zone.
             + (try repairZones() + repairUniqueKeys(progress: progress) + repairLinks() + repairCounters() + repairLog())
     }
 
@@ -23,13 +24,15 @@ extension StoreWriter {
         let removed = try removeUniqueKeys()
         if state.unkeyed != nil { endUnkeyed() }
         var done: [String] = []
-        if entered > 0 { done.append("\(entered) unique keys were missing or wrong: added") }
-        if removed > 0 { done.append("\(removed) unique keys belonged to no object: removed") }
+        if entered > 0 {
+            done.append("\(counted(entered, "unique key was", "unique keys were")) missing or wrong: added")
+        }
+        if removed > 0 { done.append("\(counted(removed, "unique key")) led to no object that has the value: removed") }
         return done
     }
 
     /// Adds missing unique keys. If several records have the same value, the key leads to the record that it led to
-    /// before; without such a record, to the first.
+    /// before; if it led to none of these records, to the first one.
     private func enterUniqueKeys(progress: (Int) -> Void) throws -> Int {
         var entered = 0
         var read = 0

@@ -2,14 +2,14 @@ internal import FetchIndexPlatform
 internal import FetchIndexLMDB
 
 extension StoreWriter {
-    /// Deletes the commits of the log up to the last one with damaged or missing entries. Caches that are older than
-    /// the remaining log are rebuilt when they are next opened. O(log).
+    /// Deletes the commits of the log up to and including the last commit with damaged or missing entries. Caches that
+    /// are older than the remaining log are rebuilt when they are next opened. O(log).
     func repairLog() throws -> [String] {
         var done: [String] = []
         if state.logStart > state.commit {
             state.logStart = state.commit
             isStateChanged = true
-            done.append("the log began after the newest commit: it begins with the next")
+            done.append("the log's start was after the newest commit: set to the newest commit")
         }
         let strays = try removeStrayLogEntries()
         if strays > 0 {
@@ -21,7 +21,9 @@ extension StoreWriter {
         }
         let bytes = try countLogBytes()
         if bytes != state.logBytes {
-            if done.isEmpty { done.append("the log counted \(counted(state.logBytes, "byte")): set to \(bytes)") }
+            if done.isEmpty {
+                done.append("the log's stored size was \(counted(state.logBytes, "byte")): set to \(bytes)")
+            }
             state.logBytes = bytes
             isStateChanged = true
         }

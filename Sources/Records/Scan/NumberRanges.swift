@@ -1,6 +1,6 @@
 internal import FetchIndexValues
 
-/// The object numbers of an entity that a scan reads: all numbers from `start` on, except skipped zones.
+/// The object numbers of an entity that a scan reads: all numbers of at least `start`, except skipped zones.
 package struct NumberRanges: Sendable {
     struct Skipped: Sendable {
         let numbers: Range<UInt64>
@@ -8,8 +8,8 @@ package struct NumberRanges: Sendable {
         let count: UInt64
     }
 
-    /// The first number to read. If it isn't 0, no object with this or a greater number was deleted, so that their
-    /// count is known.
+    /// The least object number to read. If it isn't 0, no object with this or a greater number was deleted, so that the
+    /// number of these objects is known.
     let start: UInt64
     /// The skipped ranges, in ascending order.
     private let skipped: [Skipped]
@@ -36,7 +36,7 @@ package struct NumberRanges: Sendable {
     }
 }
 
-/// Ranges of numbers without the gaps between them. A place is an index into the numbers of all ranges together.
+/// Ranges of object numbers without the gaps between them. A place is an index into the numbers of all ranges together.
 struct NumberParts {
     private let ranges: [Range<UInt64>]
     /// For each range, the number of numbers in the ranges before it.

@@ -3,7 +3,7 @@ internal import FetchIndexValues
 
 /// The records that a fetch has to read. A `Scan` reads them.
 package enum RecordSelection: Sendable {
-    /// Objects from a cache, an index or a unique key that may match, sorted by entity and number.
+    /// Candidates: objects that may match, found by a cache, a unique key, links or ids, sorted by entity and number.
     case objects([RecordKey])
     /// The object numbers to scan, by entity. If an entity is missing, all of its records are scanned.
     case numbers([Int: NumberRanges])
@@ -24,7 +24,7 @@ package enum RecordSelection: Sendable {
         if case .numbers(let numbers) = self { numbers[entity] ?? .all } else { .all }
     }
 
-    /// This selection without the candidates for which a condition holds. A selection without candidates is unchanged.
+    /// This selection without the candidates for which a condition holds. A selection of numbers is unchanged.
     package func excluding(_ isExcluded: (RecordKey) -> Bool) -> RecordSelection {
         guard case .objects(let objects) = self else { return self }
         return .objects(objects.filter { !isExcluded($0) })

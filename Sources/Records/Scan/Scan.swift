@@ -19,8 +19,8 @@ package final class Scan {
     private let readers: [StoreReader]
 
     /// Prepares a scan. Opens a reader for each of the store's threads, or for fewer threads if few objects are to be
-    /// read. One thread is used for candidates, and for a writer, whose transaction belongs to its thread. Starting a
-    /// thread costs as much as comparing a number in some thousand objects.
+    /// read: starting a thread costs as much as comparing a number in several thousand objects. One thread is used for
+    /// candidates, and for a writer, whose transaction belongs to its thread.
     package init(
         of reader: StoreReader, _ selection: RecordSelection = .all, entities: [Int], fewestOfThread: UInt64 = 10_000
     ) throws {
@@ -40,10 +40,11 @@ package final class Scan {
     /// The reader that a thread of the scan uses.
     package func reader(ofThread thread: Int) -> StoreReader { readers[thread] }
 
-    /// Calls the body with an entity's records in blocks, on several threads. The numbers of a thread's blocks ascend.
-    /// Each thread calls `finish` after its last block. `filters`, one per thread, skip objects that the caller doesn't
-    /// want. Throws like `StoreReader.scan`, also if the number of records differs from the entity's count. Throws
-    /// `MissingObject` if a candidate has no record. If a body throws, the other threads end after their current part.
+    /// Calls the body with an entity's records in blocks, on several threads. Each thread gets its blocks by ascending
+    /// object number, and calls `finish` after its last block. `filters`, one per thread, skip objects that the caller
+    /// doesn't want. Throws like `StoreReader.scan`, for example if the number of records differs from the entity's
+    /// count. Throws `MissingObject` if a candidate has no record. If a body throws, the other threads end after their
+    /// current part.
     package func forEachBlock(
         of entity: Int, where filters: [ScanFilter?] = [],
         _ body: (_ thread: Int, inout RecordBlock) throws -> Void, finish: (_ thread: Int) throws -> Void = { _ in }
@@ -88,8 +89,8 @@ package final class Scan {
     }
 
     /// Calls `select` on several threads with an entity's records in blocks. Calls the body on this thread with the
-    /// records that stay selected, by number, until it returns false. The number of threads changes neither the calls
-    /// of the body nor the error that is thrown. Filters and errors are as for `forEachBlock`.
+    /// records that stay selected, by ascending object number, until the body returns false. The calls of the body and
+    /// the thrown error don't depend on the number of threads. Filters and errors are like those of `forEachBlock`.
     package func forEachSelected(
         of entity: Int, where filters: [ScanFilter?] = [],
         _ select: (_ thread: Int, inout RecordBlock) throws -> Void, _ body: (RecordKey) throws -> Bool
@@ -138,7 +139,7 @@ package final class Scan {
     private struct PartResult {
         var selected: [RecordKey] = []
         var scanned = ScanCount()
-        /// The error that stopped the scan of this part; `selected` has the objects found before it.
+        /// The error that stopped the scan of this part; `selected` has the objects before the error.
         var failure: (any Error)?
     }
 
@@ -158,12 +159,13 @@ package final class Scan {
         return try block.forEachWhile(body)
     }
 
-    /// The numbers of an entity to read. With a single thread, numbers that were never allocated are read too.
+    /// The object numbers of an entity that are scanned. For several threads, ranges are cut to the numbers in use, so
+    /// that the parts are of similar size; a single thread doesn't need that.
     private func numbers(of entity: Int) throws -> NumberParts {
         let wanted = selection.numbers(of: entity)
         if isAlone { return NumberParts(wanted.within(0..<RecordKey.maximumNumber + 1)) }
         // The first numbers may be unused, for example if all objects of a store were replaced. Parts begin at the
-        // start of a zone, because a divided zone can't be skipped.
+        // start of a zone, because a zone that is divided among parts can't be skipped.
         let end = try readers[0].entityState(entity).nextObject
         let start = try min(readers[0].firstNumber(of: entity) / Zone.length * Zone.length, end)
         return NumberParts(wanted.within(start..<end))
@@ -210,7 +212,7 @@ private struct ScanParts {
 
     private func start(of part: Int) -> UInt64 {
         let doublings = min(part / threads, Self.mostDoublings)
-        // With each shorter length, there was one part per thread.
+        // Each shorter length was used for as many parts as there are threads.
         let numbersBefore = Self.shortest * UInt64(threads) * ((1 << UInt64(doublings)) - 1)
         let partsOfLength = UInt64(part - doublings * threads)
         return first.upperBound + numbersBefore + partsOfLength * (Self.shortest << UInt64(doublings))

@@ -5,8 +5,8 @@ internal import FetchIndexModels
 /// all records are selected. The body must not write to the store. Records are verified like those of
 /// `StoreReader.scan`.
 extension StoreReader {
-    /// Calls the body with an entity's records in these ranges of numbers, in order. Leaves out records that the filter
-    /// skips.
+    /// Calls the body with an entity's records in these ranges of object numbers, in order. Leaves out records that the
+    /// filter skips.
     func readBlocks(
         of entity: Int, numbers: [Range<UInt64>], where filter: ScanFilter? = nil,
         _ body: (inout RecordBlock) throws -> Bool
@@ -26,7 +26,7 @@ extension StoreReader {
         return scanned
     }
 
-    /// Calls the body with the records of these objects, which are of one entity and sorted by number. Throws
+    /// Calls the body with the records of these objects, which must be sorted by number and be of one entity. Throws
     /// `MissingObject` for an object without a record. O(k log n) for k objects; a record on the same page as the
     /// previous one is found without a descent.
     func readBlocks(of objects: ArraySlice<RecordKey>, _ body: (inout RecordBlock) throws -> Bool) throws {
@@ -50,8 +50,8 @@ extension StoreReader {
         }
     }
 
-    /// Reads ranges of numbers, none of which is empty. Returns the number of records read, and whether the body ended
-    /// the scan.
+    /// Reads nonempty ranges of object numbers. Returns the number of records read, and whether the body ended the
+    /// scan.
     private func readRanges(
         _ numbers: [Range<UInt64>], of entity: Int, _ body: (inout RecordBlock) throws -> Bool
     ) throws -> (met: UInt64, isOver: Bool) {
@@ -84,8 +84,8 @@ extension StoreReader {
         return (met, isOver)
     }
 
-    /// Calls the body with a block. The body gets the records before a damaged or unreadable one; then its error is
-    /// thrown, as if records were read one by one. Returns false if the body did.
+    /// Calls the body with a block's records before the first damaged or unreadable one, and then throws that record's
+    /// error, as if records were read one by one. Returns false if the body did.
     @inline(__always)
     private func handOut(
         _ block: inout RecordBlock, before failure: (any Error)?, _ isVerified: Bool,
@@ -99,7 +99,7 @@ extension StoreReader {
     }
 }
 
-/// The number of objects that a scan has read, and the number of those that it has skipped.
+/// The number of objects that a scan has read, and the number of objects that it has skipped.
 struct ScanCount {
     var met: UInt64 = 0
     var skipped: UInt64 = 0

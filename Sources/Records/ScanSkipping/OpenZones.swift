@@ -10,8 +10,8 @@ final class OpenZones {
         fileprivate var isChanged = false
         /// Whether the store may have columns that the zone doesn't list.
         fileprivate(set) var hasStrayColumns = false
-        /// The columns of all objects in the zone, if this transaction inserted all of them from batches; otherwise
-        /// nil.
+        /// The columns of all objects in the zone, if this transaction inserted all of these objects from batches;
+        /// otherwise nil.
         fileprivate(set) var columns: OpenColumns?
         private let entity: Entity
         private let missing: [UInt8]
@@ -28,14 +28,14 @@ final class OpenZones {
             isChanged = isDamaged || zone != nil && hasStrayColumns
         }
 
-        /// Creates an unknown zone. Objects that are noted afterwards must be its only ones.
+        /// Creates the zone if it's unknown. The objects that are noted afterwards must be the zone's only objects.
         func begin() { if zone == nil { zone = Zone(of: entity) } }
 
-        /// Includes inserted objects in the zone. If `rows` is nil, the columns of the zone become unknown.
+        /// Includes inserted objects in the zone. If `rows` is nil, the zone's columns become unknown.
         func noteInserted(_ numbers: Range<UInt64>, within bounds: RecordBounds, _ rows: BatchRows?) {
             guard let zone else { return }
             let place = key.place(of: numbers.lowerBound)
-            // New numbers are greater than those with codes, unless counters were damaged.
+            // New object numbers are greater than numbers with codes, unless counters were damaged.
             if place < zone.coded.end {
                 self.zone?.coded = CodedPlaces()
                 hasStrayColumns = true
@@ -63,7 +63,7 @@ final class OpenZones {
             columns = nil
             guard let (end, count) = zone.map({ ($0.coded.end, $0.count) }) else { return }
             if end == 0 {
-                // A zone without columns, for example of an older program, gets them once it has enough objects.
+                // A zone without columns, for example one of an older program, gets columns once it has enough objects.
                 if !isChanged, count >= CodedPlaces.mostChanges { isChanged = !entity.columnSlots.isEmpty }
                 return
             }
@@ -90,7 +90,7 @@ final class OpenZones {
             isChanged = true
         }
 
-        /// Whether the columns must be written now, if the numbers below `next` are allocated.
+        /// Whether the columns must be written now, given that the object numbers below `next` are allocated.
         func columnsAreDue(_ next: UInt64) -> Bool {
             guard let zone, !entity.columnSlots.isEmpty else { return false }
             return zone.coded.areDue(of: key, next)

@@ -1,7 +1,7 @@
 /// Decides which objects of an entity a scan may skip. Each filter is used by one thread only.
 package struct ScanFilter {
     let tests: [ColumnTest]
-    /// Returns whether objects whose values are within the bounds may match. Called before each zone, because the
+    /// Returns whether an object whose values are within the bounds may match. Called before each zone, because the
     /// answer may change during the scan.
     let mayHave: ((RecordBounds) -> Bool)?
 
@@ -12,7 +12,7 @@ package struct ScanFilter {
     }
 }
 
-/// A test of a text attribute. Objects that a fetch wants pass it.
+/// A test of a text attribute. A scan may skip the objects that fail the test: none of them matches the fetch.
 package struct ColumnTest {
     let slot: Int
     let holdsForNull: Bool

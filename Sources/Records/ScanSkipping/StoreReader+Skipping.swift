@@ -15,11 +15,11 @@ struct ZoneSelection {
 ///     numbers(of:where:)    skips whole zones before the scan, which divides the rest among threads
 ///     forEachSelection      skips zones and objects during the scan
 extension StoreReader {
-    /// The numbers of an entity's objects to be scanned: all except zones whose bounds show that none of their objects
-    /// matches. Returns all numbers if less than a quarter of the objects would be skipped, since a whole scan verifies
-    /// the records for later scans. Throws `corrupted` if a zone is damaged. O(zones).
+    /// The object numbers of an entity to scan: all except zones whose bounds show that none of their objects matches.
+    /// Returns all numbers if less than a quarter of the objects would be skipped, since a whole scan verifies the
+    /// records for later scans. Throws `corrupted` if a zone is damaged. O(zones).
     package func numbers(of entity: Int, where mayHave: (RecordBounds) -> Bool) throws -> NumberRanges {
-        // A transaction's changes of zones may not be written yet, so its zones can't be used.
+        // Stored zones can't be used while the transaction has changed zones and hasn't written them yet.
         if hasOpenZones { return .all }
         let types = RecordBounds.types(of: model.entities[entity])
         var skipped: [NumberRanges.Skipped] = []
@@ -31,7 +31,7 @@ extension StoreReader {
         return try numbers.skippedCount >= entityState(entity).count / 4 ? numbers : .all
     }
 
-    /// The number of objects among the wanted numbers that a scan with this filter skips. O(numbers).
+    /// The number of objects among the wanted object numbers that a scan with this filter skips. O(numbers).
     package func skippedCount(of entity: Int, in wanted: NumberRanges, where filter: ScanFilter) throws -> UInt64 {
         if hasOpenZones { return 0 }
         var skipped: UInt64 = 0
@@ -48,8 +48,9 @@ extension StoreReader {
     /// many records, and a seek takes as long as reading some of them.
     private static let shortestGap = 48
 
-    /// Calls the body with the numbers that a scan reads, out of a range of an entity's numbers, in ascending order,
-    /// until it returns false. Numbers outside of stored zones are always read. O(numbers with codes + zones).
+    /// Calls the body with the object numbers that a scan must read, out of a range of an entity's object numbers, in
+    /// ascending order, until the body returns false. Numbers outside of stored zones are always read. O(numbers with
+    /// codes + zones).
     func forEachSelection(
         of entity: Int, in numbers: Range<UInt64>, _ filter: ScanFilter, _ body: (ZoneSelection) throws -> Bool
     ) throws {
@@ -73,8 +74,8 @@ extension StoreReader {
     }
 
     /// Selects the numbers of a zone whose objects may pass the tests of a filter. Selects all numbers in three cases:
-    /// less than a quarter of the objects with codes could be skipped; the zone or a column is missing or damaged,
-    /// which the check reports; or a test throws, so that the scan meets the object and reports it.
+    /// less than a quarter of the objects with codes could be skipped; the zone or a column is missing or damaged
+    /// (`check` reports the damage); or a test throws, so that the scan reads the object and throws the error.
     private func select(
         _ numbers: Range<UInt64>, of key: ZoneKey, _ zone: Zone?, _ filter: ScanFilter
     ) -> ZoneSelection {
@@ -141,7 +142,7 @@ extension StoreReader {
         return found
     }
 
-    /// Calls the body with an entity's zones, by index. O(zones).
+    /// Calls the body with an entity's zones, in the order of their indexes. O(zones).
     func forEachZone(of entity: Int, _ body: (ZoneKey, RawSpan) throws -> Void) throws {
         try view.withCursor(on: tables.meta) { cursor in
             var isFound = try cursor.seek(toKeyFrom: ZoneKey(entity: entity, index: 0).bytes.span.bytes)

@@ -3,15 +3,15 @@ internal import FetchIndexModels
 internal import FetchIndexPlatform
 
 extension StoreWriter {
-    /// Repairs the zones of all entities, by `renewZones`. Returns a report of the repair.
+    /// Repairs the zones of all entities with `renewZones`. Returns a report of the repair.
     func repairZones() throws -> [String] {
         var renewed = 0
         for entity in model.entities.indices { renewed += try renewZones(of: entity) }
-        return renewed > 0 ? ["\(counted(renewed, "zone")) missing or wrong: rebuilt"] : []
+        return renewed > 0 ? ["\(counted(renewed, "zone was", "zones were")) missing or wrong: rebuilt"] : []
     }
 
-    /// Rebuilds zones of an entity and their columns from its records: those that are missing or wrong, or with `all`
-    /// every zone. Deletes a zone that has a damaged record. Returns the number of changed zones. O(n).
+    /// Rebuilds zones of an entity and their columns from its records: the zones that are missing or wrong, or every
+    /// zone if `all`. Deletes a zone that has a damaged record. Returns the number of changed zones. O(n).
     @discardableResult
     func renewZones(of entity: Int, all: Bool = false) throws -> Int {
         try writeZones()

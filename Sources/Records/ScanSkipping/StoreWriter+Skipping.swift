@@ -12,8 +12,8 @@ extension StoreWriter {
         try openZone(ZoneKey(object)).noteUpdated(object.number, new, replacing: old)
     }
 
-    /// Includes inserted objects in their zones. Their numbers are successive from `first` on. Their records are in a
-    /// part of a batch, at `places`, which is nil if the places aren't successive.
+    /// Includes inserted objects with successive object numbers, beginning at `first`, in their zones. The objects'
+    /// records are in a part of a batch, at `places`, which is nil if the places aren't successive.
     func noteInsertedRecords(_ first: RecordKey, count: UInt64, of part: BatchPart, places: Range<Int>?) throws {
         try (first.number..<first.number + count).forEachZone(of: first.entity) { _, numbers in
             let count = UInt64(numbers.count)
@@ -26,8 +26,8 @@ extension StoreWriter {
         }
     }
 
-    /// The zone of inserted objects with successive numbers. The objects are written, but not yet included. If the zone
-    /// is unknown and has no other objects, it's created.
+    /// The zone of inserted objects with successive object numbers. The objects' records are written, but the zone
+    /// doesn't include them yet. If the zone is unknown and has no other objects, it's created.
     private func zone(ofInserted first: RecordKey, count: UInt64) throws -> OpenZones.OpenZone {
         if let open = zones[ZoneKey(first)], open.zone != nil { return open }
         let open = try openZone(ZoneKey(first))
@@ -50,16 +50,15 @@ extension StoreWriter {
         return open
     }
 
-    /// Reads a zone from the store. If it's damaged, it counts as unknown from now on, so that it doesn't prevent
-    /// writing.
+    /// Reads a zone from the store. A damaged zone becomes unknown, so that it doesn't prevent writing.
     private func readZone(_ key: ZoneKey) throws -> OpenZones.OpenZone {
         var zone: Zone?
         let isFound = try view.get(key.bytes, in: tables.meta) { zone = try? Zone($0, at: key) }
         return zones.open(key, zone, of: model.entities[key.entity], isDamaged: isFound && zone == nil)
     }
 
-    /// Writes the changed zones, and their columns if they are due. Deletes unknown zones. Also deletes zones without
-    /// objects, unless some of their numbers aren't allocated yet.
+    /// Writes the changed zones, and their columns if these must be rebuilt. Deletes unknown zones. Also deletes zones
+    /// without objects, unless some of their numbers aren't allocated yet.
     func writeZones() throws {
         try zones.forEachChanged { open in
             let (key, next) = try (open.key, entityState(open.key.entity).nextObject)

@@ -2,9 +2,9 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// A summary of an entity's objects in a range of 8,192 numbers: their count, and the bounds of their values. A scan
-/// for values outside of the bounds skips the zone. Known as zone maps (Moerkotte, "Small Materialized Aggregates",
-/// VLDB 1998) and as block range indexes.
+/// A summary of an entity's objects in a range of 8,192 object numbers: their count, and the bounds of their values. A
+/// scan for values outside of the bounds skips the zone. Known as zone maps (Moerkotte, "Small Materialized
+/// Aggregates", VLDB 1998) and as block range indexes.
 struct Zone: Equatable {
     /// The number of object numbers in a zone, in use or not.
     static let length: UInt64 = 8192
@@ -17,7 +17,8 @@ struct Zone: Equatable {
     /// A zone without objects.
     init(of entity: Entity) { bounds = RecordBounds(of: entity) }
 
-    /// Counts a record and includes its values. Returns false if the record doesn't match its checksum.
+    /// Counts a record and includes its values. Returns false, and does neither, if the record doesn't match its
+    /// checksum.
     mutating func insert(_ record: RawSpan, missing: [UInt8]) throws -> Bool {
         guard record.endsWithChecksum() else { return false }
         _ = try bounds.include(record, missing: missing.span.bytes)
@@ -88,7 +89,7 @@ struct ZoneKey: Hashable {
 
     var numbers: Range<UInt64> { index * Zone.length..<(index + 1) * Zone.length }
 
-    /// The number of object numbers in the zone that are allocated, if those below `next` are.
+    /// The number of the zone's object numbers that are allocated, given that all numbers below `next` are.
     func usedLength(_ next: UInt64) -> Int {
         Int(truncatingIfNeeded: min(max(next, numbers.lowerBound), numbers.upperBound) - numbers.lowerBound)
     }
@@ -101,7 +102,8 @@ struct ZoneKey: Hashable {
 }
 
 extension Range<UInt64> {
-    /// Calls the body with each zone of an entity that contains some of these numbers, and with these numbers.
+    /// Calls the body with each zone of an entity that contains some of these object numbers, and with the zone's part
+    /// of these numbers.
     func forEachZone(of entity: Int, _ body: (ZoneKey, Range<UInt64>) throws -> Void) rethrows {
         var lower = lowerBound
         while lower < upperBound {

@@ -9,7 +9,7 @@ struct ZoneCheck {
     private let reader: StoreReader
     private var key: ZoneKey?
     private var stored: Zone?
-    /// The zone that the records read so far give; nil if one of them is damaged.
+    /// The zone as computed from the records that were read so far; nil if one of them is damaged.
     private var found: Zone?
     private var columns: ColumnCheck?
     private var checked: Set<ZoneKey> = []
@@ -54,7 +54,7 @@ struct ZoneCheck {
         defects += columns?.defects ?? []
         guard let key, let stored, let found else { return }
         if stored.count != found.count {
-            defects.append("\(name(of: key)) counts \(counted(stored.count, "object")) and has \(found.count)")
+            defects.append("\(name(of: key)) counts \(counted(stored.count, "object")), but has \(found.count)")
         }
         if let slot = stored.bounds.firstSlot(exceededBy: found.bounds) {
             let attribute = reader.model.entities[key.entity].attribute(at: slot).name
@@ -73,7 +73,7 @@ struct ZoneCheck {
                 do {
                     let zone = try Zone(value, at: key)
                     if zone.count > 0 {
-                        defects.append("\(name(of: key)) counts \(counted(zone.count, "object")) and has 0")
+                        defects.append("\(name(of: key)) counts \(counted(zone.count, "object")), but has 0")
                     }
                     named[key] = zone.coded.slots
                 } catch { noteDamage(key, error) }

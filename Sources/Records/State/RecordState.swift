@@ -1,9 +1,9 @@
 package import FetchIndexModels
 
-/// Records and their links, for following key paths: those of a store's state, or those with changes that the store
-/// doesn't have.
+/// Records and their links, for following key paths: a state of the store, or one with changes that the store doesn't
+/// have.
 package protocol RecordState: AnyObject {
-    /// Calls the body with an object's record in place. Returns false if the object doesn't exist.
+    /// Calls the body with the bytes of an object's record. Returns false if the object doesn't exist.
     func record(_ object: RecordKey, _ body: (RawSpan) throws -> Void) throws -> Bool
     /// The objects whose records refer to `target` by a relationship, in the order of their links.
     func holders(of name: EntityLinks.Name, to target: RecordKey) throws -> [RecordKey]
@@ -11,7 +11,7 @@ package protocol RecordState: AnyObject {
     func holderCount(of name: EntityLinks.Name, to target: RecordKey) throws -> Int
     /// The references and relationships of an entity; nil if it has none.
     func links(ofEntity entity: Int) -> EntityLinks?
-    /// A unique number for a state that doesn't change; nil for a state that may change.
+    /// A number that no other state object has, if the state doesn't change; nil for a state that may change.
     var identity: UInt64? { get }
 }
 

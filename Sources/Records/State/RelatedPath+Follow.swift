@@ -62,7 +62,8 @@ extension RelatedPath {
         return continues
     }
 
-    /// The number of objects that the path leads to from `object`. O(log n) for one to-many relationship.
+    /// The number of objects that the path leads to from `object`. O(log n) for one to-many relationship, otherwise
+    /// O(objects on the way x log n).
     package func endCount(of object: RecordKey, _ record: RawSpan, in state: any RecordState) throws -> Int {
         var count = 0
         if let last = steps.last, case .reference = last.kind {
@@ -80,8 +81,8 @@ extension RelatedPath {
         return count
     }
 
-    /// Prefetches the pages that the path from these objects reads. Reads the records of each step in the order of
-    /// their numbers. O(objects on the way x log n).
+    /// Prefetches the pages that the path from these objects reads. Reads the records of each step by ascending object
+    /// number. O(objects on the way x log n).
     package func readAhead(from objects: [RecordKey], in state: any RecordState) throws {
         var level = Set(objects)
         for step in steps {
@@ -122,7 +123,7 @@ extension RelatedPath {
                         try addStarts(of: number, previous, in: state, &starts)
                     }
                 }
-                // The changed object is the link of a many-to-many relationship, which the step follows.
+                // The changed object is a join object of the many-to-many relationship that the step follows.
                 if case .links = step.kind, step.name.entity == object.entity,
                     let near = try step.target(of: object, record.span.bytes)
                 {
@@ -154,7 +155,8 @@ extension RelatedPath {
         }
     }
 
-    /// Whether the path reads a value that a change concerns.
+    /// Whether the path reads a value that differs in the change's records. Always true if the path reads the entity,
+    /// and one of the records is nil.
     private func concerns(_ change: RecordChange) throws -> Bool {
         guard let slots = reads[change.object.entity] else { return false }
         guard let old = change.old, let new = change.new else { return true }
@@ -176,7 +178,8 @@ extension RelatedPath.Step {
         return try RecordView(record).integer(at: slot).map { RecordKey(rawValue: UInt64(bitPattern: $0)) }
     }
 
-    /// The objects to which the step leads from an object: those that refer to it, or those that links connect it with.
+    /// The objects to which the step leads from an object: the objects that refer to it, or the objects with which join
+    /// objects connect it.
     fileprivate func next(of object: RecordKey, in state: any RecordState) throws -> [RecordKey] {
         let holders = try state.holders(of: name, to: object)
         guard case .links(let next) = kind else { return holders }

@@ -2,12 +2,12 @@ internal import FetchIndexPlatform
 internal import FetchIndexLMDB
 internal import FetchIndexModels
 
-/// Bytes that another module stores in the meta table under a name. This module checks only their checksum. They are
-/// written in the same transaction as records, so that either both are saved or neither.
+/// Bytes that another module stores in the meta table under a name. This module checks only their checksum. The bytes
+/// are written in the same transaction as records, so both are saved or neither is.
 package enum Attachment: String, CaseIterable, Sendable {
     /// The source that the store follows.
     case source
-    /// The position in the source up to which the store has its changes.
+    /// The position in the source up to which the store has the source's changes.
     case sourcePosition = "source position"
 
     fileprivate var key: [UInt8] { Array(rawValue.utf8) }

@@ -7,9 +7,10 @@ package struct ReaderInformation: Sendable {
     /// The number of LMDB transactions committed since the one whose state the reader sees.
     package let transactions: Int
     /// The age in seconds of the oldest commit in the log that the reader doesn't see; 0 if it sees the newest commit.
-    /// Nil if the log has none of the commits that it doesn't see.
+    /// Nil if that is unknown, because the newest commit is no longer in the log, or is damaged.
     package let seconds: Double?
-    /// Whether the log may lack some commits that the reader doesn't see. Then its state may be older than `seconds`.
+    /// Whether the log may lack some commits that the reader doesn't see. If so, the reader's state may be older than
+    /// `seconds`.
     package let isOlder: Bool
     /// The number of free pages that writers can't reuse because of this reader.
     package let pinnedPages: Int
@@ -23,8 +24,7 @@ package struct ReaderInformation: Sendable {
         let newest = snapshot.view.identifier
         return readers.compactMap { reader in
             guard let transaction = reader.transaction, let commits else { return nil }
-            // LMDB reuses pages only if they were freed before the oldest state that a reader or the next writer can
-            // see.
+            // LMDB reuses a page only if it was freed before the oldest state that a reader or the next writer can see.
             let pinned = free.reduce(0) { sum, freed in
                 sum + ((transaction..<max(transaction, newest)).contains(freed.transaction) ? freed.count : 0)
             }
@@ -58,8 +58,9 @@ private struct RecentCommits {
     }
 
     func age(ofReaderAt transaction: Int) -> (Double, Bool)? {
+        // If the log has commits, but none after the reader's transaction, the reader sees the newest commit.
         guard let last = headers.lastIndex(where: { $0.transaction > transaction }) else {
-            return isCut ? nil : (0, false)
+            return headers.isEmpty && isCut ? nil : (0, false)
         }
         return (max(0, now - headers[last].time), isCut && last == headers.count - 1)
     }

@@ -2,16 +2,16 @@ internal import FetchIndexLMDB
 internal import Synchronization
 
 extension StoreReader {
-    /// Another reader of the same state, for another thread; nil if a writer has committed since, or if no snapshot can
-    /// be opened, for example because all reader slots are taken.
+    /// Opens another snapshot of the same state, for another thread. Returns nil if a writer has committed in the
+    /// meantime, or if no snapshot can be opened, for example because all reader slots are taken.
     package func another() -> Snapshot? {
         guard let other = try? store.snapshot(), other.view.identifier == view.identifier else { return nil }
         return other
     }
 }
 
-/// A state of a store that doesn't change. LMDB doesn't reuse the pages of the state while the snapshot exists, so
-/// release it soon.
+/// An unchanging state of a store. While the snapshot exists, LMDB doesn't reuse the pages of the state, so release it
+/// soon.
 package final class Snapshot: StoreReader {
     private let transaction: ReadTransaction
     private var verified: Set<Int>
@@ -35,8 +35,8 @@ package final class Snapshot: StoreReader {
 
     override var verifiedEntities: Set<Int> { verified }
 
-    /// Remembers that all records of an entity are verified. Later snapshots of the same state in this process don't
-    /// verify them again.
+    /// Remembers that all records of an entity are verified. Later snapshots of the same state and the same `Store`
+    /// don't verify them again.
     override func noteVerified(_ entity: Int) {
         guard verified.insert(entity).inserted else { return }
         store.verified.withLock { newest in

@@ -21,8 +21,8 @@ extension Store {
         }
     }
 
-    /// The number of the last LMDB transaction of any process. Each commit and each write of a cache increments it.
-    /// Only shared memory is read.
+    /// The number of the last LMDB transaction that any process committed. Each commit and each write of a cache
+    /// increments it. Only shared memory is read.
     package func lastTransaction() throws -> Int { try environment.information().lastTransaction }
 
     /// The size of the file, its free pages, and its readers. O(transactions with free pages + commits that readers
@@ -66,7 +66,7 @@ extension Store {
 }
 
 extension Error {
-    /// Whether the system refused access or writing. Then the store may still be readable.
+    /// Whether the system refused access or writing. If so, the store may still be readable.
     package var isPermission: Bool {
         guard let error = LMDBError(self) else { return false }
         return [LMDBError.permissionDenied, .readOnlyFileSystem].contains(error)

@@ -7,22 +7,23 @@ internal import Synchronization
 
 /// A store: a folder with an LMDB environment that contains a model, records, their change log, and caches.
 ///
-/// Processes of one machine can share it, on a local file system. Any number of snapshots can be open, while one writer
-/// at a time writes.
+/// Processes of one machine can share it, on a local file system. Many snapshots can be open at the same time, but only
+/// one writer.
 package final class Store: Sendable {
     package struct Options: Sendable {
         package var isReadOnly = false
         package var durability = Durability.full
-        /// The number of the log's newest bytes that are kept even if no cache needs them, because contexts and history
-        /// read them.
+        /// If the log of a store that has caches is more than a quarter longer than this number of bytes, its oldest
+        /// commits are deleted, whole, until at most this many bytes are left. Commits that a cache, an exact reader or
+        /// a running build needs stay, within the log's limit. Contexts and history read the remaining commits.
         package var keptLogBytes: UInt64 = 16 << 20
         /// Whether the store is created if it's missing.
         package var creates = true
         /// The size of the memory map in bytes. If it's nil, the size depends on the file and on the number of
         /// environments that this process has open. Tests use a small map.
         package var mapSize: Int?
-        /// The number of threads that read and sort records. With more than one, a second thread also catches up caches
-        /// while a context saves.
+        /// The number of threads that read and sort records. If it's more than one, a context that saves many objects
+        /// catches up its caches on a second thread.
         package var threads = Threads.available
         /// Whether statistics of cache openings are written to the store's folder.
         package var remembersOpenings = true
@@ -120,8 +121,8 @@ package final class Store: Sendable {
         return environment
     }
 
-    /// Opens the tables. With `creating`, creates them only if the environment is empty, not if it has another
-    /// program's data.
+    /// Opens the tables. If `creating` and the environment is empty, creates them; an environment with other tables has
+    /// another program's data.
     private static func openTables(of environment: Environment, creating: Bool) throws -> StoreTables {
         do {
             return try StoreTables(environment, creating: false)
@@ -143,8 +144,8 @@ package final class Store: Sendable {
         case .tableNotFound: StoreError.notAStore(path: path, "its LMDB file does not have the tables of a store")
         case _ where error.isDamage: StoreError.corrupted("LMDB reports: \(error.reason)")
         case let error where error == .panic || error.isFailedWrite: StoreError(failedWrite: error) ?? error
-        // Errnos are positive: a permission, a missing parent folder, a file instead of the folder. LMDB's own codes
-        // are negative.
+        // A positive code is an errno, for example for a missing permission, a missing parent folder, or a file instead
+        // of the folder. LMDB's own codes are negative.
         case _ where error.rawValue > 0: StoreError.inaccessible(path: path, "\(error)")
         default: StoreError.notAStore(path: path, "\(error)")
         }
@@ -253,8 +254,8 @@ package final class Store: Sendable {
 }
 
 extension Model {
-    /// The stored model with data that is derived from it: missing values of older records, owners of unique keys,
-    /// links and derivations.
+    /// The stored model with the data that is derived from it: the values that older records lack, owners of unique
+    /// keys, links and derivations.
     var prepared: Model { withMissingValues().withKeyOwners().withLinks().withDerivations() }
 }
 

@@ -5,8 +5,8 @@ internal import Synchronization
 
 /// The build of a cache in several transactions. All processes together run one build at a time.
 ///
-/// The store contains the number of the build's nodes. So the nodes of a killed build aren't mistaken for damage, and
-/// the next build deletes them.
+/// The store notes the cache number in the keys of the build's nodes. So the nodes of a killed build aren't mistaken
+/// for damage, and the next build deletes them.
 package final class StoreBuild {
     package let store: Store
     private let lock: FolderLock
@@ -24,8 +24,8 @@ package final class StoreBuild {
         }
     }
 
-    /// Publishes the commit from which the cache is built. Other writers keep the log after this commit while this
-    /// object exists.
+    /// Publishes the commit at which the cache's records are read. While this object exists, writers that trim the log
+    /// for caches keep the commits after it; only the log's limit may delete them.
     package func begin(at commit: UInt64) { lock.write(commit) }
 }
 
@@ -46,12 +46,13 @@ extension Store {
         }
     }
 
-    /// The commit from which the running build in any process started; nil if no build is running.
+    /// The commit at which the running build of any process reads records; nil if no build is running.
     package func commitBeingBuilt() -> UInt64? { FolderLock.valueOfHeld(StoreFiles.buildLock, inFolder: path) }
 }
 
 extension StoreReader {
-    /// The number of the nodes of a build that is running or was killed; nil if the store contains none.
+    /// The cache number in the keys of the nodes of a build that is running or was killed; nil if the store notes no
+    /// build.
     package func markedBuild() throws -> UInt32? {
         var number: UInt32?
         _ = try view.get(StoreLayout.buildKey, in: tables.meta) { value in
@@ -63,7 +64,7 @@ extension StoreReader {
 }
 
 extension StoreWriter {
-    /// Stores the number of a build's nodes, or removes it if `number` is nil.
+    /// Notes the cache number in the keys of a build's nodes, or removes the note if `number` is nil.
     package func markBuild(_ number: UInt32?) throws {
         let key = StoreLayout.buildKey
         guard let number else {

@@ -1,5 +1,6 @@
 internal import FetchIndexLMDB
 package import FetchIndexModels
+internal import FetchIndexPlatform
 internal import FetchIndexSorting
 
 extension StoreError {
@@ -36,6 +37,7 @@ extension Store {
         case let error as MapFull: return StoreError.notSaved(error.reason)
         case let error as SortingError: return StoreError.notSaved("\(error)")
         case let error as DataFileError: return StoreError.corrupted("\(error)")
+        case _ where error.isDamage: return StoreError.corrupted(LMDBError(error)?.reason ?? "\(error)")
         default:
             guard let error = LMDBError(error) else { return error }
             return StoreError(failedWrite: error) ?? .unavailable(error.reason)

@@ -20,7 +20,7 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     case unknownAttribute(entity: String, attribute: String, near: NearName = NearName())
     /// The stored entity cannot become the given one; the text says why.
     case modelMismatch(entity: String, String)
-    /// Objects prevent a migration; the text says why, and the first objects are named.
+    /// Objects prevent a migration; the text says why, and `objects` are the first of them.
     case cannotMigrate(entity: String, attribute: String, String, objects: [ObjectID])
     case invalidModel(String)
     /// The entity is abstract: insert objects of its subentities.
@@ -28,28 +28,31 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     case invalidValue(entity: String, attribute: String, String)
     /// Another object has this value of a unique attribute.
     case notUnique(entity: String, attribute: String, value: String)
-    /// An object can't be deleted while others are linked to it: its relationship has the rule ``DeleteRule/deny``.
+    /// An object can't be deleted while other objects are linked to it, because its relationship has the rule
+    /// ``DeleteRule/deny``.
     case deletionDenied(object: String, relationship: String, by: String)
-    /// A unique value is too long: it is stored as a key of LMDB, which has at most 511 bytes.
+    /// A unique value is too long: its unique key would exceed 511 bytes, the limit of LMDB. A single value of up to
+    /// 500 bytes without zero bytes always fits.
     case uniqueValueTooLong(entity: String, attribute: String)
     case unknownObject(String)
-    /// The change log was trimmed and no longer holds the changes after this commit.
+    /// The change log was trimmed, so it no longer has the changes after this commit.
     case logTooShort(commit: UInt64)
-    /// The disk is full or fails, so that nothing of a transaction was saved; the text is the system's. The store is
-    /// unchanged, and can be written when the disk has room again.
+    /// A transaction couldn't be written, for example because the disk is full or fails; the text says why. Nothing of
+    /// it was saved: the store is unchanged, and can be written when the disk has room again.
     case notSaved(String)
     /// The disk failed in the last step of a commit, the one write that LMDB cannot undo. The transaction was saved as
     /// a whole or not at all. Opening the store again shows which; release this process's containers and contexts
     /// first.
     case mustBeReopened
-    /// The store's folder or files were moved or replaced while this process had them open: other processes would not
-    /// find what it wrote. Release the process's containers and contexts, then open the store again.
+    /// The store's folder or files were moved or replaced while this process had them open. If it went on writing,
+    /// other processes would not find its changes. Release the process's containers and contexts, then open the store
+    /// again.
     case moved(path: String)
     /// Another writer, of this process or another, did not finish within the time limit.
     case writerBusy
     /// The URL of a store is not a file URL.
     case notAFileURL(String)
-    /// A transaction is used on another thread than the one that began it.
+    /// A write transaction is used on a thread other than the one that began it.
     case wrongThread
     /// The thread already has a write transaction of the store open: waiting for it would be a deadlock.
     case wouldWaitForItself
@@ -57,8 +60,8 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     case invalidCacheName(String)
     /// No cache has the name.
     case unknownCache(String, near: NearName = NearName())
-    /// The cache of this name is locked and can't be deleted, or it belongs to another request and is locked or must
-    /// not be replaced.
+    /// The cache of this name is locked, so that no other request can replace it and it can't be deleted; or the
+    /// options of an opening don't let it replace another request's cache.
     case cacheLocked(String)
     /// The store can neither be read nor written now, for example because LMDB's reader table is full; the text says
     /// why.
@@ -88,7 +91,7 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
         case .notUnique(let entity, let attribute, let value):
             "\(entity).\(attribute) must be unique, but another object has \"\(value)\""
         case .uniqueValueTooLong(let entity, let attribute):
-            "a value of \(entity).\(attribute) is too long: a unique value has at most 500 bytes, and each zero byte among them counts twice"
+            "a value of \(entity).\(attribute) is too long: its unique key would exceed 511 bytes (a single value of up to 500 bytes without zero bytes always fits)"
         case .unknownObject(let id): "there is no object \(id)"
         case .deletionDenied(let object, let relationship, let other):
             "\(object) cannot be deleted while \(other) is one of its \(relationship)"
@@ -100,11 +103,11 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
             "the files of the store \(path) were moved or replaced while this process had them open"
         case .writerBusy: "another writer of the store did not finish in time"
         case .notAFileURL(let url): "a store is a folder of this machine, but \(url) is not a file URL"
-        case .wrongThread: "a write transaction ends on the thread that began it"
+        case .wrongThread: "a write transaction can only be used on the thread that began it"
         case .wouldWaitForItself:
             "this thread has a write transaction of the store open already; a second one would wait forever"
         case .cacheLocked(let name):
-            "the cache \"\(name)\" is locked, so another request cannot replace it and it cannot be deleted; unlock it, or use another name"
+            "the cache \"\(name)\" is locked, or belongs to another request that must not be replaced; unlock it, or use another name"
         case .unknownCache(let name, let near): "there is no cache \"\(name)\" in the store\(near.hint)"
         case .invalidCacheName(let name):
             (1...511).contains(name.utf8.count)
@@ -128,8 +131,8 @@ extension ByteReader {
         self.init(bytes, subject: subject) { StoreError.corrupted($0) }
     }
 
-    /// Creates a reader of bytes that end with a checksum XOR `other`. Throws `StoreError.corrupted` if the checksum
-    /// doesn't match.
+    /// Creates a reader of bytes that end with their checksum, XORed with `other`. Throws `StoreError.corrupted` if the
+    /// checksum doesn't match.
     @_lifetime(copy bytes)
     package init(
         checked bytes: RawSpan, with other: UInt32 = 0, _ subject: @escaping @autoclosure () -> String

@@ -6,9 +6,9 @@ package enum StoreFiles {
     static let lock = "lock.mdb"
     /// The lock that a writer holds in addition to LMDB's, so that other processes can see whether a writer is busy.
     static let writerLock = "writer.lock"
-    /// The lock that a build of a cache in several transactions holds.
+    /// The lock that a process holds while it builds a cache in several transactions.
     static let buildLock = "build.lock"
-    /// The lock that the process which follows a source holds.
+    /// The lock of the process that follows a source.
     package static let followLock = "follow.lock"
     /// The last report of the process that follows a source.
     package static let sourceStatus = "source.status"

@@ -28,7 +28,7 @@ extension StoreReader {
             }
             counts[object.entity] += 1
             if let next = try? states[object.entity].get().nextObject, object.number >= next {
-                defects.append("\(name(of: object)): its number was never allocated")
+                defects.append("\(name(of: object)): its object number was never allocated")
             }
             defects += checkRecord(object, record, &uniqueKeys)
             links.read(object, record)
@@ -40,7 +40,7 @@ extension StoreReader {
             do {
                 let state = try states[entity].get()
                 if state.count != count {
-                    defects.append("\(name) counts \(counted(state.count, "object")) and has \(count)")
+                    defects.append("\(name) counts \(counted(state.count, "object")), but has \(count)")
                 }
             } catch {
                 defects.append("\(name)'s counters: \(error)")
@@ -78,13 +78,13 @@ extension StoreReader {
             let view = try RecordView(record, of: entity)
             var defects = view.check(as: entity).map { "\(name): \($0)" }
             for constraint in entity.uniqueConstraints {
-                let unique = "\(name): its unique \(entity.name(of: constraint))"
+                let unique = "\(name): its unique key for \(entity.name(of: constraint))"
                 do {
                     guard let key = try uniqueKey(object.entity, constraint, record) else { continue }
                     uniqueKeys += 1
                     let found = key.count > Table.maximumKeyLength ? nil : try self.object(unique: key)
                     if found == nil && !mustHaveUniqueKeys(object) { continue }
-                    if found != object { defects.append("\(unique) does not refer to it") }
+                    if found != object { defects.append("\(unique) does not lead to it") }
                 } catch {
                     defects.append("\(unique): \(error)")
                 }

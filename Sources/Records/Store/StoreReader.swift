@@ -3,8 +3,7 @@ package import FetchIndexModels
 package import FetchIndexLMDB
 package import FetchIndexValues
 
-/// Reads a store in a transaction, which is that of a `Snapshot` or a `StoreWriter`. Must be used by one thread at a
-/// time.
+/// Reads a store in the transaction of a subclass, `Snapshot` or `StoreWriter`. Must be used by one thread at a time.
 package class StoreReader {
     package let store: Store
     /// The view of the transaction. The subclass owns the transaction.
@@ -28,7 +27,7 @@ package class StoreReader {
         return state
     }
 
-    /// A number for this state, if it doesn't change: see `RecordState`.
+    /// A number that no other reader has, if this reader's state can't change; otherwise nil. See `RecordState`.
     package var identity: UInt64? { nil }
 
     /// The newest commit that this reader sees.
@@ -40,8 +39,8 @@ package class StoreReader {
         return state
     }
 
-    /// Calls the body with an object's record in place. Returns false if the object doesn't exist. Throws `corrupted`
-    /// if the record doesn't match its checksum. O(log n).
+    /// Calls the body with an object's record, without copying it. Returns false if the object doesn't exist. Throws
+    /// `corrupted` if the record doesn't match its checksum. O(log n).
     package func record(_ object: RecordKey, _ body: (RawSpan) throws -> Void) throws -> Bool {
         do {
             return try storedRecord(object) { record in
@@ -85,10 +84,10 @@ package class StoreReader {
         return .corrupted("pages with records of \(name): \(error.reason)")
     }
 
-    /// Calls the body with the records of an entity in place, in the order of their numbers from `number` on, until it
-    /// returns false. Throws `corrupted` for a record that doesn't match its checksum. At the end of a whole scan, also
-    /// throws if the number of records differs from the entity's count. Once a snapshot has scanned an entity
-    /// completely, its records aren't verified again. O(n).
+    /// Calls the body with an entity's records, without copying them, by ascending object number, starting at `number`,
+    /// until the body returns false. Throws `corrupted` for a record that doesn't match its checksum. If the scan
+    /// begins at 0 and reaches the end, also throws if the number of records differs from the entity's count. After a
+    /// snapshot has scanned an entity completely, its records aren't verified again. O(n).
     ///
     /// Records are read one by one, so if this is a writer, the body may write. `Scan` reads blocks of records on
     /// several threads.
@@ -109,7 +108,8 @@ package class StoreReader {
         noteVerified(entity)
     }
 
-    /// Calls the body with records like `scan`, for checks: records may be damaged or missing.
+    /// Calls the body with records like `scan`, but without verifying or counting them: checks and repairs read damaged
+    /// stores.
     func scanStored(
         _ entity: Int, from number: UInt64 = 0, _ body: (RecordKey, RawSpan) throws -> Bool
     ) throws {
@@ -138,11 +138,12 @@ package class StoreReader {
         do { try body() } catch let error as LMDBError where error.isDamage { throw damaged(error, among: entity) }
     }
 
-    /// Throws `corrupted` unless an entity's count says that `scanned` objects have at least this number.
+    /// Throws `corrupted` unless `scanned` is the number of the entity's objects whose object numbers are at least
+    /// `number`, according to the entity's counters.
     func requireCount(of entity: Int, _ scanned: UInt64, from number: UInt64 = 0) throws {
         let counted = try count(of: entity, from: number)
         guard scanned == counted else {
-            throw StoreError.corrupted("\(model.entities[entity].name) counts \(counted) objects and has \(scanned)")
+            throw StoreError.corrupted("\(model.entities[entity].name) counts \(counted) objects, but has \(scanned)")
         }
     }
 
@@ -150,12 +151,12 @@ package class StoreReader {
     var verifiedEntities: Set<Int> { [] }
     func noteVerified(_ entity: Int) {}
 
-    /// Whether changed zones aren't written yet.
+    /// Whether this reader has changed zones and hasn't written them yet.
     var hasOpenZones: Bool { false }
 
     /// The object that has a value of a unique attribute; nil if there isn't one. Throws `corrupted` if the unique key
     /// leads to an object that is missing or has another value. O(log n), or O(n) for objects whose unique keys a first
-    /// import left out.
+    /// import has left out so far.
     package func object(_ entity: Int, slot: Int, equalTo value: Value) throws -> RecordKey? {
         guard let constraint = model.entities[entity].uniqueConstraint(ofSlot: slot) else { return nil }
         return try object(entity, constraint, equalTo: [value])
@@ -187,7 +188,7 @@ package class StoreReader {
         }
     }
 
-    /// The unique key of a record, of any length; nil if one of the values is null, since null isn't unique.
+    /// The unique key of a record, of any length; nil if one of the values is null, since nulls needn't be unique.
     func uniqueKey(_ entity: Int, _ constraint: UniqueConstraint, _ record: RawSpan) throws -> [UInt8]? {
         try Self.uniqueKey(entity, model.entities[entity], constraint, record)
     }
@@ -217,12 +218,12 @@ package class StoreReader {
         let entity = model.entities[object.entity]
         let attribute = entity.uniqueConstraints.contains(constraint) ? "." + entity.name(of: constraint) : ""
         return .corrupted(
-            "a unique key of \(entity.name)\(attribute) refers to object \(object.number), whose value differs"
+            "a unique key of \(entity.name)\(attribute) refers to object \(object.number), which is missing or has another value"
         )
     }
 
-    /// The object that a unique key leads to; nil if the key is missing. The key's value is the object's number. If the
-    /// object is of a subentity of the key's entity, the high 16 bits are that subentity.
+    /// The object that a unique key leads to; nil if the key is missing. The key's value is the object number. If the
+    /// object is of a subentity of the key's entity, the high 16 bits of the value are that subentity.
     func object(unique key: [UInt8]) throws -> RecordKey? {
         var object: RecordKey?
         _ = try view.get(key, in: tables.unique) { object = try self.object(unique: key, value: $0) }

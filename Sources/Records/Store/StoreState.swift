@@ -10,13 +10,14 @@ package struct StoreState: Equatable, Sendable {
     /// The log has every change after this commit.
     package var logStart: UInt64 = 0
     package var logBytes: UInt64 = 0
-    /// If the log grows past this number of bytes, its oldest commits are removed.
+    /// If the log grows past this number of bytes, its oldest commits are deleted.
     package var logLimit: UInt64 = 256 << 20
     /// The version of the model, incremented whenever the stored model changes. A repair of the state sets it to a new
     /// number.
     var modelVersion: UInt32 = 0
 
-    /// The objects that may lack their unique keys: those of a first import that is running, was killed, or met damage.
+    /// The objects that may lack their unique keys, because a first import of them is running, was killed, or met
+    /// damage.
     struct UnkeyedObjects: Equatable, Sendable {
         let entity: Int
         /// The number of the first object that may lack its unique keys.
@@ -41,7 +42,7 @@ package struct StoreState: Equatable, Sendable {
         modelVersion = try reader.uint32()
         if !reader.isAtEnd { transaction = try reader.uint64() }
         if !reader.isAtEnd {
-            // Older programs left out the keys of all objects, and don't read this number.
+            // An older program's state lacks this number, since that program left out the keys of all objects.
             let entity = Int(try reader.uint16())
             unkeyed = UnkeyedObjects(entity: entity, first: reader.isAtEnd ? 0 : try reader.uint64())
         }
@@ -66,14 +67,16 @@ package struct StoreState: Equatable, Sendable {
         return bytes
     }
 
-    /// Checks that the newest state in a file was written by the file's newest transaction. A compact copy has the
-    /// original's state, although LMDB numbers its transactions from 1 again.
+    /// Checks that the newest state in a file was written by the file's newest transaction. In a compact copy, LMDB
+    /// numbers transactions from 1 again, but the state still names the original's transaction, so transaction 1 isn't
+    /// checked.
     static let witness = Witness(table: StoreLayout.metaTable, key: StoreLayout.stateKey) { transaction, value in
         guard let bytes = value, let state = try? StoreState(decoding: bytes.span.bytes), state.transaction > 0,
             transaction > 1, transaction != state.transaction
         else { return nil }
-        return "the newest page of its data.mdb belongs to transaction \(transaction), and leads to what transaction "
-            + "\(state.transaction) wrote"
+        return
+            "the newest meta page of its data.mdb belongs to transaction \(transaction), but leads to a state of transaction "
+            + "\(state.transaction)"
     }
 }
 

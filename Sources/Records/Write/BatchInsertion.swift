@@ -8,10 +8,11 @@ struct BatchInsertion {
     let entity: Int
     /// The part of the batch from which records are being inserted; nil before the first record.
     private var part: (number: Int, part: BatchPart)?
-    /// The number of the next object, and that of the first object not yet in counters, zones and log.
+    /// The number of the next object, and the number of the first object that isn't yet in counters, zones and log.
     private var next: UInt64
     private var first: UInt64
-    /// The batch's rows of the objects not yet in counters, zones and log; nil if these aren't successive.
+    /// The indexes in the batch of the objects that aren't yet in counters, zones and log; nil if they aren't
+    /// successive.
     private var rows: Range<Int>?
     private var hasNoted = false
 
@@ -36,13 +37,14 @@ struct BatchInsertion {
         rows = rows.flatMap { $0.upperBound == row ? $0.lowerBound..<row + 1 : nil }
         next += 1
         keys.note(object, insertedFor: row)
-        // The first object is recorded at once. Updates of it and of later objects aren't logged then, since this
+        // The first object is noted immediately. So updates of this object and of later ones aren't logged, since this
         // commit inserts them.
         if !hasNoted { try noteInserted(in: writer) }
         return object
     }
 
-    /// Updates counters, zones and log if the given object isn't in them yet. Called before that object changes.
+    /// Updates counters, zones and log if the given object isn't in them yet. Must be called before that object
+    /// changes.
     mutating func noteInserted(through object: RecordKey, in writer: StoreWriter) throws {
         if object.number >= first { try noteInserted(in: writer) }
     }
@@ -64,8 +66,8 @@ struct BatchInsertion {
         try keys.write(in: writer)
     }
 
-    /// Ends the batch after an error, and returns the error to throw. If the first error ended the transaction, ending
-    /// the batch fails with `badTransaction`; then the first error is returned.
+    /// Ends the batch after an error, and returns the error to throw: this one, or an error of ending the batch. If
+    /// this error ended the transaction, ending the batch fails with `badTransaction`, and this error is returned.
     mutating func end(in writer: StoreWriter, after error: any Error) -> any Error {
         do { try end(in: writer) } catch let later {
             return later as? LMDBError == .badTransaction ? error : later

@@ -29,7 +29,7 @@ struct BatchKeys {
     /// Whether the new keys belong on many pages, with few keys on each.
     let areScattered: Bool
     /// New keys are scattered if they belong on at least `manyPages` pages, with fewer than `keysOfPage` keys on a page
-    /// on average. Then it costs less to sort all keys of an import first.
+    /// on average. If so, sorting all keys of an import first costs less.
     private static let (keysOfPage, manyPages) = (8, 32)
     private var hasInserted = false
     private let keys: RecordBatch.UniqueKeys?
@@ -63,8 +63,8 @@ struct BatchKeys {
         self.rows = rows
     }
 
-    /// Treats an unchanged record as stored if another record of the batch has the same unique key. Each of these
-    /// records is then compared when it's written.
+    /// Treats an unchanged record as stored if another record of the batch has the same unique key, so that each of
+    /// these records is compared when it's written.
     private static func giveUpChanged(_ rows: inout [Row]) {
         var found: Set<RecordKey> = []
         for case .stored(let object) in rows { found.insert(object) }
@@ -94,7 +94,7 @@ struct BatchKeys {
                 last.removeAll(keepingCapacity: true)
                 last.appendBytes(key)
                 // The cursor is at the first stored key that isn't less than an earlier key of the batch, so it needn't
-                // always seek.
+                // seek if that stored key isn't less than this key either.
                 if hasMore, !isAtKey || cursor.key.compare(key) < 0 { hasMore = try cursor.seek(toKeyFrom: key) }
                 isAtKey = true
                 if hasMore && cursor.key.isEqual(to: key) {

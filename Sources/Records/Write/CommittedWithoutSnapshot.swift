@@ -2,5 +2,5 @@
 package struct CommittedWithoutSnapshot: Error, CustomStringConvertible {
     package let reason: any Error
 
-    package var description: String { "what was written is saved, but cannot be read now: \(reason)" }
+    package var description: String { "the changes were saved, but the store cannot be read now: \(reason)" }
 }

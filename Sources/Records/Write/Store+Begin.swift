@@ -11,12 +11,12 @@ extension Store {
     }
 
     /// Begins a transaction, after waiting for the writer of another thread or process. Throws `writerBusy` if that
-    /// takes longer than the limit, and `wouldWaitForItself` if this thread has a writer. With `changesRecords`, first
-    /// writes the unique keys that a first import left out, which takes O(n log n).
+    /// takes longer than the limit, and `wouldWaitForItself` if this thread has a writer. If `changesRecords`, first
+    /// writes the unique keys that a first import left out, in O(n log n).
     package func beginWrite(
         author: String = "", limit: Duration? = nil, changesRecords: Bool = true
     ) throws -> StoreWriter {
-        // Waiting for a writer of the same thread would not end.
+        // Waiting for a writer of the same thread would never end.
         if environment.writerThreads.withLock({ $0.contains(currentThread()) }) {
             throw StoreError.wouldWaitForItself
         }
@@ -57,8 +57,8 @@ extension Store {
 }
 
 extension StoreWriter {
-    /// Runs a body that the writer's thread waits for on the calling thread. Beginning another writer in the body
-    /// throws `wouldWaitForItself`, since that writer would wait for this one.
+    /// Runs the body on the calling thread, while the writer's own thread waits for it. If the body begins another
+    /// writer, that throws `wouldWaitForItself`: the other writer would wait for this one.
     package func countingThread(_ body: () -> Void) {
         let thread = currentThread()
         store.writerBegan(on: thread)

@@ -4,18 +4,18 @@ package import FetchIndexModels
 internal import FetchIndexSorting
 
 /// Unique keys that a first import leaves out. At the import's end they are sorted and written, so that each page is
-/// written about once. Until then, the state names the objects without keys. Readers scan these objects for a unique
-/// value, and the next writer of records first writes the missing keys. So a store needs no repair after an import was
-/// killed.
+/// written about once. Until then, the state names the objects without keys. Readers that look for a unique value scan
+/// these objects, and the next writer of records first writes the missing keys. So a store needs no repair after an
+/// import was killed.
 extension Store {
-    /// The bytes of keys that are sorted in memory, and the bytes of keys that one transaction writes. The latter are
-    /// limited, because LMDB holds the pages that it changes in memory.
+    /// The maximum number of bytes of keys that are sorted in memory, and the number of bytes after which a transaction
+    /// is committed, because LMDB holds the changed pages of a transaction in memory.
     private static let memoryBudget = 96 << 20
     private static let partLength = 24 << 20
 
     /// Writes the missing unique keys under the writer's lock, and returns the lock. If a record is damaged, or two
     /// objects have the same unique value, the state still names the objects without keys: objects of other entities
-    /// can be saved, but those of this entity only after a repair. O(n log n) for the objects without keys.
+    /// can be saved, but objects of this entity only after a repair. O(n log n) for the objects without keys.
     func completeUniqueKeys(_ lock: consuming FolderLock) throws -> FolderLock {
         var writer = try StoreWriter(self, author: "", lock)
         guard let unkeyed = writer.state.unkeyed, writer.model.entities.indices.contains(unkeyed.entity) else {
@@ -79,8 +79,8 @@ extension StoreReader {
         return object.entity != unkeyed.entity || object.number < unkeyed.first
     }
 
-    /// Finds the object with a unique key among the objects that lack their keys, by scanning their records. Nil if
-    /// there isn't one. O(n) for these objects.
+    /// Finds the object with a unique key among the objects that lack their keys, by scanning their records. Returns
+    /// nil if there isn't one. O(n) for the objects that lack their keys.
     func unkeyedObject(_ entity: Int, _ constraint: UniqueConstraint, _ key: [UInt8]) throws -> RecordKey? {
         guard let unkeyed = state.unkeyed, unkeyed.entity == entity else { return nil }
         var found: RecordKey?
@@ -94,7 +94,8 @@ extension StoreReader {
         return found
     }
 
-    /// The number of an entity's objects with at least this number, if none of them was deleted.
+    /// The number of an entity's objects whose object numbers are at least `number`, if none of these objects was
+    /// deleted.
     func count(of entity: Int, from number: UInt64) throws -> UInt64 {
         let state = try entityState(entity)
         return min(state.count, state.nextObject - min(max(number, 1), state.nextObject))
@@ -110,11 +111,12 @@ extension StoreWriter {
             && !entity.isAbstract && links(of: number) == nil && model.family(of: number).count == 1
     }
 
-    /// Throws `corrupted` if unique keys of an entity are missing, because damage prevented writing them.
+    /// Throws `corrupted` if unique keys of an entity are missing, because damage prevented a first import from writing
+    /// them.
     func requireUniqueKeys(of entity: Int) throws {
         guard !hasUniqueKeys(of: entity) else { return }
         throw StoreError.corrupted(
-            "unique keys of \(model.entities[entity].name) are missing, because a record is damaged, or two have the same "
+            "unique keys of \(model.entities[entity].name) are missing, because a record is damaged or two records have the same "
                 + "unique value; repair the store")
     }
 

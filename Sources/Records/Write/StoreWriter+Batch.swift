@@ -3,14 +3,14 @@ package import FetchIndexModels
 
 extension StoreWriter {
     /// Writes the records of a batch in their order: inserts each, or updates the object with the same unique value, as
-    /// the rule says. Calls `done` with the outcome of each record, or `refused` with the error that its values cause;
-    /// a refused record isn't written. If one of these closures throws, the batch ends with its error, and the previous
-    /// records are written. If records leave out slots, the rule must have `merge`. Damage may be found before any
-    /// record is written.
+    /// the rule says. Calls `done` with the outcome of each record, or `refused` with the error that the record's
+    /// values cause; a refused record isn't written. If one of these closures throws, the batch ends with its error;
+    /// the records written so far stay written. If records leave out slots, the rule must have `merge`. For damage, the
+    /// batch may throw before any record is written.
     ///
-    /// If the entity has at most one constraint and the model no derived attributes, unique keys are looked up and
-    /// written in ascending order, so that their pages are read and changed once. O(k log n) for k records; O(k) for
-    /// records that the store has already, if they are in the order of their objects.
+    /// If the entity has at most one constraint, the rule uses no other, and the model has no derived attributes,
+    /// unique keys are looked up and written in ascending order, so that their pages are read and changed once. O(k log
+    /// n) for k records; O(k) for records that the store has already, if they are in the order of their objects.
     @discardableResult
     package func write(
         _ entity: Int, _ batch: borrowing RecordBatch, _ rule: WriteRule,
@@ -24,7 +24,7 @@ extension StoreWriter {
             && (rule.constraints.isEmpty || rule.constraints == stored.uniqueConstraints)
         if isSorted { try requireUniqueKeys(of: entity) }
         var unchanged: UnchangedRows?
-        // If a record is stored byte for byte, it's also equal in the slots that it leaves out.
+        // If a record is stored byte for byte, it changes nothing, even if it leaves out slots.
         if isSorted, let constraint = rule.constraints.first {
             unchanged = try UnchangedRows(batch, entity, constraint, in: self)
         }
@@ -33,8 +33,8 @@ extension StoreWriter {
         // The records that were written before an error stay, so their unique keys must be written.
         do {
             for row in 0..<batch.count {
-                // This isn't a `Result`: one has room for an error, and passing it on took 7 % of an import's writing
-                // thread.
+                // This isn't a `Result`: passing on its room for an error took 7 % of the writing thread's time in an
+                // import.
                 let outcome: WriteOutcome
                 do {
                     outcome =
@@ -64,7 +64,7 @@ extension StoreWriter {
         try insertion.end(in: self)
     }
 
-    /// Writes a record whose unique key was looked up together with the others of its batch.
+    /// Writes a record whose unique key was looked up together with those of the batch's other records.
     private func write(
         _ row: Int, of batch: borrowing RecordBatch, _ rule: WriteRule, _ insertion: inout BatchInsertion
     ) throws -> WriteOutcome {
@@ -130,8 +130,8 @@ extension StoreWriter {
             entity: entity.name, attribute: entity.attribute(at: slot).name, "is required in a new object")
     }
 
-    /// Updates an object with a record that was made from attributes. `merge` makes the new record from the old one and
-    /// this one. Without `merge`, the object keeps its references if the record has none. O(log n).
+    /// Updates an object with a record that was made from attributes only. `merge` makes the new record from the stored
+    /// one and this one. If `merge` is nil, the object keeps its references where the record has null. O(log n).
     package func update(
         _ object: RecordKey, from record: RawSpan, _ kept: KeptSlots? = nil, _ merge: RecordMerge? = nil,
         foundBy constraint: UniqueConstraint? = nil
@@ -165,7 +165,8 @@ extension StoreWriter {
         return isChanged ? .updated(object) : .unchanged(object)
     }
 
-    /// Whether an object already has a record's bytes. Then it also has their unique values, and a right checksum.
+    /// Whether an object already has a record's bytes. If so, its unique values are the same, and its checksum is
+    /// right.
     private func isStored(_ record: RawSpan, as object: RecordKey) throws -> Bool {
         var isEqual = false
         _ = try storedRecord(object) { isEqual = $0.isEqual(to: record) }

@@ -1,8 +1,9 @@
 internal import FetchIndexLMDB
 
 extension StoreWriter {
-    /// Deletes the commits through `commit` from the log, oldest first. With `bytes`, stops when the log has at most
-    /// this number of bytes. Caches that are older than the remaining log are rebuilt when they are next opened.
+    /// Deletes commits from the log, whole and oldest first, up to and including `commit`. If `bytes` isn't 0, stops
+    /// once the log has at most this number of bytes. Caches that are older than the remaining log are rebuilt when
+    /// they are next opened.
     package func trimLog(through commit: UInt64, keeping bytes: UInt64 = 0) throws {
         guard commit > state.logStart else { return }
         var freed: UInt64 = 0
@@ -29,8 +30,8 @@ extension StoreWriter {
         isStateChanged = true
     }
 
-    /// Trims a log that exceeds its limit to 7/8 of the limit. Trimming a little at each commit would cost more than
-    /// the commit.
+    /// Trims a log that exceeds its limit to at most 7/8 of the limit, even if caches need the deleted commits.
+    /// Trimming a little at each commit would cost more than the commit.
     func enforceLogLimit() throws {
         if state.logBytes > state.logLimit { try trimLog(through: state.commit, keeping: state.logLimit / 8 * 7) }
     }

@@ -30,7 +30,8 @@ extension StoreWriter {
     }
 
     func setModel(_ model: Model) throws {
-        // Open zones have the types of the old model, so they are written and then read again.
+        // Open zones have the types of the old model, so they are written now, and are read again when they are next
+        // needed.
         try writeZones()
         zones.removeAll()
         let key = StoreLayout.modelKey

@@ -22,8 +22,8 @@ extension StoreWriter {
 }
 
 extension EntityState {
-    /// The maximum number of object numbers that a given number may skip. Scans go through all numbers, so that larger
-    /// gaps would make them slow.
+    /// The maximum number of object numbers that a given number may skip. Scans go through all numbers, so larger gaps
+    /// would make scans slow.
     private static let mostSkipped: UInt64 = 1 << 28
 
     /// The greatest object number that may be given for the next object.

@@ -3,12 +3,12 @@ package import FetchIndexModels
 internal import FetchIndexLMDB
 
 // Writes one object at a time. All data derived from a record changes with it: unique keys, links, its zone, counters
-// and the log. These functions aren't batches of one record, since a batch sorts its keys, and computes the bounds and
-// columns of its parts, before it writes.
+// and the log. These functions don't write a batch of one record, since a batch sorts its keys, and computes the bounds
+// and columns of its parts, before it writes.
 extension StoreWriter {
-    /// Inserts an object. Its number is the next one, or a given one, for example from another store's export. If a
-    /// unique value is taken, a reference is invalid, or the number was allocated before or is too great, throws before
-    /// anything is changed. O(log n).
+    /// Inserts an object. Its object number is the next one, or a given one, for example from another store's export.
+    /// If a unique value is taken, a reference is invalid, or the given number was allocated before or is too great,
+    /// throws before anything is changed. O(log n).
     @discardableResult
     package func insert(_ entity: Int, _ record: RawSpan, as number: UInt64? = nil) throws -> RecordKey {
         try requireChangeable()
@@ -43,7 +43,8 @@ extension StoreWriter {
         return object
     }
 
-    /// Updates counters and log for inserted objects, whose numbers are successive from `first` on.
+    /// Updates the entity's counters and the log for inserted objects with successive object numbers, beginning at
+    /// `first`.
     func noteInserted(_ first: RecordKey, count: UInt64) throws {
         var entityState = try entityState(first.entity)
         if firstInserted[first.entity] == nil { firstInserted[first.entity] = first.number }
@@ -53,8 +54,8 @@ extension StoreWriter {
         entities[first.entity] = entityState
     }
 
-    /// Replaces an object's record. Returns false if the object has these bytes already; then it's neither written nor
-    /// logged. O(log n).
+    /// Replaces an object's record. If the record has the same bytes already, returns false, and neither writes nor
+    /// logs anything. O(log n).
     @discardableResult
     package func update(_ object: RecordKey, _ record: RawSpan) throws -> Bool {
         if let completed = try completed(object.entity, record) {
@@ -111,7 +112,8 @@ extension StoreWriter {
     package func remove(_ object: RecordKey) throws -> [UInt8]? {
         try requireChangeable()
         guard let old = try copy(of: object) else { return nil }
-        // Objects that lack unique keys can't be deleted, because their count is computed from their numbers.
+        // Objects that lack their unique keys can't be deleted, because the count of these objects is computed from
+        // their numbers.
         if !mustHaveUniqueKeys(object) { try requireUniqueKeys(of: object.entity) }
         try deleteUniqueKeys(of: object, old.span.bytes)
         if hasLinks { try deleteLinks(of: object, old.span.bytes) }
@@ -134,8 +136,9 @@ extension StoreWriter {
         try log.change(kind, object, old.span.bytes, in: self)
     }
 
-    /// Writes the record and the links of a new object. Appended records fill LMDB's pages. An existing record isn't
-    /// replaced, since damaged counters may give a number twice. The caller must include the object in its zone.
+    /// Writes the record and the links of a new object. Appends the record if its key is the greatest one, because
+    /// appending fills LMDB's pages. Throws if the key exists, instead of replacing its record: damaged counters may
+    /// give a number twice. The caller must include the object in its zone.
     func append(_ record: RawSpan, as object: RecordKey) throws {
         if hasLinks { try putLinks(of: object, record) }
         if canAppend {

@@ -54,8 +54,8 @@ extension StoreWriter {
         try storableUniqueKey(entity, constraint, record).flatMap { try object(unique: $0) }
     }
 
-    /// The object that has a unique value of a record. If several objects do, the first constraint decides. Returns nil
-    /// if that object is of another entity. O(log n).
+    /// The object that has one of a record's unique values. If several objects have one, the first constraint decides.
+    /// Returns nil if that object is of another entity. O(log n).
     package func object(_ entity: Int, withUniqueValueOf record: RawSpan) throws -> RecordKey? {
         for constraint in model.entities[entity].uniqueConstraints {
             if let key = try storableUniqueKey(entity, constraint, record),
@@ -107,8 +107,8 @@ extension StoreWriter {
         }
     }
 
-    /// Deletes the unique keys that an object's new record will no longer have. So other objects can take these values
-    /// before this object is updated.
+    /// Deletes the unique keys that an object's new record will no longer have, so that other objects can take these
+    /// values before this object is updated.
     package func releaseUniqueKeys(of object: RecordKey, _ old: RawSpan, for new: RawSpan) throws {
         for constraint in model.entities[object.entity].uniqueConstraints {
             guard let key = try storableUniqueKey(object.entity, constraint, old),

@@ -2,10 +2,11 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 internal import FetchIndexLMDB
 
-/// A write transaction of a store, of which one exists at a time. If it's released without `commit()`, it's rolled
-/// back; release it after an error.
+/// A write transaction of a store. Only one exists at a time, in all processes together. If it's released without
+/// `commit()`, it's rolled back; release it after an error.
 ///
-/// Each change of a record is also written to the change log, in the same transaction.
+/// Each insertion, update and deletion of an object is also written to the change log, in the same transaction. A
+/// migration changes records without logging them.
 package final class StoreWriter: StoreReader {
     private var transaction: WriteTransaction?
     private var lock: FolderLock?
@@ -15,17 +16,19 @@ package final class StoreWriter: StoreReader {
     /// By entity, the number of the first object that the current commit inserted.
     var firstInserted: [Int: UInt64] = [:]
     let zones = OpenZones()
-    /// Whether each new record's key was so far the greatest key of its table; likewise for unique keys.
+    /// Whether each new record's key was the greatest key of its table so far. `canAppendUniqueKeys` says the same of
+    /// unique keys.
     var canAppend = true
     var canAppendUniqueKeys = true
     private var isCounted = false
-    /// Whether an entity of the model has derived attributes. A flag, since asking an entity would copy it for each
-    /// record.
+    /// Whether an entity of the model has derived attributes. It's stored here, because asking an entity would copy the
+    /// entity for each record.
     var hasDerivations = false
     /// The references and relationships of each entity.
     private(set) var linksByEntity: [EntityLinks?] = []
     var hasLinks = false
-    /// Whether required references may be null for now: objects that refer to each other get them later.
+    /// Whether required references may be null for now. Objects that refer to each other get these references after all
+    /// of them are inserted.
     package var acceptsMissingReferences = false
     private let thread = currentThread()
     private var isSealed = false
@@ -76,7 +79,8 @@ package final class StoreWriter: StoreReader {
     // MARK: Commit
 
     /// Commits the transaction. Its changes become the store's newest state; the store's durability says when they are
-    /// on disk. Returns the number of the newest commit, which is a new one only if records changed.
+    /// on disk. Returns the number of the newest commit, which is a new one only if objects changed or a migration read
+    /// records.
     @discardableResult
     package func commit() throws -> UInt64 {
         defer { finish() }
@@ -100,7 +104,7 @@ package final class StoreWriter: StoreReader {
         return kept
     }
 
-    /// Ends the transaction if it's still open, and then releases the writer's lock.
+    /// Rolls back the transaction if it's still open, and then releases the writer's lock.
     private func finish() {
         transaction = nil
         lock = nil
@@ -108,8 +112,8 @@ package final class StoreWriter: StoreReader {
         isCounted = false
     }
 
-    /// Ends the changes of records and writes their log, so that caches can catch up to the new commit in the same
-    /// transaction. Returns the number of this commit.
+    /// Ends the commit's changes of records and writes them to the log, so that caches can catch up to the new commit
+    /// in the same transaction. Returns the number of the newest commit.
     @discardableResult
     package func seal() throws -> UInt64 {
         if isSealed { return state.commit }

@@ -2,17 +2,19 @@ internal import FetchIndexPlatform
 internal import FetchIndexLMDB
 internal import FetchIndexModels
 
-/// Finds records of a batch that the store has already, byte for byte, if they are in the order of their objects. If a
-/// catalogue is imported again, most of its rows are unchanged and in the order in which they were inserted. Each of
-/// them then costs a step of a cursor and a comparison instead of a lookup of its unique key.
+/// Finds records of a batch that the store has already, byte for byte, if they are in the order of their object
+/// numbers. If a catalogue is imported again, most of its rows are unchanged and in the order in which they were
+/// inserted. Each of these rows then costs a step of a cursor and a comparison instead of a lookup of its unique key.
 ///
-/// If a record isn't the expected one, its unique key leads to the object from which the walk continues. O(1) for each
-/// expected record, O(log n) for each other one. The latter are few, because the walk ends after too many of them.
+/// If a record isn't the one at the cursor, its unique key is looked up, and the cursor continues after the object
+/// found. O(1) for each record at the cursor, O(log n) for each other record. The search ends after too many other
+/// records.
 struct UnchangedRows {
-    /// For each record, the number of the object that has the same bytes; nil if the walk didn't find one.
+    /// For each record, the number of the object that has the same bytes; nil if the search didn't find one.
     private(set) var numbers: [UInt64?]
     private(set) var count = 0
-    /// The number of unexpected records that the walk allows, and the number of expected records that allow one more.
+    /// The number of records that may differ from the record at the cursor, and the number of equal records that allow
+    /// one more.
     private static let (mostMissed, foundPerMissed) = (16, 8)
 
     init(
@@ -36,7 +38,7 @@ struct UnchangedRows {
                     isEqual = cursor.value.isEqual(to: batch[row])
                 }
                 let object = RecordKey(rawValue: cursor.integerKey)
-                // If a record has a null in a unique attribute, it's a new object each time.
+                // A record with a null in a unique attribute is a new object each time.
                 if isEqual, object.entity == entity,
                     try constraint.isComplete(in: batch[row], of: description)
                 {

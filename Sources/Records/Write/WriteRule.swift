@@ -4,13 +4,14 @@ package import FetchIndexModels
 package enum WriteRule {
     /// Each record is a new object. If its unique value is taken, that is an error.
     case insert
-    /// The record updates the object that has its unique value. The first constraint with such an object decides.
-    /// `merge` makes the new record; without it, the object keeps references that the written record lacks.
+    /// The record updates the object that has its unique value, or inserts a new object. If several constraints lead to
+    /// objects, the first constraint decides. `merge` makes the new record; without it, the object keeps references
+    /// that the written record lacks.
     case update(by: [UniqueConstraint], merge: RecordMerge? = nil)
 
     var isUpdate: Bool { if case .update = self { true } else { false } }
 
-    /// The constraints whose values lead to the objects to be updated.
+    /// The constraints whose values lead to the objects to update.
     var constraints: [UniqueConstraint] {
         switch self {
         case .insert: []
@@ -26,7 +27,8 @@ package enum WriteRule {
     }
 }
 
-/// Makes an object's new record from its stored one and the written one, which leaves out the kept slots.
+/// Makes an object's new record from its stored record and the written one. The written record leaves out the kept
+/// slots.
 package typealias RecordMerge = (_ old: RawSpan, _ new: RawSpan, _ kept: KeptSlots?) throws -> [UInt8]
 
 /// The outcome of writing a record.
@@ -47,8 +49,8 @@ package enum WriteOutcome: Equatable, Sendable {
 
 /// Properties of a written batch that the next batch of an import probably has too.
 package struct BatchTraits {
-    /// Whether the store had most records already, in the order of their objects. Then sorting their keys beforehand is
-    /// useless.
+    /// Whether the store had most records already, in the order of their objects. If so, sorting the next batch's keys
+    /// beforehand is useless.
     package var areMostUnchanged = false
     /// Whether the new keys belonged on many pages, with few keys on each.
     package var areKeysScattered = false

@@ -3,8 +3,9 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// A shortened sort key of a value: the first 32 bytes of its place in the order of its type, padded with zero bytes,
-/// as four big-endian numbers. A greater value doesn't have a lesser key, but different values may have the same key.
+/// A shortened sort key of a value: the first 32 bytes of the value's sort key within its type, padded with zero bytes,
+/// as four big-endian numbers. A greater value doesn't have a lesser bound key, but different values may have the same
+/// one.
 struct BoundKey: Comparable {
     static let length = 32
     static let least = BoundKey()
@@ -65,7 +66,7 @@ struct BoundKey: Comparable {
         }
     }
 
-    /// The key of a value in a record; nil for a decimal, which has none.
+    /// The key of a value in a record; nil for a decimal, which has no key.
     @inline(__always)
     init?(_ range: Range<Int>, of record: borrowing RecordView, as type: ValueType) throws {
         switch type {
@@ -77,8 +78,8 @@ struct BoundKey: Comparable {
         }
     }
 
-    /// Whether a value's key is between two keys, as its first eight bytes already show. Returns false if they don't
-    /// show it, and for types other than text, URL and integer.
+    /// Whether a value's key is between two keys, if its first eight bytes already show that. Returns false if they
+    /// don't, and for types other than text, URL and integer.
     @inline(__always)
     static func isSurely(
         _ range: Range<Int>, of record: borrowing RecordView, as type: ValueType, between least: BoundKey,
@@ -113,7 +114,7 @@ struct BoundKey: Comparable {
         return bytes
     }
 
-    /// The key with its first `count` bytes, followed by bytes of 255.
+    /// A key with the first `count` bytes of this one, followed by bytes of 255.
     func filled(after count: Int) -> BoundKey {
         var bytes = Array((bytes + [UInt8](repeating: 0, count: Self.length)).prefix(min(count, Self.length)))
         bytes += [UInt8](repeating: 255, count: Self.length - bytes.count)

@@ -2,11 +2,11 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// The bounds of the values of some records, by slot. Slots are missing if their attributes were added later.
+/// The bounds of the values of some records, by slot. Slots of attributes that were added later are missing.
 package struct RecordBounds: Equatable, Sendable {
     private var slots: [ValueBounds]
 
-    /// The bounds of no records, which include no values.
+    /// The bounds of no records: they include no values.
     init(of entity: Entity) { slots = Self.types(of: entity).map { ValueBounds(of: $0) } }
 
     /// The types of an entity's attributes, by slot; nil for slots of relationships and of removed attributes.
@@ -38,7 +38,8 @@ package struct RecordBounds: Equatable, Sendable {
         return isChanged
     }
 
-    /// Includes the bounds of other records. Bounds of a slot become unknown if the other ones are.
+    /// Includes the bounds of other records. The bounds of a slot become unknown if they are unknown for the other
+    /// records.
     mutating func include(_ other: RecordBounds) {
         for slot in slots.indices where slots[slot].type != nil {
             if other.slots.indices.contains(slot), slots[slot].type == other.slots[slot].type {
@@ -49,21 +50,22 @@ package struct RecordBounds: Equatable, Sendable {
         }
     }
 
-    /// Makes the bounds of slots unknown whose type is no longer the given one.
+    /// Makes the bounds of a slot unknown if the slot's type is no longer the one in `types`.
     mutating func forgetOthers(than types: [ValueType?]) {
         for slot in slots.indices where slots[slot].type != nil {
             if !types.indices.contains(slot) || types[slot] != slots[slot].type { slots[slot].forget() }
         }
     }
 
-    /// These bounds, with those of slots unknown whose type is no longer the given one.
+    /// A copy of these bounds, in which the bounds of a slot are unknown if the slot's type is no longer the one in
+    /// `types`.
     func of(_ types: [ValueType?]) -> RecordBounds {
         var bounds = self
         bounds.forgetOthers(than: types)
         return bounds
     }
 
-    /// The first slot in which the other bounds aren't within these; nil if all are.
+    /// The first slot for which the other bounds exceed these bounds; nil if there isn't one.
     func firstSlot(exceededBy other: RecordBounds) -> Int? {
         slots.indices.first { other.slots.indices.contains($0) && !slots[$0].contains(other.slots[$0]) }
     }

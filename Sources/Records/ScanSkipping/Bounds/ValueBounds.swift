@@ -24,7 +24,8 @@ package struct ValueBounds: Equatable, Sendable {
             defer { hasNull = true }
             return !hasNull
         }
-        // Fast path: nearly all values are within the bounds already, as their first bytes show.
+        // Fast path: most values are within the bounds already. For texts, URLs and integers, the first eight bytes
+        // usually show that.
         if BoundKey.isSurely(range, of: record, as: type, between: least, and: greatest) { return false }
         return try include(range, of: record, as: type)
     }
@@ -52,14 +53,14 @@ package struct ValueBounds: Equatable, Sendable {
 
     private var hasValue: Bool { least <= greatest }
 
-    /// Whether all values within other bounds are within these. Returns true if the types differ, since these bounds
-    /// aren't used then.
+    /// Whether all values within other bounds are within these bounds. Returns true if the types differ, since bounds
+    /// of another type aren't used.
     func contains(_ other: ValueBounds) -> Bool {
         if type == nil || type != other.type { return true }
         return (hasNull || !other.hasNull) && (!other.hasValue || least <= other.least && other.greatest <= greatest)
     }
 
-    // MARK: Questions. False means that no object of the zone has such a value.
+    // MARK: Questions. If the answer is false, no object of the zone has such a value.
 
     /// Whether an object of the zone may have this value, which may be null.
     package func mayHave(_ value: Value) -> Bool {

@@ -5,21 +5,23 @@ internal import FetchIndexValues
 /// Writing a column takes as long as changing some rows, so it's written once for many changes; until then, the changed
 /// places are listed here.
 struct CodedPlaces: Equatable {
-    /// The maximum number of changed places. With more changes, the columns are rebuilt.
+    /// The maximum number of changed places. If there are more, the columns are rebuilt.
     static let mostChanges = 512
 
     /// The slots that have columns.
     private(set) var slots: [Int] = []
-    /// The places from here on have no codes.
+    /// The places below this one have codes.
     private(set) var end = 0
-    /// The places of objects that were inserted, changed or deleted since the columns were written, in ascending order.
+    /// The places, below `end`, of objects that were inserted, changed or deleted after the columns were written, in
+    /// ascending order.
     private(set) var changed: [UInt16] = []
 
     init() {}
 
     init(_ slots: [Int], end: Int) { (self.slots, self.end) = (slots, end) }
 
-    /// Makes all codes invalid if a slot other than `live` has a column, for example that of a removed attribute.
+    /// Makes all codes invalid if a slot that isn't in `live` has a column, for example the slot of a removed
+    /// attribute.
     mutating func forgetOthers(than live: [Int]) { if !slots.allSatisfy(live.contains) { self = CodedPlaces() } }
 
     /// Records that the object at a place changed. O(log changes) if it had changed before, otherwise O(changes).
@@ -28,12 +30,12 @@ struct CodedPlaces: Equatable {
         let index = changed.indices.firstNumber { changed[$0] >= place }
         if index < changed.count, changed[index] == place { return }
         changed.insert(UInt16(truncatingIfNeeded: place), at: index)
-        // No code is valid from now on until the columns are rebuilt.
+        // No code is valid until the columns are rebuilt.
         if changed.count > Self.mostChanges { self = CodedPlaces() }
     }
 
-    /// Whether columns must be rebuilt, if the numbers below `next` are allocated. They must if they would become at
-    /// least twice as long, or complete. So a zone that grows slowly is read about twice.
+    /// Whether the columns must be rebuilt, given that the object numbers below `next` are allocated. They must be if
+    /// they would become at least twice as long, or complete. So a zone that grows slowly is read about twice.
     func areDue(of zone: ZoneKey, _ next: UInt64) -> Bool {
         let rest = Int(Zone.length) - end
         return rest > 0 && zone.usedLength(next) - end >= min(rest, max(Self.mostChanges, end))

@@ -3,7 +3,7 @@ internal import FetchIndexLMDB
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// Checks the columns of a zone against its records, which must be read in the order of their numbers.
+/// Checks the columns of a zone against its records, which must be read by ascending object number.
 struct ColumnCheck {
     private(set) var defects: [String] = []
     private let key: ZoneKey
@@ -58,7 +58,7 @@ struct ColumnCheck {
     mutating func end() {
         for (key, _, codes) in columns {
             let counted = codes.indices.count { coded.isCoded($0) && codes[$0] != TextColumn.absent }
-            if counted != found { defects.append("\(key.name) counts \(counted) objects and has \(found)") }
+            if counted != found { defects.append("\(key.name) counts \(counted) objects, but has \(found)") }
         }
     }
 }

@@ -4,11 +4,11 @@ internal import FetchIndexModels
 internal import FetchIndexValues
 
 extension Entity {
-    /// The slots that have columns: those of text attributes, except attributes that are unique alone.
+    /// The slots that have columns: the slots of text attributes, except attributes that are unique alone.
     var columnSlots: [Int] { attributeSlots.filter { type(at: $0) == .string && uniqueConstraint(ofSlot: $0) == nil } }
 }
 
-/// The columns of a zone, while a transaction inserts all of its objects in order.
+/// The columns of a zone, while a transaction inserts all objects of the zone in order.
 struct OpenColumns {
     private(set) var builders: [TextColumnBuilder]
     /// The place at which the next object must be inserted.
@@ -19,8 +19,8 @@ struct OpenColumns {
         builders = entity.columnSlots.map { TextColumnBuilder(slot: $0, places: Int(Zone.length)) }
     }
 
-    /// Appends successive records of a batch, the first of which is at `place`. Returns false if that isn't the place
-    /// after the previous records.
+    /// Appends successive records of a batch. The first one is at `place`; returns false if that isn't the place after
+    /// the previous records.
     mutating func append(_ rows: BatchRows, at place: Int) -> Bool {
         guard place == end, rows.part.columns.map(\.slot) == builders.map(\.slot) else { return false }
         for index in builders.indices { builders[index].set(rows.part.columns[index], rows.places, at: end) }
@@ -31,8 +31,8 @@ struct OpenColumns {
 }
 
 extension StoreWriter {
-    /// Replaces the columns of a zone in which the numbers below `next` are allocated. Builds them from the zone's
-    /// records, unless `built` has them. If a record is damaged, the zone gets no columns. O(numbers of a zone).
+    /// Replaces the columns of a zone in which the object numbers below `next` are allocated. Builds them from the
+    /// zone's records, unless `built` has them. If a record is damaged, the zone gets no columns. O(numbers of a zone).
     func writeColumns(of key: ZoneKey, _ next: UInt64, _ built: OpenColumns?) throws -> CodedPlaces {
         try deleteColumns(of: key)
         let end = key.usedLength(next)

@@ -7,14 +7,14 @@ internal import FetchIndexModels
 ///
 ///     length of a code 1 | number of texts varint | of each: length varint, bytes | codes, little-endian | checksum 4
 struct TextColumn: ~Escapable {
-    /// The minimum count of object numbers per different text. With more different texts, matching objects would be on
-    /// nearly all pages.
+    /// The minimum number of object numbers per different text. If a column had more different texts, matching objects
+    /// would be on nearly all pages.
     static let numbersOfText = 8
     static let mostTexts = Int(Zone.length) / numbersOfText
     /// The maximum length of a text in bytes. If a text is longer, its zone has no column of this slot.
     static let longestText = 64
 
-    /// The code of numbers without an object, and the code of null. Codes of texts are greater.
+    /// The code of object numbers without an object, and the code of null. Codes of texts are greater.
     static let absent = 0
     static let null = 1
     static let firstText = 2
@@ -26,7 +26,7 @@ struct TextColumn: ~Escapable {
     private let codes: RawSpan
     private let codeLength: Int
 
-    /// Reads a column, which has codes of the first `count` numbers of a zone.
+    /// Reads a column with codes for the first `count` object numbers of a zone.
     @_lifetime(copy value)
     init(_ value: RawSpan, at key: TextColumnKey, count: Int) throws {
         var reader = try ByteReader(checked: value, with: key.checksum, key.name)
@@ -39,7 +39,7 @@ struct TextColumn: ~Escapable {
         let start = reader.offset
         let codes = reader.bytes.extracting(start..<reader.bytes.byteCount)
         guard codeLength == 1 || codeLength == 2, codes.byteCount == count * codeLength, textCount <= Self.mostTexts
-        else { throw StoreError.corrupted("\(key.name) has not as many codes as numbers") }
+        else { throw StoreError.corrupted("\(key.name) does not have one code for each object number") }
         self.codes = codes
         texts = reader.bytes
     }
@@ -57,8 +57,8 @@ struct TextColumn: ~Escapable {
         return holds
     }
 
-    /// For each place, clears it in `places` if its code isn't wanted, and sets in `present` whether it has an object.
-    /// O(count).
+    /// For each place, clears its element of `places` if its code isn't wanted, and sets its element of `present` to
+    /// whether the place has an object. O(count).
     func select(_ wanted: [Bool], in places: inout [Bool], present: inout [Bool]) {
         if codeLength == 1 {
             select(wanted, &places, &present, as: UInt8.self)

@@ -3,7 +3,7 @@ internal import FetchIndexPlatform
 /// Builds a column from the texts that the records of a zone, or of a part of a batch, have in a slot.
 struct TextColumnBuilder: Sendable {
     let slot: Int
-    /// Whether the builder gave up, because of too many different texts, or of a text that is too long.
+    /// Whether the builder gave up, because there were too many different texts or a text was too long.
     private(set) var hasGivenUp = false
     /// The code of each place.
     private var codes: [UInt16]
@@ -24,7 +24,7 @@ struct TextColumnBuilder: Sendable {
         codes = Array(repeating: UInt16(TextColumn.absent), count: count)
     }
 
-    /// Sets the code at a place to that of the record's text. O(length of the text).
+    /// Sets the code at a place to the code of the record's text. O(length of the text).
     mutating func set(_ record: borrowing RecordView, at place: Int) throws {
         if hasGivenUp { return }
         guard let range = try record.range(of: slot) else {
@@ -35,7 +35,7 @@ struct TextColumnBuilder: Sendable {
         codes[place] = UInt16(truncatingIfNeeded: code)
     }
 
-    /// Copies the codes of another builder's places to the places from `place` on. O(texts + places).
+    /// Copies the codes of another builder's places to the places that begin at `place`. O(texts + places).
     mutating func set(_ other: borrowing TextColumnBuilder, _ places: Range<Int>, at place: Int) {
         if hasGivenUp { return }
         if other.hasGivenUp { return giveUp() }
@@ -91,8 +91,8 @@ struct TextColumnBuilder: Sendable {
         return (index == 0 ? 0 : ends[index - 1])..<ends[index]
     }
 
-    /// The bytes of the column of the first `count` numbers; nil if the builder gave up, or if these numbers have too
-    /// many texts.
+    /// The bytes of a column of the first `count` object numbers; nil if the builder gave up, or if there are too many
+    /// texts for so few numbers.
     func encoded(_ count: Int, at key: TextColumnKey) -> [UInt8]? {
         if hasGivenUp || ends.count * TextColumn.numbersOfText > count { return nil }
         let codeLength = TextColumn.firstText + ends.count <= 1 << 8 ? 1 : 2
