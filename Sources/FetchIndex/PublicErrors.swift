@@ -1,11 +1,10 @@
 internal import FetchIndexPlatform
-internal import FetchIndexLMDB
 internal import FetchIndexModels
 internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 
-/// Runs the body of a public function, and converts the errors of lower modules to public ones by `publicError`. The
-/// errors of a user's own closure aren't converted.
+/// Runs the body of a public function, and converts the errors of lower modules to public errors. The errors that a
+/// user's own closure throws stay as they are.
 @inline(__always)
 package func withPublicErrors<Result: ~Copyable>(_ body: () throws -> Result) throws -> Result {
     do { return try body() } catch { throw publicError(error) }
@@ -17,7 +16,6 @@ package func publicError(_ error: any Error) -> any Error {
     case is StoreError, is StoreCopyError: error
     case let error as ModelError: StoreError(error)
     case let error as CommittedWithoutSnapshot: publicError(error.reason)
-    case _ where error.isDamage: StoreError.corrupted(LMDBError(error)?.reason ?? "\(error)")
     default: Store.publicError(error)
     }
 }

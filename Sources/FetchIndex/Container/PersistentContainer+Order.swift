@@ -1,21 +1,22 @@
 internal import FetchIndexPlatform
-internal import FetchIndexCountedTree
 internal import FetchIndexModels
 internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 
 extension PersistentContainer {
     /// Opens an order and calls the body with it. If the body meets damage in the cache, the cache is rebuilt and the
-    /// body is called again, so the body must be able to start again.
+    /// body is called a second time, so the body must be able to start again.
     ///
-    /// The cache stores the order after the body has returned. If the body throws or the process ends before that, the
-    /// cache stays as it was, and the next opening reports the same change again. A body that writes the change
-    /// somewhere must make it durable before it returns.
+    /// A cache that was behind stores the order after the body has returned. If the body throws, or the process ends
+    /// earlier, such a cache stays as it was, and the next opening reports the same change again. A body that writes
+    /// the change somewhere must make it durable before it returns. A cache that must be built is stored before the
+    /// body is called; if `needsExactChange`, the next opening reports the build again unless the body has returned.
     ///
-    /// A current cache costs O(log n), one that is k changes behind O(k log n), a build O(n log n). Throws
+    /// A current cache costs O(log n), a cache that is k changes behind O(k log n), a build O(n log n). Throws
     /// `StoreError`, the errors of the body, and `RequestError`, `FetchPredicateError` or `ContextError.notCacheable`
-    /// if the definition doesn't fit the model. With `needsExactChange`, `StoreError.writerBusy` means that the body
-    /// has returned but the cache couldn't store the order within `writeTimeout`: the change will be reported again.
+    /// if the definition doesn't fit the model. If `needsExactChange`, and another writer is busy for longer than
+    /// `writeTimeout` after the body has returned, throws `StoreError.writerBusy`; the next opening reports the change
+    /// again.
     ///
     ///     let definition = OrderDefinition(entity: "Book", sortKeys: [SortKey("price")])
     ///     try container.withOrder(definition, .init(cacheName: "by price")) { order in
@@ -38,7 +39,7 @@ extension PersistentContainer {
         try options.check?(FetchOutcome(withoutChange: outcome))
     }
 
-    /// Calls the body with an order that was opened, and gives the cache the order when the body has returned.
+    /// Calls the body with an opened order, and stores the order in the cache after the body has returned.
     func withOrder<Result>(
         _ cache: CacheRequest, _ reading: CacheReading, _ options: OrderOptions,
         _ body: (FetchedOrder) throws -> Result
@@ -74,7 +75,7 @@ extension PersistentContainer {
         return try body(FetchedOrder(computed, of: request.builder, snapshot, in: self))
     }
 
-    /// The request of the named cache; nil if the options don't name one.
+    /// The request for the cache that the options name; nil if they name no cache.
     func cacheRequest(_ definition: OrderDefinition, _ options: OrderOptions) throws -> CacheRequest? {
         guard let name = options.cacheName else { return nil }
         var cache = CacheRequest(

@@ -1,4 +1,3 @@
-internal import FetchIndexLMDB
 internal import FetchIndexRecords
 internal import FetchIndexCLibrary
 internal import Synchronization
@@ -10,7 +9,7 @@ package final class CommitWatch: Sendable {
     private enum Look {
         case found(UInt64)
         case nothing
-        /// The store was moved, and hasn't come back.
+        /// The store's files were moved or replaced, and weren't moved back.
         case ended
     }
 
@@ -19,7 +18,8 @@ package final class CommitWatch: Sendable {
         var commit: UInt64
     }
 
-    /// The number of polls that may find the store moved before the watch ends: the store may come back.
+    /// The number of polls that may find the store's files moved. The next one ends the watch. Until then the files may
+    /// be moved back.
     private static let mostMissed = 25
 
     private let store: Store
@@ -31,17 +31,17 @@ package final class CommitWatch: Sendable {
     init(_ store: Store) {
         self.store = store
         let newest = try? store.snapshot()
-        seen = Mutex(Seen(transaction: newest?.view.identifier ?? 0, commit: newest?.commit ?? 0))
+        seen = Mutex(Seen(transaction: newest?.transactionNumber ?? 0, commit: newest?.commit ?? 0))
     }
 
-    /// The newest commit, if it is new.
+    /// Returns the number of the newest commit; nil if it was seen before.
     private func poll() -> UInt64? {
         seen.withLock { seen in
             guard let last = try? store.lastTransaction(), last != seen.transaction, let newest = try? store.snapshot()
             else { return nil }
-            // A writer shows its transaction in the file a moment before readers can see it, so the number is taken
-            // from the snapshot.
-            seen.transaction = newest.view.identifier
+            // A transaction's number is in the file a moment before readers can see the transaction, so the number that
+            // was seen is taken from the snapshot.
+            seen.transaction = newest.transactionNumber
             // A transaction that only writes caches isn't a commit.
             if newest.commit == seen.commit { return nil }
             seen.commit = newest.commit
@@ -63,21 +63,21 @@ package final class CommitWatch: Sendable {
         return missed > Self.mostMissed ? .ended : .nothing
     }
 
-    /// Returns nil if the task is cancelled or the store was moved.
+    /// Waits for a new commit. Returns its number; nil if the task is cancelled or the store's files were moved.
     func next() async -> UInt64? {
         while !Task.isCancelled {
             switch look() {
             case .found(let commit): return commit
             case .ended: return nil
-            // This clock's timer exists in the runtime as soon as any task runs. Another clock needs one more
-            // descriptor at its first sleep, which never ends if the process has none left.
+            // The runtime has the timer of this clock as soon as any task runs. The first sleep of another clock would
+            // need one more descriptor, and would never end if the process had none left.
             case .nothing: try? await Task.sleep(for: PersistentContainer.commitInterval, clock: .suspending)
             }
         }
         return nil
     }
 
-    /// Waits like `next`, but on the caller's thread, without the runtime of tasks and its descriptors.
+    /// Waits like `next`, but on the caller's thread, so that it needs no task and no descriptor of the task runtime.
     package func wait() -> UInt64? {
         while true {
             switch look() {
