@@ -4,7 +4,7 @@ import FetchIndexPostgresSource
 import FetchIndexTestSupport
 import Testing
 
-/// Tables that change while the stream still has older rows of them.
+/// Tables change while the stream still has older rows of them, or their columns change while they are copied.
 @Suite(.enabled(if: TestServer.isInstalled)) struct ChangeInBacklogTests {
     private func requireEqual(_ followed: Followed, _ table: String, _ columns: String...) throws {
         let columns = Dictionary(uniqueKeysWithValues: columns.map { ($0, $0) })
@@ -14,7 +14,8 @@ import Testing
         try followed.check()
     }
 
-    /// Rows from before the change arrive after it was noticed, in later groups of transactions.
+    /// Rows from before the changes arrive after the follower has noticed the changes, in later groups of transactions;
+    /// the follower may end after the first group. The store must equal the table.
     @Test(arguments: [false, true]) func olderRowsOfABacklogAreNotWrittenOverACopy(isKilled: Bool) throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, v integer)",
@@ -26,7 +27,7 @@ import Testing
         try connection.execute("INSERT INTO public.t VALUES (50, 50)")
         try connection.execute("ALTER TABLE public.t ADD c integer DEFAULT 7")
         if isKilled {
-            // The next follower begins after the first group.
+            // This follower ends after the first group, and the next one continues.
             var options = FollowOptions()
             (options.groupLength, options.endsWhenCurrent) = (2, true)
             var count = 0
@@ -42,14 +43,14 @@ import Testing
         #expect(try followed.follow() == [])
     }
 
-    /// While one table is copied, another one changes, with rows before and after the change.
+    /// While a or b is copied, rows of b change, and then its columns. The store must equal b afterwards.
     @Test(arguments: [
         "UPDATE public.b SET v = 4 WHERE id = 3; ALTER TABLE public.b ALTER v TYPE bigint USING v * 10",
         "DELETE FROM public.b WHERE id = 3; INSERT INTO public.b VALUES (3, 5); ALTER TABLE public.b ADD c integer DEFAULT 7",
         "UPDATE public.b SET v = 4 WHERE id = 3; ALTER TABLE public.b RENAME v TO w",
         "INSERT INTO public.b VALUES (70, 7); ALTER TABLE public.b ALTER v TYPE integer USING v * 10",
     ])
-    func tablesChangeWhileOthersAreCopied(change: String) throws {
+    func changesOfATableDuringACopyAreFollowed(change: String) throws {
         for seen in ["a", "b"] {
             let (followed, connection) = try Followed.database(
                 "CREATE TABLE public.a(id integer PRIMARY KEY); CREATE TABLE public.b(id integer PRIMARY KEY, v integer)",
@@ -79,8 +80,8 @@ import Testing
         }
     }
 
-    /// Two changes during a copy, after which all columns have their old names.
-    @Test(arguments: [false, true]) func columnsMayChangePlacesAndBack(usesChangeTable: Bool) throws {
+    /// The columns exchange their names twice during a copy, after which they have their old names again.
+    @Test(arguments: [false, true]) func columnsMayExchangeNamesTwiceDuringACopy(usesChangeTable: Bool) throws {
         var (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, a text, b text)",
             "INSERT INTO public.t SELECT i, 'a' || i, 'b' || i FROM generate_series(1, 60) i")
@@ -106,7 +107,7 @@ import Testing
         #expect(try followed.rows("t", key: "id")["60"]?["a"] == "a60")
     }
 
-    /// While a table had another replica identity, changed rows were sent without their old keys.
+    /// While the table had another replica identity, a changed row was sent without its old key.
     @Test func rowsWithoutTheirKeysAreCopiedAgain() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, other integer NOT NULL UNIQUE)",
@@ -135,13 +136,13 @@ import Testing
         try followed.check()
     }
 
-    /// A slot that is older than the table's present columns.
+    /// The given slot is older than the table's present columns: its older rows aren't written to the store.
     @Test func olderRowsOfAGivenSlotAreLeftOut() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, a text, b text); CREATE PUBLICATION mine FOR TABLE public.t",
             "INSERT INTO public.t SELECT i, 'a', 'b' FROM generate_series(1, 9) i")
         let slot = "slot_" + UUID().uuidString.prefix(8).lowercased()
-        // Making a slot waits for all running transactions, including those of other tests.
+        // Creating a slot waits for all running transactions, including those of other tests.
         try connection.execute("SET lock_timeout = 0")
         try connection.execute("SELECT pg_create_logical_replication_slot('\(slot)', 'pgoutput')")
         try connection.execute("UPDATE public.t SET a = 'A' WHERE id = 1")
@@ -159,7 +160,8 @@ import Testing
         for name in [slot, slot + "_two"] { try connection.dropSlot(name) }
     }
 
-    /// Values in arrays and composite types have the present labels.
+    /// After a change of an enumeration or composite type, the store's texts of arrays and composite values equal the
+    /// source's.
     @Test(arguments: [false, true]) func typesWithinTypesMayChange(usesChangeTable: Bool) throws {
         var (followed, connection) = try Followed.database(
             "CREATE TYPE public.mood AS ENUM ('red', 'blue'); CREATE TYPE public.inner_pair AS (a integer, m public.mood); CREATE TYPE public.outer_pair AS (p public.inner_pair)",
@@ -184,7 +186,8 @@ import Testing
         #expect(try followed.follow().allSatisfy { !$0.hasPrefix("copied") })
     }
 
-    /// A commit that waits for a standby is sent before it is visible: a copy waits for it.
+    /// A commit that waits for a standby is sent before it is visible. A copy that becomes due must wait until the
+    /// commit is visible.
     @Test func aCopyWaitsForInvisibleCommits() throws {
         let server = try TestServer()
         defer { server.stop() }
@@ -207,7 +210,8 @@ import Testing
         #expect(try followed.rows("t", key: "id").count == 10)
     }
 
-    /// A table that wasn't followed takes the place of a followed one after its rows were sent.
+    /// After rows of a table that isn't followed were sent, the table takes the name of the followed one. The store
+    /// must get its rows.
     @Test func rowsOfAReplacingTableAreFollowed() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, v integer); CREATE PUBLICATION mine FOR ALL TABLES")

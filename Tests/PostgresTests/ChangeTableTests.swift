@@ -4,7 +4,7 @@ import FetchIndexPostgresSource
 import FetchIndexTestSupport
 import Testing
 
-/// Stores that follow by the change table.
+/// Stores follow tables by a change table.
 @Suite(.enabled(if: TestServer.isInstalled)) struct ChangeTableTests {
     private static let books = ["books=Book", "notes"]
 
@@ -44,7 +44,7 @@ import Testing
             "UPDATE public.t SET a = 'x' WHERE id < 3; DELETE FROM public.t WHERE id = 4; INSERT INTO public.t VALUES (100, NULL)"
         )
         try connection.execute("UPDATE public.t SET id = 200 WHERE id = 5")
-        // A row that is inserted and deleted, and a transaction that is rolled back.
+        // A row that is inserted and deleted again, and a transaction that is rolled back, leave no change.
         try connection.execute("INSERT INTO public.t VALUES (300); DELETE FROM public.t WHERE id = 300")
         try connection.execute("BEGIN; UPDATE public.t SET a = 'never'; ROLLBACK")
         #expect(try followed.follow() == ["+2 ~2 -2"])
@@ -56,7 +56,7 @@ import Testing
         try requireEqual(followed)
     }
 
-    /// A transaction that began first and commits last is read once, after its commit.
+    /// A transaction that begins first and commits last: its changes are read once, after its commit.
     @Test func transactionsMayCommitInAnyOrder() throws {
         let (followed, connection) = try table()
         try followed.follow(["t"])
@@ -155,7 +155,7 @@ import Testing
         try followed.check()
     }
 
-    @Test func conditionsReadTheRowAlone() throws {
+    @Test func conditionsThatDependOnOtherRowsOrOnTimeAreRefused() throws {
         let (followed, _) = try table()
         let error = #expect(throws: SourceError.self) {
             try followed.follow(["t"]) { $0.tables[0].condition = "id IN (SELECT id FROM public.t WHERE a = 'a1')" }
@@ -165,13 +165,13 @@ import Testing
             let error = #expect(throws: SourceError.self) {
                 try followed.follow(["t"]) { $0.tables[0].condition = condition }
             }
-            #expect(error?.description.contains("may change its outcome while the row does not") ?? false)
+            #expect(error?.description.contains("may change while the row stays the same") ?? false)
         }
         try followed.follow(["t"]) { $0.tables[0].condition = "lower(a) LIKE 'a%' AND id % 2 = 0" }
         #expect(try followed.rows("t", key: "id").count == 15)
     }
 
-    /// A condition needs no particular replica identity, whatever columns it reads.
+    /// If a store follows by the change table, a condition may read any columns, without REPLICA IDENTITY FULL.
     @Test func rowsEnterAndLeaveACondition() throws {
         let (followed, connection) = try table()
         try connection.execute("ALTER TABLE public.t ADD key integer, ADD c integer")
@@ -214,12 +214,12 @@ import Testing
             try requireEqual(followed)
         }
         try followed.follow(["t"])
-        // The change table is trimmed further than the store has read.
+        // The change table is trimmed beyond the store's position.
         try connection.execute("UPDATE public.t SET a = 'trimmed' WHERE id = 1")
         // Changes are retained while any transaction of the server is older.
         while try connection.value("SELECT fetchindex.trim('0')") == "0" { usleep(50_000) }
-        try require("was trimmed to less than this store needs")
-        // The change table is trimmed as far as the store has read.
+        try require("no longer has all changes that this store needs")
+        // The change table is trimmed up to the store's position.
         try connection.execute("UPDATE public.t SET a = 'kept' WHERE id = 1")
         try followed.follow()
         while try connection.value("SELECT fetchindex.trim('0')") == "0" { usleep(50_000) }
@@ -230,9 +230,9 @@ import Testing
         try connection.execute("SELECT fetchindex.trim('0'); COMMIT")
         #expect(try followed.follow() == ["+0 ~1 -0"])
         try requireEqual(followed)
-        // The numbers are those of another server, from which a dump came.
+        // The trimmed number is another server's, from which a dump came.
         try connection.execute("UPDATE fetchindex.log SET trimmed = '99999999'")
-        // Each further copy would be lost again.
+        // Changes would be lost again after each further copy, so following ends.
         let again = #expect(throws: SourceError.self) { try followed.follow { $0.recopiesWhenLost = true } }
         #expect(again?.kind == .lost)
         try setUp(followed, ["t"])
@@ -243,12 +243,12 @@ import Testing
         try connection.execute("DELETE FROM public.t WHERE id = 2")
         try connection.execute("ALTER TABLE public.t ENABLE ALWAYS TRIGGER fetchindex_note")
         try require("triggers of the change table, or the database, were replaced")
-        // Another table has the name now.
+        // The name belongs to another table now.
         try connection.execute("DROP TABLE public.t; CREATE TABLE public.t(id integer PRIMARY KEY, a text)")
         let missing = #expect(throws: SourceError.self) { try followed.follow() }
-        #expect(missing?.description.contains("is another table now") ?? false)
+        #expect(missing?.description.contains("is the name of another table now") ?? false)
         try setUp(followed, ["t"])
-        try require("is another table now")
+        try require("is the name of another table now")
         #expect(try Follower.end(storeAt: followed.store) == nil)
         withExtendedLifetime(server) {}
     }
@@ -269,7 +269,7 @@ import Testing
         try followed.follow(["t"])
         try connection.execute("INSERT INTO public.t VALUES (1)")
         #expect(try followed.follow() == ["+1 ~0 -0"])
-        // The role has no right to replicate, and neither a slot nor a publication is made.
+        // The role has no right to replicate. It needs rights on the change table, but no slot and no publication.
         let role = "role_" + UUID().uuidString.prefix(8).lowercased()
         try connection.execute(
             "CREATE ROLE \(role) LOGIN; GRANT SELECT ON public.t TO \(role)")

@@ -6,7 +6,8 @@ import Synchronization
 import FetchIndexTestSupport
 import Testing
 
-/// Stores that follow while the source changes and processes are killed: they equal the tables meanwhile and in the end.
+/// Stores follow while the source changes, processes are killed, and connections are cut. Afterwards the stores equal
+/// the tables.
 @Suite(.enabled(if: TestServer.isInstalled), .serialized) struct FollowFaultTests {
     private static let books = [
         "id": "id", "title": "title", "publisher": "publisher", "price": "trim_scale(price)", "body": "body",
@@ -46,7 +47,8 @@ import Testing
         try followed.check()
     }
 
-    /// Requires that the store's history has each transaction of the source once, in the order of positions.
+    /// Requires that the store's history has no transaction of the source twice, and has them in the order of their
+    /// positions.
     private func requireSingleTransactions(_ followed: Followed) throws {
         let container = try PersistentContainer(at: URL(fileURLWithPath: followed.store))
         let positions = try container.newContext().fetchHistory(after: container.store.snapshot().state.logStart)
@@ -90,7 +92,7 @@ import Testing
         defer { traffic.letEnd() }
         let tables = ["--table", "public.books=Book", "--table", "notes"] + (usesChangeTable ? ["--change-table"] : [])
         for round in 0..<(TestSettings.isLong ? 200 : 12) {
-            // In each third round, the store's file may not grow far.
+            // In each third round, a limit keeps files from growing far.
             let limit = round % 3 == 2 ? "\(Int.random(in: 40...1000, using: &random))" : "unlimited"
             let follower = try Child(
                 "/bin/bash",
@@ -113,7 +115,8 @@ import Testing
         if !usesChangeTable { try requireSingleTransactions(followed) }
     }
 
-    /// A full disk ends the follower with one sentence, and the next one goes on. A sanitizer's own file must fit.
+    /// A limit on file sizes stands for a full disk. It ends the follower with one sentence, and a follower without the
+    /// limit continues. The smallest limit is left out under a sanitizer, whose own file must fit.
     @Test(arguments: [false, true]) func aFullDiskLosesNothing(usesChangeTable: Bool) throws {
         var followed = try start(TestServer.shared())
         followed.usesChangeTable = usesChangeTable
@@ -123,7 +126,7 @@ import Testing
         }
         try followed.follow(["books=Book", "notes"])
         try fetchOrders(followed)
-        // The transaction exceeds its buffer, so that it waits in a file.
+        // The transaction exceeds its buffer in memory, so it is kept in a file.
         try connection.execute(
             "INSERT INTO public.books SELECT i, 'T' || i, 'P', i, repeat(md5(i::text), 40) FROM generate_series(1000, 9000) i"
         )
@@ -148,8 +151,8 @@ import Testing
         if !usesChangeTable { try requireSingleTransactions(followed) }
     }
 
-    /// With any limit of open files, the follower either follows or ends with a message; an interrupt ends it.
-    @Test(.disabled(if: isUnderSanitizer)) func tooFewOpenFilesAreToldAtTheStart() throws {
+    /// For each limit of open files, the follower either follows, until it is interrupted, or ends with a message.
+    @Test(.disabled(if: isUnderSanitizer)) func tooFewOpenFilesEndAFollowerWithAMessage() throws {
         let followed = try start(TestServer.shared())
         try followed.follow(["books=Book", "notes"])
         let errors = followed.folder.path + ".errors", output = followed.folder.path + ".lines"
@@ -245,7 +248,7 @@ import Testing
         try requireEqual(followed)
     }
 
-    /// Each run is interrupted after some ranges, and rows change before the next one.
+    /// Each run is interrupted after some ranges of the copy, and rows change before the next run.
     @Test func anInterruptedCopyGoesOn() throws {
         var random = SeededGenerator(seed: 21)
         let followed = try start(TestServer.shared())
@@ -293,7 +296,8 @@ import Testing
         #expect(!follower.isRunning)
     }
 
-    /// The connection for commands is lost while incomplete rows are read: no change is dropped.
+    /// The connection for commands is cut once while the follower works. One row is missing in the store, so that its
+    /// update is incomplete and the row must be read from the source.
     @Test func aLostCommandConnectionDropsNothing() throws {
         let followed = try start(TestServer.shared())
         let connection = try Connection(followed.address)
@@ -323,7 +327,8 @@ import Testing
         try requireEqual(followed)
     }
 
-    /// A dropped slot ends the follower with one sentence. A further copy then gives the exact difference.
+    /// A dropped slot ends the follower with one sentence. Another copy then changes exactly the rows that differ. A
+    /// slot that another program has advanced is noticed, too.
     @Test func aLostSlotIsNoticed() throws {
         let followed = try start(TestServer.shared())
         let connection = try Connection(followed.address)
@@ -337,7 +342,7 @@ import Testing
             "DELETE FROM public.books WHERE id <= 10; UPDATE public.books SET title = 'New' WHERE id = 11; INSERT INTO public.books(id) VALUES (1000)"
         )
         let lost = #expect(throws: SourceError.self) { try followed.follow() }
-        #expect(lost?.description == "the slot \(slot) is gone from the source; all tables must be copied again")
+        #expect(lost?.description == "the source no longer has the slot \(slot); all tables must be copied again")
         let events = try followed.follow { $0.recopiesWhenLost = true }
         #expect(events.first == "warning: \(lost?.reason ?? "")", "\(events)")
         #expect(events.contains("copied public.books: 2"), "\(events)")

@@ -5,7 +5,7 @@ import FetchIndexTestSupport
 import Testing
 import FetchIndexValues
 
-/// Tables of a real server that refer to each other.
+/// Tables of a real server refer to each other, and the store follows them.
 @Suite(.enabled(if: TestServer.isInstalled)) struct FollowRelationshipTests {
     @Test func foreignKeysBecomeRelationships() throws {
         let (followed, connection) = try Followed.database(
@@ -67,8 +67,9 @@ import FetchIndexValues
         try requireEqual()
     }
 
-    /// A source that is a replica itself doesn't enforce foreign keys.
-    @Test func rowsWaitForThoseThatTheyReferTo() throws {
+    /// The source doesn't enforce foreign keys, like a source that is a replica itself. Rows whose foreign keys name
+    /// missing rows are linked when these rows arrive.
+    @Test func rowsAreLinkedWhenTheRowsThatTheyReferToArrive() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.authors(id integer PRIMARY KEY, name text)",
             "CREATE TABLE public.books(isbn text PRIMARY KEY, author_id integer REFERENCES public.authors)",
@@ -91,14 +92,14 @@ import FetchIndexValues
         }
         try followed.follow(["books=Book", "authors=Author"])
         #expect(try authors() == ["a": "A1"])
-        // A copied row waits, also after a restart.
+        // A copied row waits for its author, across followers.
         try follow("INSERT INTO public.authors VALUES (2, 'A2')")
         #expect(try authors() == ["a": "A1", "b": "A2"])
         // A streamed row waits.
         try follow("INSERT INTO public.books VALUES ('e', 4), ('f', 4)")
         try follow("INSERT INTO public.authors VALUES (4, 'A4')")
         #expect(try authors() == ["a": "A1", "b": "A2", "e": "A4", "f": "A4"])
-        // A row takes the awaited key by an update.
+        // A row gets the awaited key by an update.
         try follow("INSERT INTO public.authors VALUES (30, 'A3')")
         try follow("UPDATE public.authors SET id = 3 WHERE id = 30")
         #expect(try authors()["c"] == "A3")
@@ -109,7 +110,7 @@ import FetchIndexValues
         #expect(try authors()["e"] == nil)
         try follow("INSERT INTO public.authors VALUES (4, 'A6')")
         #expect(try authors() == ["a": "A1", "b": "A2", "c": "A3", "e": "A6", "f": "A6"])
-        // Another row takes the key.
+        // Another row gets the key.
         try follow("UPDATE public.authors SET id = 100 WHERE id = 1; INSERT INTO public.authors VALUES (1, 'A7')")
         #expect(try authors()["a"] == "A7")
         try followed.check()

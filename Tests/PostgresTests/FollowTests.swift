@@ -6,7 +6,7 @@ import FetchIndexTestSupport
 import Testing
 import FetchIndexValues
 
-/// Stores that follow tables of a real server by its log.
+/// Stores follow tables of a real server by its log.
 @Suite(.enabled(if: TestServer.isInstalled)) struct FollowTests {
     @Test func valuesOfAllTypesArrive() throws {
         let (followed, connection) = try Followed.database(
@@ -75,7 +75,7 @@ import FetchIndexValues
         try followed.check()
     }
 
-    /// A large value that an update doesn't change isn't sent: the store keeps it.
+    /// The stream doesn't send a large value that an update leaves unchanged: the store keeps its value.
     @Test func valuesThatWereNotSentAreKept() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.pages(id integer PRIMARY KEY, title text, body text)",
@@ -90,7 +90,7 @@ import FetchIndexValues
         try followed.follow()
         let columns = ["id": "id", "title": "title", "body": "body"]
         #expect(try followed.rows("pages", key: "id") == followed.sourceRows("public.pages", key: "id", columns))
-        // If the store has lost the row, it is read from the source.
+        // If the row is missing in the store, it is read from the source.
         let container = try PersistentContainer(at: URL(fileURLWithPath: followed.store))
         let writer = try BatchWriter(container, entity: "pages", key: "id")
         if let object = try writer.object(key: 6) { try writer.delete(object) }
@@ -122,14 +122,14 @@ import FetchIndexValues
                 $0.tables[0].columns = ["name", "section"]
             }
         }
-        // With such a publication, the source's own updates would fail.
+        // The source itself would refuse updates with such a publication, so the follower refuses it.
         let refusal = #expect(throws: SourceError.self) { try follow() }
         #expect(refusal?.description.contains("ALTER TABLE \"public\".\"packages\" REPLICA IDENTITY FULL") ?? false)
         try connection.execute("UPDATE public.packages SET size = 3 WHERE name = 'p1'")
         try connection.execute("ALTER TABLE public.packages REPLICA IDENTITY FULL")
         try follow()
         #expect(try followed.rows("packages", key: "name").count == 10)
-        // One row leaves the condition, and one enters it.
+        // One row stops meeting the condition, and another row begins to.
         try connection.execute("UPDATE public.packages SET section = 'web' WHERE name = 'p2'")
         try connection.execute("UPDATE public.packages SET section = 'games' WHERE name = 'p3'")
         #expect(try followed.follow() == ["+0 ~0 -1", "+1 ~0 -0"])
@@ -165,7 +165,7 @@ import FetchIndexValues
             #expect(try followed.rows("t", key: "id") == followed.sourceRows("public.t", key: "id", columns))
         }
         try requireEqual(["id", "name", "b", "c"])
-        // Unchanged rows have the default, too.
+        // Unchanged rows have the new column's default, too.
         try connection.execute("ALTER TABLE public.t ADD d integer NOT NULL DEFAULT 7")
         try connection.execute("INSERT INTO public.t(id, name) VALUES (31, 'x')")
         let events = try followed.follow()
@@ -175,7 +175,8 @@ import FetchIndexValues
         try connection.execute("DELETE FROM public.t WHERE id = 5")
         try followed.follow()
         try requireEqual(["id", "name", "b", "d"])
-        // A type that is stored in the same way changes nothing; another one is refused before anything is lost.
+        // A new type that is stored in the same way changes nothing. A type that is stored in another way is refused
+        // before anything is lost.
         try connection.execute("ALTER TABLE public.t ALTER b TYPE bigint")
         try connection.execute("UPDATE public.t SET b = 5000000000 WHERE id = 6")
         try followed.follow()

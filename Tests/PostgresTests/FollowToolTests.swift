@@ -3,9 +3,9 @@ import FetchIndexTestSupport
 import Foundation
 import Testing
 
-/// The sentences of the program that `fetchindex follow` runs: they say what to type.
+/// The program behind `fetchindex follow` ends with sentences that say what to type.
 @Suite(.enabled(if: TestServer.isInstalled)) struct FollowToolTests {
-    /// Runs the program and requires the status and the beginning of its last line.
+    /// Runs the program and requires its status and the last line of its errors.
     private func require(
         _ followed: Followed, _ arguments: [String], status: Int32, _ sentence: String,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -24,36 +24,36 @@ import Testing
             "CREATE TABLE public.bare(v integer)", "CREATE TABLE public.u(id integer PRIMARY KEY)")
         let source = followed.address
         try require(
-            followed, [], status: 2, "the store follows nothing yet: say postgres://… and --table")
+            followed, [], status: 2, "the store follows nothing yet: pass postgres://… and --table")
         try require(
             followed, [source, "--table", "bare"], status: 1,
-            "public.bare has no primary key of one column; --key names a column that is NOT NULL and has a unique index"
+            "public.bare has no primary key of one column; --key can name a column that is NOT NULL and has a unique index"
         )
         try require(
             followed, [source, "--table", "t"], status: 1,
-            "public.t.tags is an array (text[]), which has no counterpart: store it as text with --text tags, or leave it out with "
-                + "--columns")
+            "public.t.tags is an array (text[]), which has no counterpart: store it as text with --text tags, or list the other "
+                + "columns with --columns")
         try require(
             followed, [source, "--table", "t", "--change-table", "--text", "tags"], status: 1,
-            "the source notes no changes: `fetchindex follow … --print-setup` prints the SQL that makes the change table and its "
+            "the source notes no changes: `fetchindex follow … --print-setup` prints the SQL that creates the change table and its "
                 + "triggers")
         try require(
             followed, [source, "--table", "t=E", "--table", "u=E", "--text", "E:tags"], status: 2,
-            "two tables cannot become one entity: --table SCHEMA.TABLE=ENTITY names another")
+            "two tables cannot become one entity: --table SCHEMA.TABLE=ENTITY names another entity")
         try followed.follow(["t"]) { $0.tables[0].asText = ["tags"] }
         try require(
             followed, [source, "--table", "u"], status: 2,
-            "the store follows public.t=t, with options that are not all the same; --end ends that, so that the store can follow anew"
+            "the store follows public.t=t, not exactly the tables that the options describe; --end ends following, so that the store can follow anew"
         )
         try connection.execute("ALTER TABLE public.t ALTER v TYPE text; UPDATE public.t SET v = 'x'")
         try require(
             followed, ["--once"], status: 1,
-            "public.t.v is of another type now, text, and t.v is stored as integer: `fetchindex model migrate STORE --entity t --change "
-                + "v:string` converts it, then follow again")
+            "public.t.v has another type now, text, but t.v is stored as integer: `fetchindex model migrate STORE --entity t --change "
+                + "v:string` converts it; follow again after that")
         try connection.execute("DROP TABLE public.t")
         try require(
             followed, ["--once"], status: 1,
-            "public.t was dropped or renamed, or its publication is gone; --recopy copies all tables again, --end ends following"
+            "public.t was dropped or renamed, or is not published any more; --recopy copies all tables again, and --end ends following"
         )
     }
 
@@ -66,6 +66,6 @@ import Testing
         try connection.dropSlot(slot)
         try require(
             followed, ["--once"], status: 1,
-            "the slot \(slot) is gone from the source; --recopy copies all tables again")
+            "the source no longer has the slot \(slot); --recopy copies all tables again")
     }
 }

@@ -14,7 +14,7 @@ struct Followed {
 
     init(address: String) { self.address = address }
 
-    /// A store for a new database, in which some commands were executed, and a connection to it.
+    /// Returns a store for a new database, in which the commands were executed, and a connection to the database.
     static func database(_ commands: String...) throws -> (Followed, Connection) {
         let followed = Followed(address: try TestServer.shared().makeDatabase())
         let connection = try Connection(followed.address)
@@ -34,7 +34,7 @@ struct Followed {
 
     struct NeverCurrent: Error {}
 
-    /// Follows until the store has all that the source has now. Returns the events.
+    /// Follows until the store has everything that the source has now. Returns the events.
     @discardableResult
     func follow(_ tables: [String] = [], _ change: (inout FollowOptions) throws -> Void = { _ in }) throws -> [String] {
         var options = FollowOptions()
@@ -63,7 +63,7 @@ struct Followed {
         return events
     }
 
-    /// The rows of an entity by key: their values as texts, by name.
+    /// Returns the rows of an entity by key: the values that aren't null, as texts, by attribute name.
     func rows(_ entity: String, key: String) throws -> [String: [String: String]] {
         let container = try PersistentContainer(at: URL(fileURLWithPath: store))
         let definition = OrderDefinition(entity: entity, sortKeys: [SortKey(key)])
@@ -82,7 +82,7 @@ struct Followed {
         return rows
     }
 
-    /// The rows of a table, like `rows`. `columns` are SQL expressions for the texts, by name.
+    /// Returns the rows of a table in the same form. `columns` are SQL expressions for the texts, by attribute name.
     func sourceRows(
         _ table: String, key: String, _ columns: [String: String], in connection: Connection? = nil
     ) throws -> [String: [String: String]] {

@@ -1,9 +1,9 @@
 import FetchIndexPostgresSource
 import Testing
 
-/// What a follower remembers between its attempts.
+/// The memory of a follower between its attempts, tested without a server.
 @Suite struct RecoveryTests {
-    @Test func changesThatAreLostAgainBeforeTheStoreIsConsistentEndFollowing() {
+    @Test func losingChangesAgainBeforeTheStoreIsConsistentEndsFollowing() {
         var recovery = Recovery(copiesAgain: false)
         let first = recovery.copyAgain(isConsistent: true)
         #expect(first && recovery.copiesAgain)
@@ -14,7 +14,7 @@ import Testing
         #expect(!second && third)
     }
 
-    @Test func changesThatAreLostDuringACopyThatWasAskedForEndFollowing() {
+    @Test func losingChangesDuringARequestedCopyEndsFollowing() {
         var recovery = Recovery(copiesAgain: true)
         let helps = recovery.copyAgain(isConsistent: true)
         #expect(!helps)
@@ -32,7 +32,7 @@ import Testing
 
     @Test func transactionsAreUnseenUntilASnapshotShowsThem() {
         var unseen = UnseenTransactions()
-        // Numbers go on with 0 after the largest one.
+        // After the largest number, transaction numbers continue with 0.
         for number: UInt32 in [.max - 1, .max, 0, 1, 2] { unseen.insert(number) }
         unseen.removeVisible(before: 1, open: [.max])
         #expect(unseen.numbers == [.max, 1, 2])

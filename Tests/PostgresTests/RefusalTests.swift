@@ -4,7 +4,7 @@ import FetchIndexPostgresSource
 import FetchIndexTestSupport
 import Testing
 
-/// A source that can't be followed is refused with one sentence, and nothing is made.
+/// A source, table or option that can't be followed is refused with one sentence.
 @Suite(.enabled(if: TestServer.isInstalled)) struct RefusalTests {
     private func refusal(
         _ address: String, _ tables: [String] = ["t"], _ change: (inout FollowOptions) throws -> Void = { _ in }
@@ -23,7 +23,7 @@ import Testing
         return (address, connection)
     }
 
-    @Test func addressesAreCheckedBeforeAnythingElse() throws {
+    @Test func invalidAddressesSayWhatIsWrong() throws {
         #expect(try refusal("postgres://user:secret@127.0.0.1/db").contains("has a password, which others could read"))
         #expect(try refusal("host=127.0.0.1 password=secret").contains("has a password"))
         #expect(try refusal("postgres://127.0.0.1:port/db").contains("invalid integer value"))
@@ -51,10 +51,10 @@ import Testing
         let role = try refusal(full.address(user: "reader"))
         #expect(role.contains("replication") && role.contains("ALTER ROLE"), "\(role)")
         try full.run("SELECT pg_create_physical_replication_slot('other')")
-        #expect(try refusal(full.address()).contains("max_replication_slots limits their number"))
+        #expect(try refusal(full.address()).contains("max_replication_slots limits the number of slots"))
         #expect(try full.connection().value("SELECT count(*) FROM pg_publication") == "0")
-        #expect(try refusal(full.address()) { $0.slot = "other" }.contains("is one of no plugin, not of pgoutput"))
-        #expect(try refusal(full.address()) { $0.slot = "a-b" }.contains("and this is another one: a-b"))
+        #expect(try refusal(full.address()) { $0.slot = "other" }.contains("uses no plugin instead of pgoutput"))
+        #expect(try refusal(full.address()) { $0.slot = "a-b" }.contains("a-b is not a valid name of a slot"))
         try full.run("ALTER ROLE reader REPLICATION")
         #expect(try refusal(full.address(user: "reader")).contains("permission denied"))
         // The password is missing.
@@ -65,7 +65,7 @@ import Testing
         #expect(try refusal(full.address(user: "reader")).contains("password"))
     }
 
-    /// A server speaks the language of its administrators: refusals are known by their codes.
+    /// The server's messages are in German. Refusals must be recognized by their codes.
     @Test func refusalsAreKnownInEachLanguage() throws {
         let server = try TestServer(language: "de")
         defer { server.stop() }
@@ -130,7 +130,7 @@ import Testing
                 + "text when the table is followed anew")
         #expect(error?.remedy == .startAnewAsText(entity: "t", column: "n"))
         try connection.execute("UPDATE public.t SET n = 2 WHERE id = 2")
-        // After the row is mended, the store goes on.
+        // After the row is mended, the store continues.
         try followed.follow()
         try connection.execute("UPDATE public.t SET d = 'infinity' WHERE id = 1")
         let streamed = #expect(throws: SourceError.self) { try followed.follow() }
@@ -140,13 +140,21 @@ import Testing
         #expect(try followed.rows("t", key: "id")["1"]?["d"] == "2024-01-01T00:00:00Z")
     }
 
+    @Test func anUnknownCacheIsRefusedBeforeTheStoreIsCreated() throws {
+        let (address, _) = try database("CREATE TABLE public.t(id integer PRIMARY KEY)")
+        let followed = Followed(address: address)
+        let unknown = #expect(throws: StoreError.self) { try followed.follow(["t"]) { $0.caches = ["none"] } }
+        #expect(unknown == .unknownCache("none"))
+        #expect(!FileManager.default.fileExists(atPath: followed.store + "/data.mdb"))
+    }
+
     @Test func aStoreFollowsOneSource() throws {
         let (address, connection) = try database(
             "CREATE TABLE public.t(id integer PRIMARY KEY)", "CREATE TABLE public.u(id integer PRIMARY KEY)")
         let followed = Followed(address: address)
         try followed.follow(["t"])
         let other = #expect(throws: SourceError.self) { try followed.follow(["u"]) }
-        #expect(other?.reason == "the store follows public.t=t, with options that are not all the same")
+        #expect(other?.reason == "the store follows public.t=t, not exactly the tables that the options describe")
         #expect(other?.remedy == .end)
         let unknown = #expect(throws: StoreError.self) { try followed.follow { $0.caches = ["none"] } }
         #expect(unknown == .unknownCache("none"))

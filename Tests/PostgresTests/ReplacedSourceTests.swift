@@ -4,7 +4,8 @@ import FetchIndexPostgresSource
 import FetchIndexTestSupport
 import Testing
 
-/// Addresses under which another source answers now.
+/// Another source answers under the address of the followed one: another server, a standby, a recreated table, or a
+/// copy of the database.
 @Suite(.enabled(if: TestServer.isInstalled)) struct ReplacedSourceTests {
     private static let table = "CREATE TABLE public.t(id integer PRIMARY KEY, a text, b text)"
 
@@ -18,13 +19,14 @@ import Testing
         try followed.check()
     }
 
-    /// Rows that the other server lacks are deleted; equal rows stay.
+    /// Another server is refused until all tables are copied again. Rows that it lacks are then deleted, and equal rows
+    /// aren't written.
     @Test(arguments: [false, true]) func anotherServerIsCopiedOnlyWhenAsked(usesChangeTable: Bool) throws {
         let servers = try (0..<2).map { _ in try TestServer() }
         defer { for server in servers { server.stop() } }
         var followed = Followed(address: servers[0].address())
         followed.usesChangeTable = usesChangeTable
-        // A dropped column uses up a number, which a dump doesn't carry over.
+        // On the first server, column numbers have a gap after a dropped column.
         try servers[0].run("\(Self.table); ALTER TABLE public.t DROP a; ALTER TABLE public.t ADD a text")
         try servers[1].run(Self.table)
         for (number, server) in servers.enumerated() {
@@ -42,7 +44,7 @@ import Testing
         #expect(refused?.remedy == .copyAgainOrEnd)
         #expect(try followed.rows("t", key: "id").count == 21)
         let events = try followed.follow { $0.recopies = true }
-        // The rows are equal, so that nothing is written.
+        // The remaining rows are equal, so no row is written.
         #expect(events.contains("copied public.t: 0"), "\(events)")
         try requireEqual(followed)
         try servers[1].run("UPDATE public.t SET b = 'c' WHERE id = 15")
@@ -50,7 +52,7 @@ import Testing
         try requireEqual(followed)
     }
 
-    /// A standby that was behind has other transactions at positions that the store has followed.
+    /// A standby that was behind takes over: it has other transactions at positions that the store has followed.
     @Test func aStandbyThatLacksTransactionsIsNoticed() throws {
         let server = try TestServer()
         defer { server.stop() }
@@ -65,11 +67,12 @@ import Testing
         let error = #expect(throws: SourceError.self) { try followed.follow() }
         #expect(
             error?.kind == .lost
-                && error?.description.contains("another server has taken over, with the log up to 0/") ?? false,
+                && error?.description.contains("another server has taken over, with the old server's log up to 0/")
+                    ?? false,
             "\(String(describing: error))")
         try followed.follow { $0.recopiesWhenLost = true }
         try requireEqual(followed)
-        // A standby that has all transactions is followed as before.
+        // If a standby that has all transactions takes over, following goes on.
         for id in [5000, 5001] {
             try server.takeOver(withKeptFiles: false)
             try server.run("INSERT INTO public.t VALUES (\(id), 'a', 'b')")
@@ -96,7 +99,7 @@ import Testing
         }
     }
 
-    /// A copy of the database takes its place: its change table lacks what happened since.
+    /// A copy of the database takes its place. The copy's change table lacks the changes made since.
     @Test func aReplacedDatabaseIsNoticed() throws {
         let server = try TestServer.shared()
         var followed = Followed(address: try server.makeDatabase())

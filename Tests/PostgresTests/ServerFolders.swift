@@ -1,7 +1,7 @@
 import Foundation
 
-/// The folders of test servers. A hundred databases have 40,000 files, which some disks need minutes to remove: they are
-/// in memory if the system offers a folder with enough of it.
+/// The folders of test servers. A hundred databases have 40,000 files, which some disks need minutes to remove. So the
+/// folders are in memory if /dev/shm has 4 GiB free.
 enum ServerFolders {
     private static let place: String = {
         var statistics = statvfs()
@@ -12,7 +12,7 @@ enum ServerFolders {
     }()
     private static let prefix = "fetchindex-postgres-"
 
-    /// Removes the folders of killed test runs, which use memory otherwise.
+    /// Removes the folders of killed test runs, which would otherwise stay in memory.
     private static let abandoned: Void = {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: place)) ?? [] where name.hasPrefix(prefix) {
             guard let owner = name.dropFirst(prefix.count).split(separator: "-").first.flatMap({ pid_t($0) }),

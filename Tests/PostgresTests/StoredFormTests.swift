@@ -5,9 +5,9 @@ import FetchIndexTestSupport
 import Foundation
 import Testing
 
-/// What a store keeps of its source is JSON, whose names and values must stay readable.
+/// The description of the source is stored as JSON, whose names and values other versions must be able to read.
 @Suite struct StoredFormTests {
-    /// The text of one table; its keys are in the order that the store writes them in.
+    /// The JSON of one table, with its keys in the order in which the store writes them.
     private static func table(_ name: String, _ copy: (after: String, key: String, isCopied: Bool, replaces: Bool))
         -> String
     {
@@ -58,7 +58,8 @@ import Testing
         #expect(String(decoding: try encoder.encode(source), as: UTF8.self) == text)
     }
 
-    /// Earlier versions noted the last key of a further copy, too, which begins with the first row.
+    /// Earlier versions also stored the last key of a further copy, which begins with the first row. It must be
+    /// ignored.
     @Test func aFurtherCopyHasNoKey() throws {
         let text = Self.source([Self.table("t", ("", "7", false, true))])
         let source = try JSONDecoder().decode(FollowedSource.self, from: Data(text.utf8))
@@ -70,7 +71,7 @@ import Testing
         #expect(throws: DecodingError.self) { try JSONDecoder().decode(FollowedSource.self, from: Data(text.utf8)) }
     }
 
-    @Test func aStoreGivesBackWhatItFollows() throws {
+    @Test func aStoreReturnsTheSourceThatItStored() throws {
         let folder = TemporaryFolder()
         let text = Self.source(Self.states.map(\.text))
         let source = try JSONDecoder().decode(FollowedSource.self, from: Data(text.utf8))

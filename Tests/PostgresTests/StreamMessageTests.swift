@@ -141,7 +141,7 @@ import FetchIndexValues
         #expect(value("1969-12-31 23:59:59", .date) == date("-1"))
         #expect(value("0001-12-31 BC", .date) == date("-62135683200"))
         #expect(value("294276-12-31 00:00:00+00", .date) != nil)
-        // Dates so far away have no microseconds: they are cut off, as in files.
+        // Dates so far from now have no microseconds: the digits are cut off, like those of dates in files.
         let last = value("9999-12-31 23:59:59.999999", .date)
         #expect(
             last == Value("9999-12-31T23:59:59.999999Z", as: .date) && last?.description == "9999-12-31T23:59:59.999Z")
@@ -152,7 +152,7 @@ import FetchIndexValues
         #expect(value(uuid.uuidString.lowercased(), .uuid) == .uuid(uuid))
     }
 
-    @Test(arguments: [16, 4096, 1 << 20]) func longTransactionsWaitInAFile(mostBytes: Int) throws {
+    @Test(arguments: [16, 4096, 1 << 20]) func aBufferHandsOutItsMessagesInOrder(mostBytes: Int) throws {
         let folder = TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
         var random = SeededGenerator(seed: UInt64(mostBytes))

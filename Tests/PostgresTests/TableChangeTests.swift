@@ -4,7 +4,7 @@ import FetchIndexPostgresSource
 import FetchIndexTestSupport
 import Testing
 
-/// Changes of tables that no row of the stream tells.
+/// Tables change in ways that the rows of the stream don't show.
 @Suite(.enabled(if: TestServer.isInstalled)) struct TableChangeTests {
     private struct Change: CustomTestStringConvertible {
         let table: String
@@ -61,7 +61,8 @@ import Testing
         try connection.execute(
             "INSERT INTO public.t VALUES (1, \(change.rows)), (2, \(change.rows)), (3, \(change.rows))")
         try followed.follow(["t"])
-        // Rows before and after the change arrive together, so that the stream is behind the catalogue; then another one.
+        // Rows from before and after the change arrive together, so the stream is behind the catalogue. A further row
+        // comes in the next round.
         let key = change.columns["code"] == nil ? "id" : "code"
         try connection.execute("DELETE FROM public.t WHERE id = 3")
         try connection.execute("ALTER TABLE public.t \(change.change)")
@@ -76,7 +77,7 @@ import Testing
         try followed.check()
     }
 
-    /// The stream describes a change before the table's next row, which never comes here.
+    /// The stream describes a change only before the table's next row, which never comes here.
     @Test(arguments: changes.indices) func changesWithoutRowsAreFollowed(index: Int) throws {
         let change = Self.changes[index]
         let followed = Followed(address: try TestServer.shared().makeDatabase())
@@ -96,7 +97,7 @@ import Testing
         try followed.check()
     }
 
-    @Test func changesThatChangeNoRowCopyNone() throws {
+    @Test func changesThatLeaveNoRowUnsentNeedNoCopy() throws {
         let (followed, connection) = try followedTable()
         try connection.execute("ALTER TABLE public.t ADD v varchar(10)")
         try followed.follow(["t"])
@@ -163,7 +164,7 @@ import Testing
         "DROP TABLE public.t",
         "ALTER TABLE public.t RENAME TO old; CREATE TABLE public.t(id integer PRIMARY KEY, a text)",
     ])
-    func anotherTableIsNoticed(change: String) throws {
+    func aDroppedOrReplacedTableIsNoticed(change: String) throws {
         let (followed, connection) = try followedTable()
         try followed.follow(["t"])
         try connection.execute(change)
@@ -175,8 +176,8 @@ import Testing
         #expect(try followed.rows("t", key: "id") == ["50": ["id": "50", "a": "new"]])
     }
 
-    /// Values of one column would be taken for those of another one.
-    @Test func columnsOfOtherTypesMayNotChangeNames() throws {
+    /// Two columns of different types exchange their names: their values would be mixed up.
+    @Test func columnsOfDifferentTypesMayNotExchangeNames() throws {
         let (followed, connection) = try followedTable()
         try connection.execute("ALTER TABLE public.t ADD n integer")
         try followed.follow(["t"])
@@ -188,7 +189,7 @@ import Testing
         #expect(error?.remedy == .startAnew(entity: "t"))
     }
 
-    /// A further copy adopts columns that were added and dropped meanwhile.
+    /// Another copy adopts columns that were added and dropped meanwhile.
     @Test func aFurtherCopyAdoptsThePresentColumns() throws {
         let (followed, connection) = try followedTable()
         try followed.follow(["t"])
@@ -199,12 +200,13 @@ import Testing
             try followed.rows("t", key: "id") == followed.sourceRows("public.t", key: "id", ["id": "id", "b": "b"]))
     }
 
-    /// Keys that are exchanged between the slot's beginning and the copy, in rows whose values aren't sent.
-    @Test func exchangedKeysKeepTheirValues() throws {
+    /// Rows exchange their keys between the creation of the slot and the end of the copy, and their large values aren't
+    /// sent.
+    @Test func rowsThatExchangeKeysKeepTheirValues() throws {
         let (followed, connection) = try followedTable()
         try connection.execute(
             "ALTER TABLE public.t ALTER a SET STORAGE EXTERNAL; UPDATE public.t SET a = repeat('v' || id, 3000)")
-        // The copy ends after its first range.
+        // The first follower ends after a few ranges of its copy.
         var ranges = 0
         var options = FollowOptions()
         (options.address, options.tables, options.rangeLength) = (followed.address, [try TableChoice("t")], 2)
@@ -224,7 +226,7 @@ import Testing
             try followed.rows("t", key: "id") == followed.sourceRows("public.t", key: "id", ["id": "id", "a": "a"]))
     }
 
-    @Test func publicationsOfOthersAreCheckedAndStay() throws {
+    @Test func givenPublicationsAreCheckedAndKept() throws {
         let (followed, connection) = try followedTable()
         try connection.execute(
             """

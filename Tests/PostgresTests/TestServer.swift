@@ -2,8 +2,8 @@ import Foundation
 import FetchIndexPostgresSource
 import FetchIndexTestSupport
 
-/// A PostgreSQL server for tests, in a folder that is removed with it.
-/// Optimized code releases a variable after its last use: `defer { server.stop() }` keeps a server to the end of its test.
+/// A PostgreSQL server for tests. Its folder is removed when the object is released. Optimized code releases a variable
+/// after its last use: `defer { server.stop() }` keeps a server to the end of its test.
 final class TestServer {
     struct NotReady: Error {}
 
@@ -12,7 +12,7 @@ final class TestServer {
         return !versions.isEmpty
     }()
 
-    /// The server's folder, which its user can enter.
+    /// The server's folder. The user that runs the server can enter it.
     let folder = ServerFolders.new()
     private(set) var port: UInt16
     private let settings: [String]
@@ -60,7 +60,8 @@ final class TestServer {
             let process = try Child(
                 "/usr/bin/env",
                 [
-                    "LANGUAGE=\(language)", root.appendingPathComponent("Scripts/postgres-server").path, folder, "\(port)",
+                    "LANGUAGE=\(language)", root.appendingPathComponent("Scripts/postgres-server").path, folder,
+                    "\(port)",
                     "fsync=off", "wal_sender_timeout=5s", "max_replication_slots=200",
                     "max_wal_senders=60",
                 ] + settings, errors: "/dev/null")
@@ -93,14 +94,14 @@ final class TestServer {
         let before = try self.connection().value(loaded)
         try connection.execute("SELECT pg_reload_conf()")
         let end = Date() + 60
-        // A connection that is refused has the new rules, too.
+        // If a connection is refused, the new rules are in use, too.
         while let found = try? self.connection().value(loaded), found == before {
             if Date() > end { throw NotReady() }
             usleep(20_000)
         }
     }
 
-    /// Restarts under the address of another server, which was stopped.
+    /// Restarts at the port of another server, which must be stopped.
     func takePlace(of other: TestServer) throws {
         stop()
         port = other.port
@@ -109,14 +110,14 @@ final class TestServer {
 
     private var files: String { folder + "/cluster" }
 
-    /// Keeps a copy of the present files: those of a standby that falls behind from now on.
+    /// Keeps a copy of the current files, which stands for a standby that falls behind.
     func keepFiles() throws {
         stop()
         guard try Child("/bin/cp", ["-a", files, files + "-kept"]).wait() == 0 else { throw NotReady() }
         try start()
     }
 
-    /// Lets a standby take over: one that has all transactions, or one that has those of the kept files.
+    /// Restarts as a standby that takes over: with all transactions, or only with those of the kept files.
     func takeOver(withKeptFiles: Bool) throws {
         stop()
         if withKeptFiles {
@@ -128,8 +129,8 @@ final class TestServer {
         try run("SELECT pg_promote()")
     }
 
-    /// Runs commands whose commits wait for a missing standby: they are in the log, and invisible. Other connections commit
-    /// without waiting.
+    /// Runs commands whose commits wait for a missing standby, so that they are in the log but invisible. Other
+    /// connections commit without waiting.
     func leaveWaiting(_ commands: [String]) throws {
         let owner = try connection()
         try owner.execute("SET synchronous_commit = local")
@@ -153,7 +154,7 @@ final class TestServer {
         }
     }
 
-    /// Ends the waiting of commits after a while.
+    /// Lets the waiting commits end after a while.
     func endWaiting(after microseconds: UInt32) {
         let address = address()
         Thread.detachNewThread {
@@ -164,7 +165,7 @@ final class TestServer {
         }
     }
 
-    /// Ends all processes, like a crash of the machine; the next start recovers.
+    /// Kills the server's main process, like a crash of the machine. The next start recovers.
     func crash() {
         let main = (try? String(contentsOfFile: folder + "/cluster/postmaster.pid", encoding: .utf8))?
             .split(separator: "\n").first.flatMap { pid_t($0) }
@@ -182,7 +183,7 @@ final class TestServer {
     @discardableResult
     func run(_ command: String) throws -> [[String?]] { try connection().execute(command) }
 
-    /// Makes a new database, and returns its address.
+    /// Creates a new database, and returns its address.
     func makeDatabase() throws -> String {
         let name = "test_" + UUID().uuidString.filter { $0 != "-" }.lowercased()
         try run("CREATE DATABASE \(name)")

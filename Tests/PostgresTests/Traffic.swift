@@ -3,8 +3,8 @@ import FetchIndexPostgresSource
 import Synchronization
 import FetchIndexTestSupport
 
-/// Writers that change two tables of a source at random, in transactions of all kinds, until they are stopped. They can be held
-/// between transactions, so that the source's state can be compared with a store.
+/// Writers that change two tables of a source at random, in transactions of all kinds, until they are stopped. `held`
+/// pauses them between transactions, so that the source's state can be compared with a store.
 final class Traffic: @unchecked Sendable {
     static let tables = [
         "CREATE TABLE public.books(id integer PRIMARY KEY, title text, publisher text, price numeric, body text)",
@@ -38,7 +38,7 @@ final class Traffic: @unchecked Sendable {
 
     var transactions: Int { committed.load(ordering: .relaxed) }
 
-    /// Runs a body while no transaction is open.
+    /// Runs a body while none of the writers has an open transaction.
     func held<Result>(_ body: () throws -> Result) throws -> Result {
         gate.lock()
         isHeld = true
@@ -72,10 +72,11 @@ final class Traffic: @unchecked Sendable {
 
     struct Stuck: Error {}
 
-    /// Tells the writers to end, also those of a test that failed: they would slow down all later tests.
+    /// Tells the writers to end. A test calls this even if it fails, because its writers would slow down all later
+    /// tests.
     func letEnd() { ended.store(true, ordering: .relaxed) }
 
-    /// Waits until the writers have ended. Throws the first error that one of them met.
+    /// Tells the writers to end and waits for that. Throws an error of a writer, if any.
     func stop() throws {
         letEnd()
         guard done.wait(timeout: .now() + 120) == .success else { throw Stuck() }
@@ -96,7 +97,7 @@ final class Traffic: @unchecked Sendable {
                 for command in commands { try open.execute(command) }
                 committed.add(1, ordering: .relaxed)
             } catch let error as SourceError {
-                // The server was killed, or another transaction was in the way.
+                // The server was killed, or another transaction conflicted.
                 guard error.kind == .connection || Self.expected.contains(error.code ?? "") else { throw error }
                 if error.kind == .connection {
                     connection = nil

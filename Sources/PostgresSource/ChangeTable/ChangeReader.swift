@@ -23,8 +23,9 @@ struct ChangeReader {
     private let before: String
     private let connection: Connection
 
-    /// Reads what was noted after a position. `isLocked` begins a transaction of the source for reading rows, and the tables
-    /// keep their columns until it ends. Throws `SourceError`, also if changes are lost.
+    /// Reads which tables have noted changes after a position. If `isLocked`, first begins a transaction of the source
+    /// for reading rows, and locks the tables, which keep their columns until `finish`. Throws `SourceError`; its kind
+    /// is `lost` if changes are lost.
     init(
         after position: String, _ tables: [FollowedSource.Table], _ connection: Connection, locked isLocked: Bool
     ) throws {
@@ -35,11 +36,13 @@ struct ChangeReader {
             throw SourceError(.lost, "the change table is gone from the source")
         }
         if row[1] != "f" {
-            throw SourceError(.lost, "the change table was trimmed to less than this store needs (\(position))")
+            throw SourceError(
+                .lost, "the change table was trimmed, and no longer has all changes that this store needs (\(position))"
+            )
         }
         if row[2] != "f" {
             throw SourceError(
-                .lost, "the source is at \(snapshot), before this store (\(position)): it is an older copy")
+                .lost, "the source is at \(snapshot), before this store (\(position)): the source is an older copy")
         }
         (self.snapshot, self.end, shape, isDurable) = (snapshot, end, row[4] ?? "", row[8] == "t")
         var noted: [UInt32: Noted] = [:]
@@ -50,8 +53,8 @@ struct ChangeReader {
         self.noted = noted
     }
 
-    /// Begins a transaction with the tables locked. The locks come before the snapshot, so that the columns are those of the
-    /// snapshot. A program of the source that wants to change columns doesn't wait long.
+    /// Begins a transaction, and locks the tables before the snapshot is taken, so that the columns are those of the
+    /// snapshot. The timeouts limit how long a program of the source that wants to change columns has to wait.
     private static func begin(_ tables: [FollowedSource.Table], _ connection: Connection) throws {
         let names = tables.map(\.quoted).joined(separator: ", ")
         try connection.execute(
@@ -61,8 +64,8 @@ struct ChangeReader {
             """)
     }
 
-    /// The columns: snapshot | is trimmed | is an older copy | end of the log | shape | table, emptied, time | is durable. A row
-    /// for each table with changes, or one without a table.
+    /// Returns rows with the columns: snapshot | is trimmed | is an older copy | end of the log | shape | table,
+    /// emptied, time | is durable. There is a row for each table with changes, or a single row without a table.
     private static func look(
         after position: String, _ tables: [FollowedSource.Table], _ connection: Connection
     ) throws -> [[String?]] {
@@ -85,9 +88,9 @@ struct ChangeReader {
     /// Ends the transaction of a locked reader.
     func finish() throws { try connection.execute("COMMIT") }
 
-    /// The SQL condition for entries of transactions that a position hasn't seen and the present snapshot has. The numbers
-    /// are constants, so that the source can estimate how few rows match. A position is xmin:xmax:xip,xip…; without one, all
-    /// entries are unseen.
+    /// Returns the SQL condition for entries of transactions that the current snapshot shows and the position doesn't.
+    /// The numbers are constants, so that the source's planner can estimate how few rows match. A position is
+    /// xmin:xmax:xip,xip…; if it is empty, all visible entries match.
     private static func unseen(_ position: String) -> String {
         let parts = position.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
         let (end, open) = parts.count == 3 ? (parts[1], parts[2]) : ("0", "")
@@ -96,8 +99,8 @@ struct ChangeReader {
             + ") AND pg_catalog.pg_visible_in_snapshot(c.transaction, pg_catalog.pg_current_snapshot())"
     }
 
-    /// Waits until the log up to the snapshot is on the source's disk. With synchronous_commit off, a crash undoes
-    /// transactions that were visible, and their numbers are used again.
+    /// Waits until the log up to the snapshot is on the source's disk. If synchronous_commit is off, a crash undoes
+    /// transactions that were visible, and later transactions get the same numbers.
     func waitUntilDurable(_ requireNotInterrupted: () throws -> Void) throws {
         if isDurable { return }
         var looks = 0
@@ -106,7 +109,7 @@ struct ChangeReader {
         {
             try requireNotInterrupted()
             looks += 1
-            // The log of an open transaction may stay in memory; a message behind it makes the server write it out.
+            // The log of an open transaction may stay in memory. A message after it makes the server write the log out.
             if looks == 5 {
                 _ = try? connection.execute("SELECT pg_catalog.pg_logical_emit_message(false, 'fetchindex', '')")
             }
@@ -114,8 +117,8 @@ struct ChangeReader {
         }
     }
 
-    /// Hands out the key of each changed row of a table, followed by the row's columns, which are null for a deleted row.
-    /// `type` is the key's type in SQL.
+    /// Hands out a row for each changed key of a table: the key, then the columns of the table's row with this key,
+    /// which are null if the row was deleted or doesn't meet the condition. `type` is the key's type in SQL.
     func forEachRow(
         of table: FollowedSource.Table, keyType type: String, _ body: (UnsafeRawBufferPointer) throws -> Void
     ) throws {

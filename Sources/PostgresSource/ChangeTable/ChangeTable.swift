@@ -1,10 +1,11 @@
-/// The change table: triggers in the source note the keys of changed rows, with the transactions that change them. Any
-/// number of followers read it, each from its own position, and none needs a slot.
+/// The change table: triggers in the source note the keys of changed rows, with the numbers of the transactions that
+/// change them. Any number of followers read the table, each from its own position, and no follower needs a slot.
 ///
-/// A follower's position is a snapshot of the source, as `pg_current_snapshot` writes it: it tells which transactions the
-/// store has seen. With the next snapshot, the follower reads what other transactions have noted, and the rows as they are
-/// in that snapshot, so that the store equals it. No change is missed, in whatever order transactions commit. PostgreSQL
-/// documentation, 9.27.12 "Transaction ID and Snapshot Information Functions".
+/// A follower's position is a snapshot of the source, in the form of `pg_current_snapshot`: it tells which transactions
+/// the store has. At each look, the follower takes a new snapshot, finds the keys that other transactions have noted,
+/// and writes their rows as they are in the new snapshot; the store then equals that snapshot. So no change is missed,
+/// in whatever order transactions commit. PostgreSQL documentation, 9.27.12 "Transaction ID and Snapshot Information
+/// Functions".
 enum ChangeTable {
     static let channel = "fetchindex"
     private static let trigger = "fetchindex_note"
@@ -13,29 +14,29 @@ enum ChangeTable {
 
     // MARK: Setup
 
-    /// The SQL that makes the change table and the triggers of tables. Running it again changes only what isn't right. Throws
-    /// `SourceError`.
+    /// Returns the SQL that creates the change table and the triggers of tables. Correct triggers stay if it is run
+    /// again. Throws `SourceError`.
     static func setup(for tables: [SourceTable]) throws -> String {
         try log + tables.map { try triggers(of: $0) }.joined() + end + tables.map { wake(for: $0) }.joined()
     }
 
     private static let log = """
         -- FetchIndex: a table that notes which rows have changed, for any number of followers.
-        -- Run this as the owner of the tables. It can be run again, also for other tables.
+        -- Run this as the owner of the tables. It can be run again, for the same tables or others.
         BEGIN;
         SET LOCAL client_min_messages = warning;
         CREATE SCHEMA IF NOT EXISTS fetchindex;
         CREATE TABLE IF NOT EXISTS fetchindex.log (
             identifier uuid NOT NULL DEFAULT gen_random_uuid(),
-            trimmed xid8 NOT NULL DEFAULT '0',  -- the last transaction of which changes were deleted
+            trimmed xid8 NOT NULL DEFAULT '0',  -- the last transaction whose changes were deleted
             single boolean PRIMARY KEY DEFAULT true CHECK (single)
         );
         INSERT INTO fetchindex.log DEFAULT VALUES ON CONFLICT DO NOTHING;
-        UPDATE fetchindex.log SET trimmed = '0' WHERE trimmed >= pg_snapshot_xmax(pg_current_snapshot());  -- of another server
+        UPDATE fetchindex.log SET trimmed = '0' WHERE trimmed >= pg_snapshot_xmax(pg_current_snapshot());  -- the number came from another server
         CREATE TABLE IF NOT EXISTS fetchindex.changes (
             transaction xid8 NOT NULL DEFAULT pg_current_xact_id(),
             relation oid NOT NULL,
-            key text,  -- of the row; null: the table was emptied
+            key text,  -- the row's key; null if the table was emptied
             at timestamptz NOT NULL DEFAULT now()
         );
         CREATE INDEX IF NOT EXISTS changes_transaction ON fetchindex.changes (transaction);
@@ -51,8 +52,8 @@ enum ChangeTable {
         DROP TRIGGER IF EXISTS refuse ON fetchindex.changes;
         CREATE TRIGGER refuse BEFORE TRUNCATE ON fetchindex.changes FOR EACH STATEMENT EXECUTE FUNCTION fetchindex.refuse();
 
-        -- The job that keeps it small: SELECT fetchindex.trim('7 days'), each night. A follower that was away for longer copies its tables again.
-        -- What later transactions than any of this server's have noted came from another server, with a dump.
+        -- To keep the change table small, run SELECT fetchindex.trim('7 days') each night. A follower that was away for longer must copy its tables again.
+        -- Entries with higher transaction numbers than this server has assigned came from another server, with a dump; they are deleted too.
         CREATE OR REPLACE FUNCTION fetchindex.trim(age interval) RETURNS bigint STRICT LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $fetchindex$
         DECLARE
             boundary xid8 := pg_snapshot_xmin(pg_current_snapshot());
@@ -75,9 +76,9 @@ enum ChangeTable {
 
         """
 
-    /// The SQL for the triggers of a table. They note a key in COPY's form, which doesn't depend on the session's settings, and
-    /// fire also for changes that a subscription applies. A right trigger stays, so that followers see that it was never
-    /// off.
+    /// Returns the SQL for the triggers of a table. The triggers note a key in COPY's form, which doesn't depend on the
+    /// session's settings, and also fire for changes that a subscription applies. A correct trigger isn't created
+    /// again, so that followers see that it was never disabled.
     private static func triggers(of table: SourceTable) throws -> String {
         let column = table.key.name
         guard column.utf8.count <= longestKey, !(table.choice.quoted + column).contains("$fetchindex$") else {
@@ -89,7 +90,7 @@ enum ChangeTable {
         let name = table.choice.quoted
         return """
 
-            -- \(table.choice.title.visibleLine), by \(column.visibleLine). Who renames that column, or changes its type, runs this again in the same transaction.
+            -- \(table.choice.title.visibleLine), by \(column.visibleLine). To rename that column or change its type, run this again in the same transaction.
             \(noteKey(column.quotedName, in: function))
             DO $fetchindex$
             BEGIN
@@ -109,7 +110,7 @@ enum ChangeTable {
             """
     }
 
-    /// The SQL for a trigger's function, which notes the old and the new key of a row.
+    /// Returns the SQL for a trigger's function, which notes the old and the new key of a row.
     private static func noteKey(_ key: String, in function: String) -> String {
         """
         CREATE OR REPLACE FUNCTION \(function)() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
@@ -132,11 +133,11 @@ enum ChangeTable {
         REVOKE ALL ON ALL FUNCTIONS IN SCHEMA fetchindex FROM PUBLIC;
         COMMIT;
 
-        -- What a follower's role needs, beside SELECT on the whole tables:
+        -- A follower's role needs SELECT on the whole tables, and:
         -- GRANT USAGE ON SCHEMA fetchindex TO …; GRANT SELECT ON fetchindex.log, fetchindex.changes TO …;
 
-        -- Followers look 20 times a second. NOTIFY would wake them at once; transactions that notify commit one after another, and cannot be
-        -- prepared (PREPARE TRANSACTION). Where that is no matter:
+        -- Followers look up to 20 times a second. NOTIFY would wake them immediately, but transactions that notify commit one after another, and
+        -- cannot be prepared (PREPARE TRANSACTION). If that does not matter:
         -- CREATE FUNCTION fetchindex.wake() RETURNS trigger LANGUAGE plpgsql SET search_path = '' AS
         --     'BEGIN PERFORM pg_notify(''fetchindex'', ''''); RETURN NULL; END';
 
@@ -151,12 +152,12 @@ enum ChangeTable {
 
     // MARK: The catalogue
 
-    /// The identifier of the source's change table. Throws `SourceError` if it is missing.
+    /// Returns the identifier of the source's change table. Throws `SourceError` if the table is missing.
     static func identifier(_ connection: Connection) throws -> String {
         if try connection.value("SELECT pg_catalog.pg_is_in_recovery()") == "t" {
             throw SourceError(
                 .refused,
-                "the source is a standby, whose snapshots do not tell all transactions: follow the primary server")
+                "the source is a standby, whose snapshots do not show all transactions: follow the primary server")
         }
         do {
             guard try connection.value("SELECT pg_catalog.to_regclass('fetchindex.log')") != nil,
@@ -178,9 +179,10 @@ enum ChangeTable {
             "the source notes no changes\(table)", remedy: .makeChangeTable)
     }
 
-    /// A text that changes whenever changes may not have been noted: it names the triggers and their functions, the database,
-    /// which a copy may replace, and the server's timeline, because a standby that takes over may lack transactions that a
-    /// follower has seen. Throws `SourceError` if a table has no triggers for its key.
+    /// Returns a text that differs if changes of rows may have been missed meanwhile. It consists of the triggers and
+    /// their functions, of the database, which a copy may replace, and of the server's timeline, because a standby that
+    /// takes over may lack transactions that a follower has seen. Throws `SourceError` if a table has no triggers for
+    /// its key.
     static func mark(of tables: [FollowedSource.Table], _ connection: Connection) throws -> String {
         let timeline = try connection.value(
             """
@@ -202,7 +204,7 @@ enum ChangeTable {
             guard let key = row?[1], key == table.key else {
                 throw SourceError(
                     .refused,
-                    "the triggers of \(table.title) note \(row?[1] ?? "nothing"), and the store follows it by \(table.key)",
+                    "the triggers of \(table.title) note \(row?[1] ?? "nothing"), but the store identifies rows by \(table.key)",
                     remedy: .makeChangeTable)
             }
             return mark

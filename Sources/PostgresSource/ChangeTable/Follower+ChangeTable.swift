@@ -10,14 +10,15 @@ extension Follower {
     private static let checkInterval = Duration.seconds(10)
     private static let longestPause = Duration.milliseconds(500)
 
-    /// Returns the SQL that a source needs to be followed by the change table. Throws `SourceError`.
+    /// Returns the SQL that creates the change table and its triggers in a source. Throws `SourceError`.
     package static func setup(_ address: String, _ choices: [TableChoice]) throws -> String {
         try SourceAddress.check(address)
         let connection = try Connection(address)
         return try ChangeTable.setup(for: SourceTable.read(choices, connection, .changeTable))
     }
 
-    /// Takes the position from which on changes are read, before anything is copied.
+    /// Takes the source's current snapshot as the position, unless the store has a position. Changes after it are read
+    /// from the change table.
     func prepareChangeTable() throws {
         guard position == nil else { return }
         for index in source.tables.indices { try adoptCatalogue(index) }
@@ -27,7 +28,8 @@ extension Follower {
         try commit(KeyedRowWriter(in: container, author: "postgres", changesRecords: false))
     }
 
-    /// Reads changes until the store has caught up, if it is to end then. Throws `Interrupted`.
+    /// Reads changes until it is interrupted or, if `endsWhenCurrent` is set, until the store has caught up. Throws
+    /// `SourceError` and `Interrupted`.
     func followChangeTable(_ isConnected: () -> Void) throws {
         try connection.execute("LISTEN \(ChangeTable.channel)")
         try checkSource()
@@ -61,8 +63,8 @@ extension Follower {
         }
     }
 
-    /// Pauses as long as the last look took, so that a source with much to read isn't kept busy; then waits for a
-    /// notification.
+    /// Pauses as long as the last look took, up to 500 ms, so that a source with much to read isn't kept busy. Then
+    /// waits up to 50 ms for a notification, unless `endsWhenCurrent` is set.
     private func pause(after duration: Duration) throws {
         let pause = min(max(.milliseconds(2), duration), Self.longestPause)
         usleep(UInt32(clamping: Int64(pause / .microseconds(1))))
@@ -73,7 +75,7 @@ extension Follower {
     private enum Outcome {
         case nothing
         case taken
-        /// The source is changing its tables, so that rows can't be read now.
+        /// The source is changing a table, so rows can't be read now.
         case later
     }
 
@@ -98,7 +100,8 @@ extension Follower {
 
     // MARK: A look
 
-    /// Brings the store to the source's present snapshot: changed rows are written as they are in it. O(k log n) for k rows.
+    /// Brings the store to the source's current snapshot: writes the changed rows as they are in it. O(k log n) for k
+    /// rows, more if a table was emptied.
     private func takeChanges(_ columns: inout KnownColumns) throws -> Outcome {
         let look = try ChangeReader(after: position?.text ?? "", source.tables, connection, locked: false)
         if look.noted.isEmpty {
@@ -106,11 +109,12 @@ extension Follower {
             return .nothing
         }
         if columns.shape != look.shape {
-            // The model comes first.
+            // The model must fit the new columns before rows are read.
             try checkSource()
             columns = KnownColumns(shape: look.shape, keyTypes: try keyTypes())
         }
-        // The store's lock comes before the source's, because it may be waited for.
+        // The writer takes the store's lock before the source's tables are locked: if another process holds the store's
+        // lock, the source isn't blocked meanwhile.
         let writer = try KeyedRowWriter(in: container, author: "postgres", waiting: waiting)
         guard let changes = try readChanges() else { return .later }
         guard changes.shape == columns.shape else {
@@ -121,8 +125,9 @@ extension Follower {
         return .taken
     }
 
-    /// Takes a snapshot without changes. While it isn't durable, a crash may undo it: it is neither a position nor the end
-    /// of a copy.
+    /// Takes over a snapshot in which no table has changed. It becomes the position only if it was durable when it was
+    /// read, because a crash of the source may undo a snapshot that isn't. Before the store becomes consistent, waits
+    /// until the snapshot is durable.
     private func takeSnapshot(of look: ChangeReader) throws {
         if !source.isConsistent { try look.waitUntilDurable(requireNotInterrupted) }
         if look.isDurable { position?.text = look.snapshot }
@@ -130,14 +135,15 @@ extension Follower {
         if !source.isConsistent { try storePosition() }
     }
 
-    /// Begins a transaction in which rows are read; returns nil while the source is changing the tables.
+    /// Begins a transaction in which rows are read. Returns nil if the tables can't be locked, because the source is
+    /// changing them.
     private func readChanges() throws -> ChangeReader? {
         do { return try ChangeReader(after: position?.text ?? "", source.tables, connection, locked: true) } catch {
             _ = try? connection.execute("ROLLBACK")
             guard let error = error as? SourceError else { throw error }
             // The locks weren't available in time, or would have caused a deadlock.
             if ["55P03", "40P01"].contains(error.code) { return nil }
-            // A table is missing or has another name, which the check tells better.
+            // A table is missing or has another name, which `checkSource` reports more clearly.
             if error.code == "42P01" { try checkSource() }
             throw error
         }
@@ -148,8 +154,7 @@ extension Follower {
         do {
             for index in source.copyOrder {
                 if let noted = changes.noted[source.tables[index].number] {
-                    try takeRows(
-                        of: index, changes, SourceRowWriter(writer), columns.keyTypes, isEmptied: noted.isEmptied)
+                    try takeRows(of: index, changes, writer, columns.keyTypes, isEmptied: noted.isEmptied)
                 }
             }
             try linkLater(writer)
@@ -168,7 +173,7 @@ extension Follower {
     }
 
     private func takeRows(
-        of index: Int, _ changes: ChangeReader, _ rows: SourceRowWriter, _ keyTypes: [UInt32: String],
+        of index: Int, _ changes: ChangeReader, _ writer: KeyedRowWriter, _ keyTypes: [UInt32: String],
         isEmptied: Bool
     ) throws {
         let table = source.tables[index]
@@ -176,9 +181,8 @@ extension Follower {
             throw SourceError(.lost, "\(table.title) has no column \(table.key) any more")
         }
         // The first column is the changed key, and has no name.
-        var reader = try RowReader(table, [""] + table.columns.map(\.name), of: source, in: rows.writer.model)
+        var reader = try RowReader(table, [""] + table.columns.map(\.name), of: source, in: writer.model)
         var seen = SeenObjects()
-        let writer = rows.writer
         var row = CopiedRow()
         try changes.forEachRow(of: table, keyType: type) { bytes in
             row.read(bytes)
@@ -187,9 +191,9 @@ extension Follower {
                 let noted = try reader.key(row.fields, bytes, at: 0)
                 guard reader.hasKey(row.fields) else { return try writer.delete(key: noted, reader.table) }
                 let key = try reader.key(row.fields, bytes)
-                // Texts that are equal keys in the source may be different ones here.
+                // Texts that are equal keys in the source may be different keys in the store.
                 if key != noted { try writer.delete(key: noted, reader.table) }
-                try rows.insert(row.fields, bytes, of: table.number, &reader)
+                try writer.insert(reader.row(row.fields, bytes), reader.table)
                 if isEmptied, let number = try writer.object(reader.table, key: key) { seen.insert(number) }
             }
         }

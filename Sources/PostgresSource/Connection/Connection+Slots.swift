@@ -1,15 +1,15 @@
 internal import FetchIndexCLibrary
 
 extension Connection {
-    /// The code (SQLSTATE) of the error that a slot is in use. The server may need a moment to notice that the slot's last
-    /// reader has gone.
+    /// The SQLSTATE code of the error that a slot is in use. The server may need a moment to notice that the slot's
+    /// last reader has disconnected.
     static let slotInUse = "55006"
 
-    /// How long, in seconds, a slot that is in use is waited for before it is dropped.
+    /// The time, in seconds, for which dropping a slot that is in use is tried again.
     private static let longestWaitForSlot = 10
 
-    /// Drops a replication slot, if it exists. Waits some seconds for a slot that is in use. Throws `SourceError`, for a slot
-    /// that stays in use too, and `Interrupted`.
+    /// Drops a replication slot if it exists. If the slot is in use, tries again for up to ten seconds. Throws
+    /// `SourceError` if the slot stays in use or can't be dropped, and `Interrupted`.
     package func dropSlot(_ name: String, isInterrupted: () -> Bool = { false }) throws {
         let end = ContinuousClock.now + .seconds(Self.longestWaitForSlot)
         while true {

@@ -11,20 +11,22 @@ package final class Connection {
     /// The timeout for locks: a table that is locked for long must not keep a follower from ending.
     private static let lockTimeout = "lock_timeout = '2s'"
 
-    /// Session settings that give every text of a value one meaning, and a follower's commands the time they need.
+    /// Session settings with which each value has one unambiguous text, and long commands don't time out unless they
+    /// wait for a lock.
     private static let settings = [
         "DateStyle = ISO", "TimeZone = 'UTC'", "IntervalStyle = postgres", "extra_float_digits = 3",
         "bytea_output = hex",
         "standard_conforming_strings = on", "lc_monetary = 'C'", "search_path = ''",
-        // Reading rows that the role may not see fails; otherwise they would be missing silently.
+        // Reading fails if row security hides rows from the role. Otherwise these rows would be missing silently.
         "row_security = off",
         "statement_timeout = 0", lockTimeout, "idle_in_transaction_session_timeout = 0",
-        // Ranges of a copy are read by the index of the key: sorting the table for each range would take O(n) each time.
+        // The server should read each range of a copy by the key's index: sorting the table for each range would cost
+        // O(n) each time.
         "enable_sort = off", "jit = off", "max_parallel_workers_per_gather = 0",
     ]
 
-    /// Connects to an address, which is a URI or a list of parameters of libpq. Throws `SourceError`; an error of a
-    /// replication connection has the code with which the server refused it, if the server was reached.
+    /// Connects to an address, which is a URI or a list of libpq's parameters. Throws `SourceError`. For a replication
+    /// connection, the error has the SQLSTATE code with which the server refused it, if the server was reached.
     package init(_ address: String, isReplication: Bool = false) throws {
         guard let connection = Self.open(address, isReplication) else {
             throw SourceError(.connection, "there is no memory for a connection")
@@ -58,9 +60,9 @@ package final class Connection {
         }
     }
 
-    /// The code (SQLSTATE) with which a server refuses a connection that has just failed; nil if the server wasn't
-    /// reached, or accepts it now. libpq has codes only for results of commands. At the verbosity SQLSTATE, the error
-    /// of a further attempt ends with the code, whatever the server's language.
+    /// Connects again to learn the SQLSTATE code with which the server refuses the connection. libpq has no code for a
+    /// failed connection, but at the verbosity SQLSTATE its error message ends with the code, in every language.
+    /// Returns nil if the server isn't reached, or accepts the connection this time.
     private static func refusalCode(_ failed: OpaquePointer) -> String? {
         PQsetErrorVerbosity(failed, PQERRORS_SQLSTATE)
         PQreset(failed)
@@ -77,7 +79,7 @@ package final class Connection {
         defer { for copy in copies { free(copy) } }
         let pointers = copies.map { UnsafePointer<CChar>($0) } + [nil]
         return pointers.withUnsafeBufferPointer { buffer in
-            guard let base = buffer.baseAddress else { preconditionFailure("An array with an element has a place.") }
+            guard let base = buffer.baseAddress else { preconditionFailure("An array with an element has an address.") }
             return body(base)
         }
     }
@@ -90,8 +92,8 @@ package final class Connection {
 
     // MARK: Commands
 
-    /// Executes a command and returns the rows of its result as texts. Throws `SourceError`, also for a result with
-    /// another number of columns than expected.
+    /// Executes a command and returns the rows of its result as texts. Throws `SourceError` if the command fails, or if
+    /// the result has another number of columns than expected.
     @discardableResult
     package func execute(
         _ command: String, _ arguments: [String?] = [], columns expected: Int? = nil
@@ -124,7 +126,8 @@ package final class Connection {
         }
     }
 
-    /// Executes a text as one command: PostgreSQL refuses several commands in the extended protocol.
+    /// Executes a text that must be a single command, in the extended protocol, in which PostgreSQL refuses several
+    /// commands.
     func executeSingle(_ command: String) throws {
         let result = PQexecParams(raw, command, 0, nil, nil, nil, nil, 0)
         defer { PQclear(result) }
@@ -134,8 +137,8 @@ package final class Connection {
         }
     }
 
-    /// Executes a command that may wait for other transactions without limit, and returns the first value of its result.
-    /// Throws `Interrupted`.
+    /// Executes a command that may wait for other transactions without limit, and returns the first value of its
+    /// result. Throws `SourceError` and `Interrupted`.
     func slowValue(_ command: String, isInterrupted: () -> Bool) throws -> String? {
         try execute("SET lock_timeout = 0")
         defer { _ = try? execute("SET " + Self.lockTimeout) }
@@ -164,9 +167,9 @@ package final class Connection {
         try execute(command, arguments).first?.first ?? nil
     }
 
-    /// Codes, or classes of codes, of errors that a later attempt may not meet: connections, conflicts, a lack of memory
-    /// or disk, a server that ends or starts; and a lock that isn't available. In class 53, 53400 is a configured limit,
-    /// which stays.
+    /// SQLSTATE codes, or classes of codes, of errors that a later attempt may avoid: lost connections (08), conflicts
+    /// (40), a lack of memory or disk (53), a server that shuts down or starts (57), and a lock that isn't available
+    /// (55P03). In class 53, `error(of:)` excludes 53400, a configured limit.
     private static let passingErrors = ["08", "40", "53", "57", "55P03"]
 
     func error(of result: OpaquePointer?) -> SourceError {
@@ -213,7 +216,8 @@ package final class Connection {
         try body(UnsafeRawBufferPointer(row))
     }
 
-    /// Returns the next row; nil at the end, or if `waits` is false and no row has arrived.
+    /// Returns the next row. If `waits`, returns nil at the end of the copy. Otherwise returns nil if no row has
+    /// arrived, and throws at the end of the stream.
     private func nextRow(waits: Bool) throws -> UnsafeMutableRawBufferPointer? {
         var bytes: UnsafeMutablePointer<CChar>?
         let length = PQgetCopyData(raw, &bytes, waits ? 0 : 1)
@@ -250,7 +254,7 @@ package final class Connection {
         return true
     }
 
-    /// The error for a stream that the server ended.
+    /// Returns the error for a stream that the server has ended.
     private func ended() -> SourceError {
         guard let result = PQgetResult(raw) else { return lost }
         defer { PQclear(result) }
@@ -265,14 +269,14 @@ package final class Connection {
         guard isSent, PQflush(raw) == 0 else { throw lost }
     }
 
-    /// Waits for a notification, and takes all that have arrived.
+    /// Discards the notifications that have arrived. If none has arrived, waits for one, up to the given time.
     func waitForNotification(milliseconds: Int32) throws {
         if takeNotifications() { return }
         _ = try wait(milliseconds: milliseconds)
         _ = takeNotifications()
     }
 
-    /// Takes all notifications that have arrived; returns false if none has.
+    /// Discards all notifications that have arrived. Returns false if none has arrived.
     private func takeNotifications() -> Bool {
         var hasArrived = false
         while let notification = PQnotifies(raw) {
@@ -282,11 +286,11 @@ package final class Connection {
         return hasArrived
     }
 
-    /// Waits until the server has sent something; returns false if it hasn't within the time.
+    /// Waits until the server has sent something. Returns false if nothing has arrived within the time.
     func wait(milliseconds: Int32) throws -> Bool {
         var state = pollfd(fd: PQsocket(raw), events: Int16(POLLIN), revents: 0)
         let isReady = poll(&state, 1, milliseconds) > 0
-        // TLS may hold bytes that the socket doesn't show.
+        // This reads in any case, because the TLS layer may hold bytes that the socket doesn't show.
         guard PQconsumeInput(raw) == 1 else { throw lost }
         return isReady
     }

@@ -1,6 +1,6 @@
 internal import CFetchIndexPostgres
 
-/// Checks addresses, which must have no password: others can read a program's arguments and the store.
+/// Checks that addresses have no password, because others can read a program's arguments and the store.
 package enum SourceAddress {
     /// Throws `SourceError` for an address that can't be read, or has a password.
     package static func check(_ address: String) throws {

@@ -1,4 +1,4 @@
-/// The reason why a source can't be followed, or not any further.
+/// The reason why a source can't be followed, or can't be followed any further.
 package struct SourceError: Error, CustomStringConvertible, Equatable {
     package enum Kind: Sendable {
         /// The connection is lost, or can't be made now: a later attempt may succeed.
@@ -12,15 +12,15 @@ package struct SourceError: Error, CustomStringConvertible, Equatable {
     }
 
     package let kind: Kind
-    /// What is wrong: a sentence that names no options, without a full stop.
+    /// A sentence that says what is wrong, without a full stop and without a tool's options.
     package let reason: String
-    /// What the user can do; nil if the reason says so itself, or nothing helps.
+    /// The remedy for the user; nil if the reason says it itself, or nothing helps.
     package let remedy: SourceRemedy?
     /// The server's code of the error (SQLSTATE), if any. The server's texts are in its own language, so that only the
     /// code can be compared.
     package let code: String?
 
-    /// Lost changes have the remedy to copy all tables again, unless another one is given.
+    /// If `remedy` is nil, an error of the kind `lost` has the remedy to copy all tables again.
     package init(_ kind: Kind, _ reason: String, remedy: SourceRemedy? = nil, code: String? = nil) {
         (self.kind, self.reason, self.code) = (kind, reason, code)
         self.remedy = remedy ?? (kind == .lost ? .copyAgain : nil)
@@ -30,5 +30,5 @@ package struct SourceError: Error, CustomStringConvertible, Equatable {
     package var description: String { reason + (remedy.map { "; \($0)" } ?? "") }
 }
 
-/// The work was asked to end.
+/// Thrown when the work was asked to end.
 package struct Interrupted: Error {}

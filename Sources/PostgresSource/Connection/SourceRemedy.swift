@@ -1,5 +1,5 @@
-/// What a user can do about a `SourceError`. Its text follows the error's reason and names no options: a tool says what
-/// to type instead.
+/// A remedy for a `SourceError`. Its text follows the error's reason and names no options: a tool says what to type
+/// instead.
 package enum SourceRemedy: Equatable, Sendable, CustomStringConvertible {
     case copyAgain
     case copyAgainOrEnd
@@ -34,14 +34,14 @@ package enum SourceRemedy: Equatable, Sendable, CustomStringConvertible {
         case .dropSlot: "it must be dropped in the source before another one is made"
         case .end: "following must be ended, so that the store can follow anew"
         case .startAnew(let entity):
-            "following must be ended and the entity \(entity) be dropped, so that the table can be followed anew"
+            "following must be ended and the entity \(entity) dropped, so that the table can be followed anew"
         case .convert(let entity, let attribute, let type):
             "\(entity).\(attribute) must be converted to \(type) before the store follows again"
         case .nameSource: "an address and tables are needed"
         case .chooseKey: "a column that is NOT NULL and has a unique index can be the key"
         case .chooseEntity(nil): "another entity must be named"
-        case .chooseEntity: "another entity must be named, or this one be dropped"
-        case .setCondition: "the condition must be the store's"
+        case .chooseEntity: "another entity must be named, or this one must be dropped"
+        case .setCondition: "the condition must be given to the store instead of the publication"
         case .leaveOut: "the column must be left out"
         case .storeAsText: "the column can be stored as text, or left out"
         case .startAnewAsText: "the column can be stored as text when the table is followed anew"

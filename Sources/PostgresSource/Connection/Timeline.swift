@@ -1,8 +1,8 @@
-// Timelines of a server's log, which a replication connection tells: a standby that takes over begins a new one.
-// PostgreSQL documentation, 26.3.6 "Timelines", and 55.4 "Streaming Replication Protocol": IDENTIFY_SYSTEM,
+// Timelines of a server's log, which are read over a replication connection. A standby that takes over begins a new
+// timeline. PostgreSQL documentation, 26.3.6 "Timelines", and 55.4 "Streaming Replication Protocol": IDENTIFY_SYSTEM,
 // TIMELINE_HISTORY.
 extension Connection {
-    /// The timeline that the server writes now. Throws `SourceError`.
+    /// Returns the timeline of the log that the server writes now. Throws `SourceError`.
     func timeline() throws -> UInt32 {
         guard let text = try execute("IDENTIFY_SYSTEM").first?.dropFirst().first ?? nil, let number = UInt32(text)
         else {
@@ -11,8 +11,8 @@ extension Connection {
         return number
     }
 
-    /// The position at which a timeline ended and was continued by the current one; nil if the current one doesn't
-    /// descend from it. Throws `SourceError`.
+    /// Returns the position at which timeline `number` ended, by the history of the timeline `current`. Returns nil if
+    /// `current` doesn't descend from `number`. Throws `SourceError`.
     func end(ofTimeline number: UInt32, before current: UInt32) throws -> LogPosition? {
         // The first timeline has no history.
         if current <= 1 { return nil }

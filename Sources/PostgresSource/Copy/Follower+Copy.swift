@@ -2,12 +2,12 @@ internal import FetchIndex
 
 // Copies of tables.
 extension Follower {
-    /// Copies the tables that may be copied now, referred ones first.
+    /// Copies the tables that may be copied now. A table comes after those that it refers to.
     func copyTables() throws {
         for index in source.copyOrder where mayCopy(index) { try copy(index) }
     }
 
-    /// Copies tables that changed, as soon as the stream has passed their changes.
+    /// Copies each table whose copy is due, if the stream has passed the table's change.
     func copyWhatIsDue() throws { if !source.isCopied { try copyTables() } }
 
     private func mayCopy(_ index: Int) -> Bool {
@@ -63,17 +63,19 @@ extension Follower {
             })
     }
 
-    /// Ends a copy with its last range: rows that the table no longer has are deleted, and the store is consistent when it
-    /// has followed up to the present end of the log.
+    /// Ends a copy in the transaction of its last range: deletes rows that the table no longer has, and notes the
+    /// current end of the source's log, at which the store becomes consistent. If the table was changed meanwhile,
+    /// another copy becomes due instead.
     private func finishCopy(_ index: Int, _ writer: KeyedRowWriter, _ seen: SeenObjects) throws {
         if case .reading = phase { phase = .reading(isPastCopies: false) }
         guard try isUnchanged(index) else {
-            // Some rows may have been read under other names: columns may have changed places, and back.
+            // Some rows may have been read under other column names: columns may have exchanged their names, and
+            // exchanged them back.
             source.tables[index].copy.requireCopy()
             if source.way == .stream { source.tables[index].copy.wait(after: try endOfLog()) }
             return
         }
-        // With a change table, the store is consistent when the table has been read once more.
+        // For a change table, the store is consistent after the change table was read once more.
         let end = try source.way == .stream ? endOfLog().description : position?.text
         if source.tables[index].copy.replaces {
             let reader = try self.reader(of: source.tables[index], in: writer.model)

@@ -2,8 +2,9 @@ internal import FetchIndex
 internal import FetchIndexPlatform
 internal import FetchIndexValues
 
-/// Copies a table in ranges of keys. A range is one transaction, which also stores its last key, so that an interrupted
-/// copy goes on there. The rows are of different times; changes during the copy come by the stream or the change table.
+/// Copies a table in ranges of keys. Each range is one transaction, which also stores the range's last key, so that an
+/// interrupted first copy continues after it. The ranges show the table at different times; changes during the copy
+/// come from the stream or the change table.
 ///
 ///     reading thread    COPY a range ──▶ rows ──▶ batches, keys sorted ──┐ at most two wait
 ///     follower's thread                              write, commit range ◀──┘
@@ -20,19 +21,19 @@ struct TableCopy {
 
     private struct Batch {
         var rows = RowBatch()
-        /// The last key of the range, if the batch ends it.
+        /// The last key of a full range, if the batch ends it.
         var endOfRange: String?
         var isLast = false
     }
 
-    /// The SQL for the row with a key.
+    /// Returns the SQL for the row with a key.
     static func command(_ table: FollowedSource.Table, ofRow key: Value) -> String {
         let condition = table.currentCondition.map { " AND (\($0))" } ?? ""
         return "COPY (SELECT \(table.columns.map { $0.name.quotedName }.joined(separator: ", ")) FROM \(table.quoted) "
             + "WHERE \(table.key.quotedName) = \(ColumnValue.text(of: key).quotedText)\(condition)) TO STDOUT"
     }
 
-    /// The SQL for a range that begins after a key.
+    /// Returns the SQL for a range that begins after a key, or with the first row.
     static func command(_ table: FollowedSource.Table, after key: String?, limit: Int) -> String {
         let conditions = [
             table.currentCondition.map { "(\($0))" }, key.map { "\(table.key.quotedName) > \($0.quotedText)" },
@@ -44,8 +45,8 @@ struct TableCopy {
             + " ORDER BY \(table.key.quotedName) LIMIT \(limit)) TO STDOUT"
     }
 
-    /// Copies the ranges that are left. `commit` receives each range's transaction and its last key, and ends it; `seen`
-    /// receives the number of each row's object. Both are called on the calling thread.
+    /// Copies the ranges that are left. `commit` receives the writer of each range, which it must commit, and the
+    /// range's last key; `seen` receives the object number of each row. Both are called on the calling thread.
     func run(
         seen: (UInt64) -> Void, commit: (KeyedRowWriter, _ end: String?, _ isLast: Bool) throws -> Void
     ) throws {
@@ -69,7 +70,7 @@ struct TableCopy {
         }
     }
 
-    /// Reads ranges from the source until one is shorter than the others.
+    /// Reads ranges from the source, up to the first range that isn't full.
     private func produce(_ reader: RowReader, _ deliver: (consuming Batch) throws -> Void) throws {
         var reader = reader
         var after = table.copy.key

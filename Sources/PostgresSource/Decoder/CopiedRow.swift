@@ -1,15 +1,15 @@
 internal import FetchIndexCLibrary
 
-/// A row of COPY's text format: fields between tabs, `\N` for null, and a backslash before what would be misread.
-/// PostgreSQL documentation, COPY, "Text Format".
+/// A row of COPY's text format: fields between tabs, `\N` for null, and a backslash before characters that would be
+/// misread. PostgreSQL documentation, COPY, "Text Format".
 package struct CopiedRow {
     package private(set) var fields: [StreamedValue] = []
-    /// The unescaped bytes, in which the fields are ranges.
+    /// The unescaped bytes. The fields are ranges of them.
     package private(set) var bytes: [UInt8] = []
 
     package init() {}
 
-    /// Reads a row with the line end behind it. O(bytes).
+    /// Reads a row, without the line end that may follow it. O(bytes).
     package mutating func read(_ row: UnsafeRawBufferPointer) {
         fields.removeAll(keepingCapacity: true)
         bytes.removeAll(keepingCapacity: true)
@@ -39,7 +39,7 @@ package struct CopiedRow {
             } else if byte == 92, place < row.count {
                 let escaped = row[place]
                 place += 1
-                // Only a null has an N behind a backslash, because a text's own backslash is doubled.
+                // Only null is written as a backslash and an N, because a backslash of a text is doubled.
                 if escaped == UInt8(ascii: "N") { isNull = true } else { bytes.append(Self.unescaped(escaped)) }
             } else {
                 bytes.append(byte)

@@ -1,4 +1,5 @@
-/// The description of a table in the stream: it comes before the table's first row and after each change.
+/// The description of a table in the stream. The stream sends it before the table's first row, and again before the
+/// first row after a change of the table.
 package struct StreamedTable: Equatable {
     package struct Column: Equatable {
         package let isIdentity: Bool
@@ -22,7 +23,7 @@ package enum StreamedValue: Equatable {
     case text(Range<Int>)
 }
 
-/// A message of the output plugin pgoutput, in version 1 of its protocol, which all servers from version 10 on can send.
+/// A message of the output plugin pgoutput, in version 1 of its protocol, which servers since PostgreSQL 10 can send.
 /// PostgreSQL documentation, 55.9 "Logical Replication Message Formats".
 package enum StreamMessage: Equatable {
     /// `end` is the position of the transaction's commit.
@@ -31,7 +32,7 @@ package enum StreamMessage: Equatable {
     case commit(next: LogPosition, time: Double)
     case table(StreamedTable)
     case insert(table: UInt32, [StreamedValue])
-    /// `old` is sent if the identity changed, with the identity's values, or if the whole row is the identity.
+    /// `old` has the old values of the identity. It is sent if they changed, or if the whole row is the identity.
     case update(table: UInt32, old: [StreamedValue]?, [StreamedValue])
     case delete(table: UInt32, old: [StreamedValue])
     case truncate(tables: [UInt32])
@@ -55,7 +56,7 @@ extension StreamMessage {
             let (end, time) = (try reader.position(), try reader.time())
             self = .begin(end: end, time: time, transaction: try reader.uint32())
         case Self.letter("C"):
-            // Unused flags, and the position of the commit.
+            // Skips unused flags and the position of the commit.
             _ = (try reader.byte(), try reader.position())
             let next = try reader.position()
             self = .commit(next: next, time: try reader.time())
@@ -124,7 +125,7 @@ struct MessageReader: ~Escapable {
         Double(Int64(bitPattern: try uint64())) / 1e6 + 946_684_800
     }
 
-    /// Reads a text that a zero ends.
+    /// Reads a text that ends with a zero byte.
     private mutating func text() throws(StreamMessage.Malformed) -> String {
         let start = offset
         while try byte() != 0 {}
@@ -145,7 +146,7 @@ struct MessageReader: ~Escapable {
     fileprivate mutating func table() throws(StreamMessage.Malformed) -> StreamedTable {
         let number = try uint32()
         let (schema, name) = (try text(), try text())
-        _ = try byte()  // The kind of identity, which the catalogue tells, too.
+        _ = try byte()  // The kind of identity, which is read from the catalogue.
         let count = Int(try uint16())
         var columns: [StreamedTable.Column] = []
         for _ in 0..<count {

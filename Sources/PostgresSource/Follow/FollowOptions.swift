@@ -8,23 +8,24 @@ package struct FollowOptions: Sendable {
     package var tables: [TableChoice] = []
     /// Whether changes are read from the change table.
     package var usesChangeTable = false
-    /// The name of a slot in the source; if nil, one is made.
+    /// The name of the slot, which is created if missing. If nil, the follower creates a slot of its own, or uses the
+    /// stored one.
     package var slot: String?
-    /// The name of a publication in the source; if nil, one is made.
+    /// The name of an existing publication. If nil, the follower creates its own, or uses the stored one.
     package var publication: String?
     /// The caches to catch up in each transaction.
     package var caches: [String] = []
-    /// Whether following ends when the store has what the source had at the beginning.
+    /// Whether following ends when the store has everything that the source had when the follower connected.
     package var endsWhenCurrent = false
     /// Whether all tables are copied again.
     package var recopies = false
-    /// Whether all tables are copied again when the source no longer has changes that the store lacks.
+    /// Whether all tables are copied again if the source no longer has changes that the store lacks.
     package var recopiesWhenLost = false
     /// The number of threads that copy a table.
     package var threads = 2
-    /// Rows per transaction of a copy, which tests make small.
+    /// Rows per transaction of a copy. Tests set a small number.
     package var rangeLength = TableCopy.rangeLength
-    /// The maximum number of messages in a group of transactions; a single transaction may have more.
+    /// A group of transactions takes no further one once it has this many messages.
     package var groupLength = ChangeStream.groupLength
 
     package init() {}
@@ -33,13 +34,14 @@ package struct FollowOptions: Sendable {
 /// An event of a follower.
 package enum FollowEvent: Sendable {
     case connected(String)
-    /// A slot is being made; the source waits for its open transactions.
+    /// A slot is being created: the source waits until its open transactions have ended.
     case makingSlot(String)
     case copying(table: String, rows: Int)
     case copied(table: String, BatchWriter.Counts, seconds: Double)
-    /// The store equals the source at a position, and from now on at each further one.
+    /// The store equals the source at a position, and after each further transaction until rows must be copied again.
     case consistent(String)
-    /// Changes up to a position are committed; `lag` is the time since the source's commit, in seconds.
+    /// Changes up to a position are committed. `lag` is the number of seconds since the source committed them; for a
+    /// change table, since the first of their transactions began.
     case transaction(String, BatchWriter.Counts, lag: Double)
     case warning(String)
 }

@@ -3,15 +3,16 @@ internal import FetchIndexCLibrary
 internal import FetchIndexEssentials
 internal import FetchIndexModels
 
-/// The preparation of a follower: the source's settings, its tables and the store's model are checked. Nothing is made in
-/// the source, and no store is created, while something is wrong.
+/// Prepares a follower: checks the options, the source's settings and its tables, then opens the store, or creates it
+/// with the tables' entities. Creates nothing in the source. If an option is invalid, or the source or a table can't be
+/// followed, no store is created.
 struct FollowPreparation {
     let container: PersistentContainer
     let source: FollowedSource
     let connection: Connection
 
     private static let oldestServer = 130_000
-    /// The first version that publishes some columns and some rows of a table.
+    /// The first server version whose publications can select columns and rows of a table.
     static let firstWithFilters = 150_000
 
     init(
@@ -20,30 +21,32 @@ struct FollowPreparation {
         if let address = options.address { try SourceAddress.check(address) }
         if let slot = options.slot, !Self.isSlotName(slot) {
             throw SourceError(
-                .usage, "a slot's name is of at most 63 letters a to z, digits and _, and this is another one: \(slot)")
+                .usage, "\(slot) is not a valid name of a slot: names have 1 to 63 characters of a to z, 0 to 9 and _")
         }
-        if let opened = try Self.opened(path), let stored = try opened.followedSource(as: FollowedSource.self),
+        let opened = try Self.opened(path)
+        for name in options.caches {
+            guard let opened else { throw StoreError.unknownCache(name) }
+            if try opened.pinnedState().request(ofCache: name) == nil { throw try opened.unknownCache(name) }
+        }
+        if let opened, let stored = try opened.followedSource(as: FollowedSource.self),
             try !Self.isAbandoned(stored, opened, options)
         {
             try self.init(continuing: stored, in: opened, options, isInterrupted, report)
         } else {
             try self.init(startingAt: path, options, report)
         }
-        let state = try container.pinnedState()
-        for name in options.caches where try state.request(ofCache: name) == nil {
-            throw try container.unknownCache(name)
-        }
         report(.connected(source.address))
         if source.way == .stream, try connection.value("SHOW max_slot_wal_keep_size") == "-1" {
             report(
                 .warning(
-                    "max_slot_wal_keep_size is not set on the source: its log grows without limit while nobody follows")
+                    "max_slot_wal_keep_size is not set on the source: its log grows without limit while no follower runs"
+                )
             )
         }
     }
 
-    /// Goes on with what a store follows. A source that can't be reached is waited for, as later, unless the follower only
-    /// has to catch up: a job should end then.
+    /// Connects to the source that a store already follows. If it can't be reached, waits for it and tries again,
+    /// unless `endsWhenCurrent` is set: a job that only catches up should fail instead.
     private init(
         continuing stored: FollowedSource, in container: PersistentContainer, _ options: FollowOptions,
         _ isInterrupted: () -> Bool, _ report: (FollowEvent) -> Void
@@ -69,7 +72,8 @@ struct FollowPreparation {
         (self.container, source) = (container, stored)
     }
 
-    /// Lets a store follow tables. The store is created if missing.
+    /// Prepares a store that follows nothing yet: checks the source and its tables, then opens the store, or creates
+    /// it, and adds the tables' entities. The follower's first commit stores that the store follows them.
     private init(startingAt path: String, _ options: FollowOptions, _ report: (FollowEvent) -> Void) throws {
         guard let address = options.address, !options.tables.isEmpty else {
             throw SourceError(.usage, "the store follows nothing yet", remedy: .nameSource)
@@ -81,7 +85,9 @@ struct FollowPreparation {
         if way == .stream {
             try Self.requireFilters(tables, connection)
             if Set(tables.map(\.number)).count < tables.count {
-                throw SourceError(.usage, "a table of the source's log becomes one entity, and one is named twice")
+                throw SourceError(
+                    .usage,
+                    "a table is named twice; when following the source's log, a table can become only one entity")
             }
         } else {
             try Self.requireLasting(tables, connection, report)
@@ -106,8 +112,8 @@ struct FollowPreparation {
     private static func opened(_ path: String) throws -> PersistentContainer? {
         do { return try PersistentContainer(storeAt: path) } catch {
             switch error {
-            // A store whose process was killed while creating it doesn't exist yet. A folder of other files is refused when
-            // a store is created in it.
+            // If a process was killed while it created the store, the store doesn't exist yet. A folder with other
+            // files is refused later, when a store is created in it.
             case StoreError.missing, StoreError.notAStore: return nil
             default: throw error
             }
@@ -116,15 +122,16 @@ struct FollowPreparation {
 
     // MARK: The server
 
-    /// Checks a server's version and settings, and that it is a given one. Returns the identifier of the server, or of its
-    /// change table.
+    /// Checks the server's version and settings and, unless `identifier` is nil, that the server or its change table
+    /// has this identifier. Returns the identifier that was found.
     @discardableResult
     static func checkServer(
         _ connection: Connection, _ address: String, _ way: FollowedSource.Way, is identifier: String?
     ) throws -> String {
         guard connection.serverVersion >= oldestServer else {
             let version = connection.serverVersion / 10_000
-            throw SourceError(.refused, "the source is PostgreSQL \(version); 13 is the oldest that can be followed")
+            throw SourceError(
+                .refused, "the source is PostgreSQL \(version); 13 is the oldest version that can be followed")
         }
         let found = try way == .stream ? streamIdentifier(connection, address) : ChangeTable.identifier(connection)
         if let identifier, identifier != found {
@@ -135,8 +142,8 @@ struct FollowPreparation {
         return found
     }
 
-    /// The codes with which a server that takes other connections refuses replication: the role lacks the right, pg_hba.conf
-    /// doesn't allow it, or a connection pooler doesn't know it.
+    /// The SQLSTATE codes with which a server that accepts other connections refuses replication: the role lacks the
+    /// right, pg_hba.conf doesn't allow it, or a connection pooler doesn't support it.
     private static let replicationRefusals = ["42501", "28000", "08P01"]
 
     private static func streamIdentifier(_ connection: Connection, _ address: String) throws -> String {
@@ -144,22 +151,23 @@ struct FollowPreparation {
         guard level == "logical" else {
             throw SourceError(
                 .refused,
-                "the source's log says too little (wal_level is \(level)): ALTER SYSTEM SET wal_level = logical, then restart it"
+                "the source's log has too little detail (wal_level is \(level)): ALTER SYSTEM SET wal_level = logical, then restart the server"
             )
         }
         do {
             return try Connection(address, isReplication: true).value("IDENTIFY_SYSTEM") ?? ""
         } catch let error as SourceError where replicationRefusals.contains(error.code ?? "") {
             throw SourceError(
-                .refused, "\(error); ALTER ROLE … REPLICATION gives the right, and pg_hba.conf must allow it",
+                .refused,
+                "\(error); ALTER ROLE … REPLICATION gives the right to replicate, and pg_hba.conf must allow it",
                 code: error.code)
         }
     }
 
     // MARK: The options
 
-    /// Whether a first attempt ended before anything was copied, so that other tables may be chosen. Its entities, which
-    /// are empty, are dropped.
+    /// Whether an earlier first attempt ended before any row was copied, and the options name an address and tables,
+    /// which may be other ones. If so, drops the attempt's entities, which are empty.
     private static func isAbandoned(
         _ source: FollowedSource, _ container: PersistentContainer, _ options: FollowOptions
     ) throws -> Bool {
@@ -172,7 +180,7 @@ struct FollowPreparation {
         return true
     }
 
-    /// Checks that options ask for nothing other than what the store follows.
+    /// Throws an error of the kind `usage` if the options ask for something other than what the store follows.
     private static func require(_ options: FollowOptions, of stored: FollowedSource) throws {
         func refuse(_ what: String) -> SourceError {
             SourceError(.usage, "the store follows \(what)", remedy: .end)
@@ -181,7 +189,7 @@ struct FollowPreparation {
         if !options.tables.isEmpty {
             guard options.tables.count == stored.tables.count,
                 options.tables.allSatisfy({ choice in stored.tables.contains { choice.matches($0) } })
-            else { throw refuse("\(names), with options that are not all the same") }
+            else { throw refuse("\(names), not exactly the tables that the options describe") }
         }
         if options.usesChangeTable, stored.way == .stream { throw refuse("the source's log") }
         if let slot = options.slot, slot != stored.slot { throw refuse("the slot \(stored.slot)") }
@@ -196,13 +204,13 @@ struct FollowPreparation {
         else { return }
         throw SourceError(
             .refused,
-            "conditions need PostgreSQL 15, and the source of \(table.choice.title) is \(connection.serverVersion / 10_000)"
+            "a condition for \(table.choice.title) needs PostgreSQL 15, but the source is PostgreSQL \(connection.serverVersion / 10_000)"
         )
     }
 
-    /// Refuses conditions whose outcome depends on the time of day or on chance, because no trigger tells when it changes.
-    /// The source checks this for an index; the one made here is of an empty temporary table, and rolled back. Publications
-    /// check their conditions themselves.
+    /// Refuses conditions whose outcome depends on the time or on chance, because no trigger fires when it changes.
+    /// PostgreSQL refuses such conditions for an index, so this creates one on an empty temporary table, and rolls it
+    /// back. Publications check their conditions themselves.
     private static func requireLasting(
         _ tables: [SourceTable], _ connection: Connection, _ report: (FollowEvent) -> Void
     ) throws {
@@ -216,20 +224,20 @@ struct FollowPreparation {
             } catch let error as SourceError where error.code == "42P17" {
                 throw SourceError(
                     .usage,
-                    "the condition \(condition) may change its outcome while the row does not, which nothing tells of"
+                    "the outcome of the condition \(condition) may change while the row stays the same, and no trigger notes that"
                 )
             } catch let error as SourceError where ["42501", "25006"].contains(error.code) {
                 report(.warning("whether the condition \(condition) depends on the time cannot be checked: \(error)"))
             } catch let error as SourceError where error.kind == .refused {
                 throw SourceError(
-                    .usage, "the condition \(condition) is not one of the table's columns alone: \(error)")
+                    .usage, "the condition \(condition) must use only the table's columns: \(error)")
             }
         }
     }
 
     // MARK: The store
 
-    /// Opens the store with the tables' entities, which must be empty.
+    /// Opens the store, or creates it, and adds the tables' entities, which must be empty.
     private static func open(_ path: String, _ entities: [Entity]) throws -> PersistentContainer {
         guard Set(entities.map(\.name)).count == entities.count else {
             throw SourceError(.usage, "two tables cannot become one entity", remedy: .chooseEntity(orDrop: nil))

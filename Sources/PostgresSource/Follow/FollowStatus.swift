@@ -2,20 +2,21 @@ internal import FetchIndex
 internal import FetchIndexCLibrary
 internal import FetchIndexEssentials
 
-/// Writes the progress of a follower now and then, for `info`. It belongs to the follower's thread.
+/// Writes a follower's progress for `info`: a changed state immediately, the same state at most once a second. It
+/// belongs to the follower's thread.
 struct FollowStatus {
     private static let interval = Duration.seconds(1)
     private static let slotInterval = Duration.seconds(10)
 
-    /// The end of the log that the source has sent; it stays after the connection is lost.
+    /// The position up to which the source has sent its log. It is kept after the connection is lost.
     var sent: LogPosition?
     /// Whether the change table has changes that couldn't be read yet.
     var isBehind = false
     private let container: PersistentContainer
-    /// The time and the state of the last report: the same state is written once a second.
+    /// The time and the state of the last write: the same state is written at most once a second.
     private var lastWritten: ContinuousClock.Instant?
     private var lastState: SourceStatus.State?
-    /// The time and the answer of the last question for the slot, which is asked every ten seconds.
+    /// When the source was last asked for the slot's state, and its answer. It is asked at most every ten seconds.
     private var lastAsked: ContinuousClock.Instant?
     private var slot: (state: String?, retained: Int?) = (nil, nil)
 
@@ -31,7 +32,7 @@ struct FollowStatus {
             status.lagBytes = Int(clamping: sent.rawValue - min(sent.rawValue, reached.rawValue))
         }
         if follower.source.way == .changeTable {
-            // The store has all changes of the last look.
+            // The store has all changes that the change table had at the last look, unless `isBehind`.
             status.lagSeconds = state == .streaming && !isBehind ? 0 : nil
         } else if status.lagBytes == 0 {
             status.lagSeconds = 0

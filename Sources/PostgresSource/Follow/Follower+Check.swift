@@ -1,8 +1,9 @@
 internal import FetchIndex
 
-// Checks of the source's catalogue, for what no row of the stream or the change table tells.
+// Checks of the source's catalogue, for changes that the stream and the change table don't report.
 extension Follower {
-    /// Checks that the tables and the publication are those that are followed, and notes tables that have changed.
+    /// Checks that the tables, and the publication or the triggers, are still the followed ones. Then looks for changed
+    /// tables: while streaming, notes them in the session; otherwise adopts the changes.
     func checkSource() throws {
         try checkTables()
         try checkMark()
@@ -10,7 +11,7 @@ extension Follower {
         try storeDescription()
     }
 
-    /// Adopts changed tables at once, because without a stream no older row can come.
+    /// Adopts changed tables immediately, because a change table gives only current rows, never older ones.
     private func adoptChanges() throws {
         for index in try changedTables().keys.sorted() { try followChanges(ofTable: index) }
         try copyWhatIsDue()
@@ -29,12 +30,13 @@ extension Follower {
         if changed.isEmpty {
             session.pending = nil
         } else if session.pending?.tables != changed {
-            // The changes that are visible now were committed before the end of the log.
+            // The changes of tables that are visible now were committed before the current end of the log.
             session.pending = StreamSession.PendingChanges(end: try endOfLog(), tables: changed)
         }
     }
 
-    /// Adopts changes that the stream has passed without describing them. O(n) if rows are copied again.
+    /// Adopts noted changes of tables after the stream has passed them without describing them. O(n log n) if the rows
+    /// are copied again.
     func adoptPending(_ session: StreamSession) throws {
         guard let noted = session.pending, let reached, reached >= noted.end, source.isConsistent else { return }
         guard try changedTables() == noted.tables else { return try notePending(session) }
@@ -44,7 +46,8 @@ extension Follower {
         try copyWhatIsDue()
     }
 
-    /// Checks that the names of tables still mean the same tables, and that the publication has them.
+    /// Checks that the names of the tables still belong to the same tables and, when streaming, that the publication
+    /// has them.
     func checkTables() throws {
         for table in source.tables {
             let number = try connection.value(
@@ -56,14 +59,15 @@ extension Follower {
                 """, [table.schema, table.name, source.way.rawValue, source.publication])
             guard number.flatMap({ UInt32($0) }) == table.number else {
                 let what =
-                    number == nil ? "was dropped or renamed, or its publication is gone" : "is another table now"
+                    number == nil
+                    ? "was dropped or renamed, or is not published any more" : "is the name of another table now"
                 throw SourceError(.lost, "\(table.title) \(what)", remedy: .copyAgainOrEnd)
             }
         }
     }
 
-    /// Checks that a server that has taken over has all that the store has. A standby may lack transactions, and its own
-    /// later ones have the same positions.
+    /// Checks, if another server has taken over, that its log includes everything that the store has. A standby may
+    /// lack the last transactions, and then gives their positions to transactions of its own.
     func checkTimeline(_ replication: Connection) throws {
         let timeline = try replication.timeline()
         defer { source.timeline = timeline }
@@ -71,22 +75,25 @@ extension Follower {
         let end = try replication.end(ofTimeline: known, before: timeline)
         // Until the store is consistent, copied rows may be newer than the position.
         if source.isConsistent, let end, stored.position <= end { return }
-        let what = end.map { "with the log up to \($0)" } ?? "with a log that is not this one's"
+        let what =
+            end.map { "with the old server's log up to \($0)" } ?? "with a log that does not continue the old one"
         throw SourceError(
             .lost,
-            "another server has taken over, \(what), and may lack what the store has (up to \(stored.position))")
+            "another server has taken over, \(what), and may lack changes that the store has (up to \(stored.position))"
+        )
     }
 
     // MARK: The publication, or the triggers
 
-    /// Checks that the publication or the triggers have told all changes: they were neither replaced nor changed meanwhile.
+    /// Checks that the publication or the triggers weren't replaced or altered meanwhile: otherwise changes of rows may
+    /// be missing.
     func checkMark() throws {
         guard try sourceMark() == source.mark else {
             let what =
                 source.way == .stream
                 ? "the publication \(source.publication) was changed"
                 : "triggers of the change table, or the database, were replaced"
-            throw SourceError(.lost, "\(what) while the store followed, so that rows may be missing")
+            throw SourceError(.lost, "\(what) while the store followed, so changes of rows may be missing")
         }
     }
 
@@ -95,7 +102,8 @@ extension Follower {
         return try publicationMark()
     }
 
-    /// The numbers of the publication and its entries for followed tables, and of the transactions that wrote them.
+    /// Returns the numbers (OIDs) of the publication and of its catalogue entries for the followed tables, each with
+    /// the number of the transaction that wrote it.
     private func publicationMark() throws -> String? {
         let schemas =
             connection.serverVersion < FollowPreparation.firstWithFilters

@@ -35,7 +35,7 @@ extension Follower {
     func begin(_ phase: Phase) throws {
         self.phase = phase
         if isPastCopies {
-            // Nothing has happened in the source since the slot was made.
+            // The position has reached the end of the copy already, so the store is consistent.
             try storePosition()
         } else if source.hasWaitingRows {
             try findWaitingRows()
@@ -49,7 +49,7 @@ extension Follower {
         if isPastCopies { try storePosition() }
     }
 
-    /// Stores the position, and the description of the source if it changed, without a transaction of the source.
+    /// Stores the position, and the description of the source if it changed, without applying changes of the source.
     func storePosition() throws {
         try commit(KeyedRowWriter(in: container, author: "postgres", changesRecords: false, waiting: waiting))
     }
@@ -68,7 +68,8 @@ extension Follower {
         }
     }
 
-    /// Links the rows of a commit to those that they refer to. `known` are tables that readers exist of.
+    /// Links the rows of a commit to the rows that their foreign keys name. `known` are tables whose readers exist
+    /// already.
     func linkLater(_ writer: KeyedRowWriter, _ known: [RowTable] = []) throws {
         var tables = Dictionary(known.map { ($0.entityNumber, $0) }) { first, _ in first }
         let model = writer.model
@@ -83,7 +84,7 @@ extension Follower {
         }
     }
 
-    /// A reader of rows that have the followed columns of a table.
+    /// Returns a reader for rows that have exactly the followed columns of a table.
     func reader(of table: FollowedSource.Table, in model: Model) throws -> RowReader {
         try RowReader(table, table.columns.map(\.name), of: source, in: model)
     }

@@ -1,10 +1,11 @@
 internal import FetchIndex
 internal import FetchIndexModels
 
-// Tables that change while they are followed: the walk from a table to the model of its entity.
+// Tables whose columns change while they are followed, and the migrations of their entities.
 extension Follower {
-    /// Adopts the changes of a table since the last look: added, removed and renamed columns are free changes of the model. If the source has changed rows without sending them, or may have, the table is copied again. Throws
-    /// `SourceError` for other changes, before anything is written.
+    /// Adopts the changes of a table since the last comparison. Added, removed and renamed columns are free changes of
+    /// the model, which rewrite no record. If the source has changed rows without sending them, or may have, another
+    /// copy of the table becomes due. Throws `SourceError` for other changes, before anything is written.
     func followChanges(ofTable index: Int, _ streamed: StreamedTable? = nil) throws {
         guard var change = try relevantChange(of: index, streamed) else { return }
         if change.needsCopy { change.followed.copy.requireCopy() }
@@ -12,20 +13,21 @@ extension Follower {
         if change.needsCopy {
             tell(
                 .warning(
-                    "\(source.tables[index].title) was changed in a way that its rows do not tell; they are copied again"
+                    "\(source.tables[index].title) was changed, and the source may have changed rows without sending them; the table is copied again"
                 ))
         }
     }
 
-    /// Adopts the table in the catalogue before rows are copied.
+    /// Adopts the table's current columns from the catalogue, before rows are copied.
     func adoptCatalogue(_ index: Int) throws {
         guard var change = try change(of: index) else { return }
-        // Rows that were copied have other columns.
+        // Rows that were copied earlier may have other columns.
         if change.needsCopy, change.followed.copy.hasBegun { change.followed.copy.requireCopy() }
         try adopt(change, index)
     }
 
-    /// The change of a table that the store depends on, if any. Other differences are adopted at once.
+    /// Returns the change of a table if the store depends on it; otherwise nil. Differences that the store doesn't
+    /// depend on are adopted immediately.
     func relevantChange(of index: Int, _ streamed: StreamedTable? = nil) throws -> TableChange? {
         guard let change = try change(of: index, streamed) else { return nil }
         if change.needsCopy || !change.followed.isEquivalent(to: source.tables[index]) { return change }
@@ -52,17 +54,19 @@ extension Follower {
             rewritesAreSilent: source.way == .stream && !source.ownsPublication)
     }
 
-    /// Reads a remembered table from the catalogue, and checks that it fits its condition.
+    /// Reads a remembered table from the catalogue, and checks that its condition is still valid.
     private func present(_ remembered: RememberedTable) throws -> SourceTable {
         let table = try SourceTable(remembered.choice(), connection, source.way)
         do { try table.checkCondition(connection) } catch let error as SourceError where error.kind == .usage {
             throw SourceError(
-                .refused, "\(remembered.table.title) does not fit its condition any more (\(error))", remedy: .end)
+                .refused, "\(remembered.table.title) was changed, and its condition is not valid any more (\(error))",
+                remedy: .end)
         }
         return table
     }
 
-    /// The condition of a table as the store's own publication has it, which knows columns by number; nil if it has none.
+    /// Returns a table's condition from the store's own publication, in which columns have their current names. Returns
+    /// nil if the publication is a given one, or has no condition for the table.
     func filter(of table: FollowedSource.Table) throws -> String? {
         guard source.way == .stream, source.ownsPublication, table.condition != nil else { return nil }
         return try connection.value(
@@ -73,7 +77,7 @@ extension Follower {
             """, [source.publication, "\(table.number)"])
     }
 
-    /// Migrates the entity of a changed table, and remembers the table.
+    /// Migrates the entity of a changed table, and takes the table's new description into `source`.
     private func adopt(_ change: TableChange, _ index: Int) throws {
         let model = try container.model()
         let migrated = try EntityChange(change, of: source.tables[index], in: model)
@@ -86,7 +90,8 @@ extension Follower {
             reference.column = change.presentNames[reference.column] ?? reference.column
             return reference
         }
-        // Rows of the stream from before the change must not be written over copied ones.
+        // The copy waits until the stream has passed the change. Otherwise older rows of the stream would be written
+        // over copied ones.
         if source.way == .stream, !followed.copy.isCopied { followed.copy.wait(after: try endOfLog()) }
         source.tables[index] = followed
     }

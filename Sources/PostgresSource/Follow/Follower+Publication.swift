@@ -1,4 +1,4 @@
-// The publication in the source, which was made for the store or is a given one.
+// The publication in the source: the store's own, or a given one, which the user named.
 extension Follower {
     func makePublication() throws {
         let name = source.publication.quotedName
@@ -25,7 +25,7 @@ extension Follower {
         for index in source.tables.indices { source.tables[index].filter = try filter(of: source.tables[index]) }
     }
 
-    /// Whether the source sends whole rows when they are deleted or changed.
+    /// Whether the source sends whole old rows when rows are deleted or changed (REPLICA IDENTITY FULL).
     private func isFull(_ table: FollowedSource.Table) -> Bool {
         (try? connection.value(
             """
@@ -34,8 +34,8 @@ extension Follower {
             """, [table.schema, table.name])) == "f"
     }
 
-    /// Checks that conditions read only columns that are sent of old rows. Otherwise the source refuses to change rows of the
-    /// table, and its own programs fail.
+    /// Checks that each condition reads only columns that the source sends of old rows. If a condition read other
+    /// columns, PostgreSQL would refuse updates and deletions in the table, and the source's own programs would fail.
     private func requireIdentities() throws {
         for table in source.tables where table.condition != nil && !isFull(table) {
             let read = try connection.execute(
@@ -70,7 +70,7 @@ extension Follower {
             guard row[2] == nil else {
                 throw SourceError(
                     .refused,
-                    "the publication \(name) has a condition for \(table.title), which the copy would not know",
+                    "the publication \(name) has a condition for \(table.title), which the copy would not apply",
                     remedy: .setCondition)
             }
             let sent = row[3].map { Set($0.split(separator: "\u{1F}").map(String.init)) }

@@ -1,17 +1,17 @@
 internal import FetchIndex
 internal import FetchIndexCLibrary
 
-/// How a follower goes on after an error.
+/// Decides how a follower continues after an error.
 package struct Recovery {
     package static let firstPause = 1.0
     private static let longestPause = 5.0
 
     /// Whether the next attempt copies all tables again.
     package var copiesAgain: Bool
-    /// Seconds before the next connection.
+    /// Seconds to wait before the next attempt to connect.
     package var pause = Self.firstPause
-    /// Whether changes were lost before. If they are lost again before the store is consistent, each further copy would be
-    /// in vain.
+    /// Whether changes were lost earlier. If changes are lost again before the store is consistent, each further copy
+    /// would be in vain.
     private var wasLost = false
 
     package init(copiesAgain: Bool) { self.copiesAgain = copiesAgain }
@@ -25,7 +25,7 @@ package struct Recovery {
 
     package mutating func lengthenPause() { pause = min(2 * pause, Self.longestPause) }
 
-    /// Waits for the pause, which is longer the next time. Throws `Interrupted`.
+    /// Waits `pause` seconds, and lengthens the pause for the next time. Throws `Interrupted`.
     mutating func wait(_ isInterrupted: () -> Bool) throws {
         let end = ContinuousClock.now + .seconds(pause)
         while ContinuousClock.now < end {
@@ -54,14 +54,14 @@ package struct Recovery {
         }
     }
 
-    /// The warning of a lost or failed connection.
+    /// Returns the warning for a lost or failed connection.
     func warning(of error: SourceError) -> FollowEvent {
         .warning("\(error); trying again in \(Int(pause)) s")
     }
 }
 
 extension Follower {
-    /// Prepares the next attempt after an error that can be recovered from; throws any other one.
+    /// Prepares the next attempt if `error` is one that a follower can recover from; otherwise throws it.
     func recover(from error: SourceError, _ recovery: inout Recovery) throws {
         if error.kind == .lost, options.recopiesWhenLost, recovery.copyAgain(isConsistent: source.isConsistent) {
             tell(.warning(error.reason))

@@ -1,8 +1,9 @@
 internal import FetchIndex
 
-// The slot in the source, for which the source keeps its log.
+// The slot in the source, for which the source retains its log (WAL).
 extension Follower {
-    /// Makes the slot if the store has no position yet; otherwise checks that it still has the log from the position on.
+    /// Creates the slot if the store has no position yet. Otherwise checks that following can continue at the position:
+    /// the source still has the log after it, and the tables and the publication are the followed ones.
     func prepareSlot() throws {
         guard let reached else { return try makeSlot() }
         try checkSlot(has: reached)
@@ -17,51 +18,51 @@ extension Follower {
             "SELECT confirmed_flush_lsn, wal_status FROM pg_catalog.pg_replication_slots WHERE slot_name = $1",
             [source.slot], columns: 2)
         guard let slot = found.first else {
-            throw SourceError(.lost, "the slot \(source.slot) is gone from the source")
+            throw SourceError(.lost, "the source no longer has the slot \(source.slot)")
         }
         if slot[1] == "lost" {
             throw SourceError(
                 .lost,
-                "the source has dropped what the slot \(source.slot) was to hold (max_slot_wal_keep_size)")
+                "the source has deleted log that the slot \(source.slot) still needed (max_slot_wal_keep_size)")
         }
         if let confirmed = slot[0].flatMap({ LogPosition($0) }), confirmed > reached {
             throw SourceError(
                 .lost,
-                "the slot \(source.slot) is at \(confirmed), ahead of this store (\(reached)): the changes between are lost; another store "
-                    + "reads it, or this one is an old copy")
+                "the slot \(source.slot) is at \(confirmed), ahead of this store (\(reached)): the changes between the two are lost; "
+                    + "another store reads the slot, or this store is an old copy")
         }
     }
 
-    /// Checks that the source's log reaches every position that the store knows of it. An older copy of the source doesn't.
+    /// Checks that the source's log is at least as long as each of its positions that the store has. The log of an
+    /// older copy of the source would be shorter.
     private func checkEnd() throws {
         let known = [reached, source.consistentFrom.flatMap { LogPosition($0) }] + source.tables.map(\.copy.after)
         let text = try connection.value("SELECT pg_catalog.pg_current_wal_insert_lsn()")
         guard let end = text.flatMap({ LogPosition($0) }), let latest = known.compactMap({ $0 }).max(), end < latest
         else { return }
-        throw SourceError(.lost, "the source ends at \(end), before this store (\(latest)): it is an older copy")
+        throw SourceError(
+            .lost, "the source's log ends at \(end), before this store (\(latest)): the source is an older copy")
     }
 
     // MARK: Making a slot
 
-    /// Makes the publication and the slot, or takes given ones, and stores the slot's position. What is to be made is stored
-    /// first, so that a follower that is killed here leaves nothing unknown in the source.
+    /// Creates the publication and the slot, or checks those that the user named, and stores the slot's position. The store
+    /// gets the names of both before either is created. So a follower that is killed here leaves nothing in the source that
+    /// the store has no record of.
     private func makeSlot() throws {
         for index in source.tables.indices { try adoptCatalogue(index) }
         let exists = try checkGivenSlot()
-        if source.ownsPublication { try makePublication() } else { try checkPublication() }
-        source.mark = try sourceMark()
+        if !exists { source.ownsSlot = true }
+        if !source.ownsPublication { try checkPublication() }
         source.timeline = try Connection(source.address, isReplication: true).timeline()
         for index in source.tables.indices where source.tables[index].copy.hasBegun {
             source.tables[index].copy.requireCopy()
         }
         try store(position: nil)
-        var start: String?
-        if !exists || source.ownsSlot {
-            if exists { try connection.dropSlot(source.slot, isInterrupted: isInterrupted) }
-            source.ownsSlot = true
-            start = try createSlot()
-        }
-        if start == nil { start = try advanceGivenSlot() }
+        if source.ownsPublication { try makePublication() }
+        source.mark = try sourceMark()
+        if source.ownsSlot, exists { try connection.dropSlot(source.slot, isInterrupted: isInterrupted) }
+        let start = try source.ownsSlot ? createSlot() : advanceGivenSlot()
         guard let start, LogPosition(start) != nil else {
             throw SourceError(.refused, "the slot \(source.slot) has no position")
         }
@@ -69,7 +70,7 @@ extension Follower {
         try store(position: SourcePosition(text: start, time: 0))
     }
 
-    /// Whether the slot exists. Throws `SourceError` for one that can't be followed.
+    /// Returns whether the slot exists. Throws `SourceError` if it exists and can't be followed.
     private func checkGivenSlot() throws -> Bool {
         let known = try connection.execute(
             """
@@ -81,17 +82,18 @@ extension Follower {
             throw SourceError(.refused, "the slot \(source.slot) is lost", remedy: .dropSlot)
         }
         if slot[2] == "true" || slot[3] == "f" {
-            let what = slot[3] == "f" ? "of another database" : "one of prepared transactions (two_phase)"
-            throw SourceError(.refused, "the slot \(source.slot) is \(what)")
+            let what = slot[3] == "f" ? "belongs to another database" : "sends prepared transactions (two_phase)"
+            throw SourceError(.refused, "the slot \(source.slot) \(what)")
         }
         let plugin = slot[1] ?? "no plugin"
         if plugin != "pgoutput" {
-            throw SourceError(.refused, "the slot \(source.slot) is one of \(plugin), not of pgoutput")
+            throw SourceError(.refused, "the slot \(source.slot) uses \(plugin) instead of pgoutput")
         }
         return true
     }
 
-    /// Creates the slot and returns its position. If that fails, nothing is left in the source.
+    /// Creates the slot and returns its position. If the source refuses, drops the publication if it is the store's
+    /// own. After a lost connection or an interruption, the publication and perhaps the slot are left in the source.
     private func createSlot() throws -> String? {
         do {
             tell(.makingSlot(source.slot))
@@ -105,13 +107,13 @@ extension Follower {
             guard error.code == "53400" else { throw error }
             throw SourceError(
                 .refused,
-                "\(error.description.withoutEnd); max_replication_slots limits their number, and unused ones can be dropped"
+                "\(error.description.withoutEnd); max_replication_slots limits the number of slots, and unused slots can be dropped"
             )
         }
     }
 
-    /// Advances a given slot to the present end of the log and returns its position. Its older log may be from before the
-    /// tables and the publication were as they are now.
+    /// Advances a given slot to the current end of the source's log, and returns its position. The older log may show
+    /// the tables or the publication in an earlier form.
     private func advanceGivenSlot() throws -> String? {
         try waitForOpenTransactions()
         return try connection.slowValue(
@@ -124,9 +126,10 @@ extension Follower {
         try commit(KeyedRowWriter(in: container, author: "postgres", changesRecords: false))
     }
 
-    // MARK: Again, and ending
+    // MARK: Copying again, and ending
 
-    /// Drops the slot and makes another one. All tables are copied again, over the rows in the store.
+    /// Prepares to copy all tables again, over the rows in the store. The store's own slot is dropped and created
+    /// again, a given slot is advanced, and for a change table the current snapshot is taken as the position.
     func prepareAgain() throws {
         try adoptServer()
         // A table that can't be followed is refused here, before anything is dropped.
@@ -138,7 +141,7 @@ extension Follower {
         source.consistentFrom = nil
         unseen.removeAll()
         let writer = try KeyedRowWriter(in: container, author: "postgres", changesRecords: false)
-        // Ending removes the stored position, too.
+        // `endFollowing` also removes the stored position.
         try writer.endFollowing()
         try writer.setFollowedSource(source)
         position = nil
@@ -146,20 +149,20 @@ extension Follower {
         try source.way == .stream ? makeSlot() : prepareChangeTable()
     }
 
-    /// Takes the server that the address leads to now, which may be another one.
+    /// Adopts the server that the address leads to now, which may be another one.
     private func adoptServer() throws {
         let server = try FollowPreparation.checkServer(connection, source.address, source.way, is: nil)
         if server == source.systemIdentifier { return }
         source.systemIdentifier = server
-        // Another server numbers its tables on its own.
+        // Another server has other table numbers (OIDs).
         for index in source.tables.indices { source.tables[index].number = 0 }
         if source.way == .stream, source.ownsSlot {
             tell(.warning("the server that was followed before may still keep its log for the slot \(source.slot)"))
         }
     }
 
-    /// Ends following: the slot and the publication are dropped if they were made for the store, and the rows stay. Returns a
-    /// sentence about what is left in the source, if that can't be reached.
+    /// Ends following. Drops the slot and the publication if they are the store's own; the rows stay in the store. If
+    /// the source can't be reached, returns a sentence about what may be left in it; otherwise nil.
     package static func end(storeAt path: String) throws -> String? {
         let container = try PersistentContainer(storeAt: path)
         let lock = try lock(path)
@@ -168,7 +171,8 @@ extension Follower {
         }
         var left: String?
         do { try dropOwned(of: source) } catch let error as SourceError where error.kind == .connection {
-            left = "\(error); the slot \(source.slot) and the publication \(source.publication) may be left in it"
+            left =
+                "\(error); the slot \(source.slot) and the publication \(source.publication) may be left in the source"
         }
         let writer = try KeyedRowWriter(in: container, author: "postgres", changesRecords: false)
         try writer.endFollowing()
@@ -177,7 +181,7 @@ extension Follower {
         return left
     }
 
-    /// Drops what was made in the source for the store. A change table knows nothing of its followers.
+    /// Drops the slot and the publication if they are the store's own. A change table has no record of its followers.
     private static func dropOwned(of source: FollowedSource) throws {
         guard source.way == .stream else { return }
         let connection = try Connection(source.address)
@@ -189,6 +193,6 @@ extension Follower {
 }
 
 extension String {
-    /// The text without a full stop, for a sentence that goes on.
+    /// The text without its final full stop, for a sentence that continues.
     fileprivate var withoutEnd: String { hasSuffix(".") ? String(dropLast()) : self }
 }

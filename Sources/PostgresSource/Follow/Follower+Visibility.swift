@@ -2,8 +2,8 @@ internal import FetchIndexCLibrary
 
 // Waiting for transactions of the source that its snapshots don't show yet.
 extension Follower {
-    /// Waits until snapshots of the source show all transactions that were received. Throws a connection error after the
-    /// longest time, for a caller that holds the store's lock.
+    /// Waits until snapshots of the source show all received transactions. Throws a connection error after `longest`, a
+    /// limit for callers that hold the store's write lock.
     func waitUntilVisible(atMost longest: Duration? = nil) throws {
         let end = longest.map { ContinuousClock.now + $0 }
         while true {
@@ -12,7 +12,8 @@ extension Follower {
             try requireNotInterrupted()
             if let end, ContinuousClock.now >= end {
                 throw SourceError(
-                    .connection, "a transaction of the source waits for a standby, and its rows cannot be read yet")
+                    .connection, "a transaction of the source still waits for a standby, so its rows cannot be read yet"
+                )
             }
             usleep(20_000)
         }
@@ -32,15 +33,15 @@ extension Follower {
         unseen.removeVisible(before: end, open: open)
     }
 
-    /// Waits, once in a process, until transactions are visible that an earlier process may have received.
+    /// Waits, once in a process, until the transactions that an earlier process may have received are visible.
     func waitForEarlierTransactions() throws {
         guard unseen.includesEarlier else { return }
         try waitForOpenTransactions()
         unseen.includesEarlier = false
     }
 
-    /// Waits until all transactions that are open now have ended. A transaction may be in the log before a slot's beginning
-    /// and wait for a standby: neither the stream nor a copy would have its rows.
+    /// Waits until all transactions that are open now have ended. A transaction that waits for a standby may be in the
+    /// log before a slot's position: the stream doesn't send its rows, and a copy doesn't see them until the wait ends.
     func waitForOpenTransactions() throws {
         let end = try connection.value("SELECT pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())")
         while try connection.value(
@@ -51,13 +52,14 @@ extension Follower {
         }
     }
 
-    /// The end of the source's log. A message behind it makes the server write it out.
+    /// Returns the current end of the source's log. Emits a message after it, so that the server soon flushes and sends
+    /// the log up to this end.
     func endOfLog() throws -> LogPosition {
         let text = try connection.value("SELECT pg_catalog.pg_current_wal_insert_lsn()")
         guard let end = text.flatMap({ LogPosition($0) }) else {
             throw SourceError(.refused, "the source does not tell the end of its log")
         }
-        // A role without the right to emit it waits for the next change of anything.
+        // If the role may not emit messages, that happens only with the next change in the source.
         _ = try? connection.execute("SELECT pg_catalog.pg_logical_emit_message(false, 'fetchindex', '')")
         return end
     }

@@ -4,12 +4,13 @@ internal import FetchIndexPlatform
 
 /// Keeps entities of a store in step with tables of a PostgreSQL source.
 ///
-/// First a slot is made; the source keeps its log for the store from then on. Then the tables are copied, and the log is
-/// followed from the slot's beginning on. Rows that were copied after a change are written again, by their keys, so that
-/// each row exists exactly once. When the log has passed the end of the copy, the store equals the source at each of its
-/// positions. The position is stored in the transaction that stores the rows; the source is told only then.
+/// The follower creates a slot, for which the source retains its log (WAL). Then it copies the tables, and applies the
+/// log's changes, starting at the slot's position. A change that a copied row already includes is applied again, by the
+/// row's key, so each row exists exactly once. After the stream has passed the end of the copy, the store equals the
+/// source at the end of each further transaction. The position is stored in the transaction that stores the rows, and
+/// reported to the source only afterwards.
 ///
-/// A source with a change table has no slot: its positions are snapshots.
+/// A follower that reads the change table has no slot: its positions are snapshots of the source.
 package final class Follower {
     // MARK: Configuration, which doesn't change
 
@@ -18,14 +19,15 @@ package final class Follower {
     let isInterrupted: () -> Bool
     let options: FollowOptions
     let container: PersistentContainer
-    /// The lock that makes this process the store's only follower, so that no other one changes what is stored of the
-    /// source. It is held until the follower is released.
+    /// The lock that makes this process the store's only follower, and keeps `end` in other processes from succeeding.
+    /// It is held until the follower is released.
     private let lock: FolderLock
 
     // MARK: State
     //
-    // All of it belongs to the thread that calls `run`. Only `connection` has two users: while a table is copied, a second
-    // thread reads rows by it, and the follower's thread doesn't use it before the last row was read (`TableCopy.run`).
+    // The state belongs to the thread that calls `run`. Only `connection` may have two users: while a table is copied,
+    // a second thread may read the rows with it, and the follower's thread uses it again only after the last row was
+    // read (`TableCopy.run`).
     //
     //                 ┌───────── the connection is lost, or changes are lost and copied again ─────────┐
     //                 ▼                                                                                │
@@ -33,50 +35,54 @@ package final class Follower {
     //                                                                                                  ▼
     //                                                              interrupted, everything here, or an error
 
-    /// What the follower does now.
+    /// The current phase of the work.
     enum Phase {
         /// The slot or the snapshot is prepared, and tables are copied. The position doesn't advance.
         case starting
         /// Changes come from the source's log.
         case streaming(StreamSession)
-        /// Changes come from the change table. `isPastCopies` tells that it was read since the last copy, so that the
-        /// position is at least as new as the copied rows.
+        /// Changes come from the change table. `isPastCopies` tells whether the change table was read after the last
+        /// copy, so that the store has every change that the copied rows include.
         case reading(isPastCopies: Bool)
 
         var isFollowing: Bool { if case .starting = self { false } else { true } }
     }
 
-    /// What a commit has stored.
+    /// The description of the source and the position as the store has them.
     struct Stored {
         var source: FollowedSource?
         var position = LogPosition(0)
     }
 
     var phase = Phase.starting
-    /// What is followed; it may be ahead of the stored one until the next commit.
+    /// The description of the source and its tables. It may be newer than the stored description until the next commit.
     var source: FollowedSource
-    /// The position up to which the store has, or needs, no further change; it may be ahead of the stored one.
+    /// The source has no change before this position that the store will lack after the next commit. It may be newer
+    /// than the stored position.
     var position: SourcePosition?
-    /// What the last commit has stored: a commit stores only what differs, and this position is reported to the source.
+    /// A commit stores the description only if it differs from this one. The position is reported to the source.
     var stored = Stored()
-    /// The connection for commands and copies. A lost one is replaced.
+    /// The connection for commands and copies. A lost connection is replaced.
     var connection: Connection
-    /// Rows whose foreign keys name missing rows. Each start of the follower finds them again, if there were any.
+    /// Rows whose foreign keys name missing rows. The list isn't stored: after a start or a lost connection, the rows
+    /// are found again if the store says that there were any.
     var waiting = WaitingRows()
-    /// Transactions that were received and may be invisible in the source; a copy waits for them. They outlive the
+    /// Received transactions that may not be visible in the source yet; a copy waits for them. The list outlives the
     /// connection, because a copy after a reconnection must wait, too.
     var unseen = UnseenTransactions()
-    /// What `info` prints of this process.
+    /// The progress that `info` prints for this process.
     var status: FollowStatus
 
-    /// Opens a store, or creates it, and connects. A store that follows already waits for its source, unless the options say
-    /// that it only has to catch up. Throws `SourceError`, `StoreError`, and `Interrupted` while it waits.
+    /// Opens the store, or creates it, and connects to the source. If the store already follows a source that can't be
+    /// reached, waits for the source, unless `endsWhenCurrent` is set. Throws `SourceError`, `StoreError`, and
+    /// `Interrupted` if it is interrupted while it waits.
     package init(
         storeAt path: String, _ options: FollowOptions, isInterrupted: @escaping () -> Bool = { false },
         report: @escaping (FollowEvent) -> Void
     ) throws {
         (self.options, self.isInterrupted, self.report) = (options, isInterrupted, report)
-        // The lock comes before the preparation, which would take another process's first attempt for an abandoned one.
+        // An existing store is locked before the preparation. Otherwise the preparation could take another process's
+        // first attempt for an abandoned one, and drop its entities.
         var early = access(path + "/data.mdb", F_OK) == 0 ? try Self.lock(path) : nil
         let preparation = try FollowPreparation(storeAt: path, options, isInterrupted, report)
         container = preparation.container
@@ -101,8 +107,9 @@ package final class Follower {
 
     // MARK: Work
 
-    /// Copies tables that aren't copied yet, and follows their changes until it is interrupted or, if the options say so,
-    /// has caught up. Lost connections are made again. Throws `SourceError`, `StoreError`.
+    /// Copies the tables that aren't copied yet, and follows their changes until it is interrupted or, if
+    /// `endsWhenCurrent` is set, until the store has caught up. Connects again after a lost connection. Throws
+    /// `SourceError`, `StoreError`, and `StreamMessage.Malformed`.
     package func run() throws {
         var recovery = Recovery(copiesAgain: options.recopies)
         var reason: String?
@@ -136,7 +143,7 @@ package final class Follower {
         }
     }
 
-    /// Takes over what the store has: after an error, memory may be ahead of it.
+    /// Reads the description and the position from the store: after an error, those in memory may be newer.
     private func readStored() throws {
         stored.source = try container.followedSource(as: FollowedSource.self)
         if let known = stored.source { source = known }
@@ -145,6 +152,6 @@ package final class Follower {
         (phase, waiting) = (.starting, WaitingRows())
     }
 
-    /// The position in the source's log, if any.
+    /// The position in the source's log; nil if the store has no position yet, or reads the change table.
     var reached: LogPosition? { position.flatMap { LogPosition($0.text) } }
 }

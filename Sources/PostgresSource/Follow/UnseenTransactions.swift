@@ -1,19 +1,21 @@
-/// Transactions of the source that may be in its log and not visible in it yet: a commit that waits for a standby is sent
-/// first. A row that is read now may be older than what was received of them.
+/// Received transactions that may not be visible in the source yet: the source sends a commit while the commit still
+/// waits for a synchronous standby. A row that is read from the source now may be older than the row that the stream
+/// has sent.
 package struct UnseenTransactions {
-    /// The numbers of received transactions, without their upper half, as the stream sends them.
+    /// The numbers of received transactions. Like in the stream, they lack their upper half.
     package private(set) var numbers: Set<UInt32> = []
-    /// Whether an earlier process may have received others. All open transactions are waited for then, once.
+    /// Whether an earlier process may have received further transactions. If so, the first copy waits until all open
+    /// transactions have ended.
     var includesEarlier = true
 
-    /// The number of transactions from which on visible ones are forgotten.
+    /// If there are more transactions than this, those that have become visible are forgotten.
     static let mostNumbers = 10_000
 
     package init() {}
 
     package mutating func insert(_ number: UInt32) { numbers.insert(number) }
 
-    /// Forgets transactions, because the source's log is followed anew.
+    /// Forgets all transactions, because the source's log is followed anew.
     mutating func removeAll() { numbers = [] }
 
     /// Forgets transactions that a snapshot shows: they are before its end and not open in it. Numbers wrap around.

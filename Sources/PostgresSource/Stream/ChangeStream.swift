@@ -19,42 +19,44 @@ struct StreamedTransaction {
 final class ChangeStream {
     enum Event {
         case transaction(StreamedTransaction)
-        /// The stream has sent all transactions that end before this position and concern the publication.
+        /// The stream has sent all transactions that concern the publication and end before this position.
         case reached(LogPosition)
     }
 
-    /// The maximum number of messages in a group of transactions, whose changed pages are in memory until the commit. A
-    /// single transaction may have more.
+    /// A group of transactions takes no further one once it has this many messages, because the pages that a group
+    /// changes stay in memory until the commit.
     static let groupLength = 50_000
     private static let mostBytes = 32 << 20
-    /// The age, in seconds, from which on a transaction is part of a backlog.
+    /// A transaction is part of a backlog if it was committed more than this many seconds ago.
     private static let backlogSeconds = 0.5
-    /// The time, in milliseconds, that a group waits for a further transaction of a backlog; and the limit for all of them.
+    /// The time, in milliseconds, that a group waits for each further transaction of a backlog. It no longer waits when
+    /// `longestBacklogPause` has passed since its first transaction.
     private static let backlogPause: Int32 = 25
     private static let longestBacklogPause = Duration.milliseconds(500)
-    /// The interval of reports. A server ends a connection after a minute without one, by default.
+    /// The interval of reports. By default, a server ends a connection after a minute without a report.
     private static let reportInterval = Duration.seconds(5)
-    /// The silence after which a server is taken for lost.
+    /// A server that has sent nothing for this long is taken for lost.
     private static let mostSilence = Duration.seconds(60)
 
     private let connection: Connection
     private let folder: String
     private let groupLength: Int
-    /// The transaction whose messages arrive, until its commit.
+    /// The transaction whose messages arrive, until its commit arrives.
     private var open: (end: LogPosition, number: UInt32, buffer: TransactionBuffer)?
-    /// The end of the log that the server has sent.
+    /// The position up to which the server has sent its log.
     private(set) var sent: LogPosition
     /// Flush position: the server may discard its log before it.
     private var stored: LogPosition
-    /// When the flush position was last reported, since the server ends silent connections.
+    /// When the flush position was last reported. The server ends a connection without reports.
     private var lastReport = ContinuousClock.now
-    /// When a message last arrived, since a server that is gone sends no end.
+    /// When a message last arrived. A server that has disappeared doesn't end the connection, so only its silence shows
+    /// that.
     private var lastHeard = ContinuousClock.now
     /// Whether the server has asked for a report.
     private(set) var isReplyWanted = false
 
-    /// Makes a stream of the transactions after a position; `begin` starts it. Transactions that exceed their buffer wait in
-    /// files in the folder.
+    /// Makes a stream of the transactions after a position; `begin` starts it. Transactions that exceed their buffers
+    /// are kept in temporary files in the folder.
     init(_ connection: Connection, from position: LogPosition, folder: String, groupLength: Int) {
         self.connection = connection
         (self.folder, self.groupLength, sent, stored) = (folder, groupLength, position, position)
@@ -88,9 +90,9 @@ final class ChangeStream {
         return nil
     }
 
-    /// Collects the group of transactions that are written together: a first one and those that have arrived after it.
-    /// While they are part of a backlog, it waits a moment for more: the larger the group, the fewer pages are written per
-    /// row.
+    /// Collects the group of transactions that are written together: `first`, and the transactions that have arrived
+    /// after it. While the last transaction is part of a backlog, waits a moment for more: larger groups write fewer
+    /// pages per row.
     func transactions(after first: StreamedTransaction) throws -> [StreamedTransaction] {
         var transactions = [first]
         var isBehind: Bool {
@@ -147,7 +149,7 @@ final class ChangeStream {
             return nil
         case UInt8(ascii: "C"):
             guard let ended = open, case .commit(let next, let time) = try StreamMessage(message.bytes) else {
-                throw StreamMessage.Malformed("a transaction ends that has not begun")
+                throw StreamMessage.Malformed("a commit comes outside of a transaction")
             }
             open = nil
             sent = max(sent, next)
@@ -161,10 +163,10 @@ final class ChangeStream {
         }
     }
 
-    /// Raises the flush position, which is reported to the server now and then.
+    /// Raises the flush position, which the next report tells the server.
     func noteStored(_ position: LogPosition) { stored = max(stored, position) }
 
-    /// Reports the flush position to the server, which answers at once if `wantsReply`.
+    /// Reports the flush position to the server, which answers immediately if `wantsReply`.
     func report(wantsReply: Bool = false) throws {
         var message: [UInt8] = [UInt8(ascii: "r")]
         // The positions written, flushed and applied.

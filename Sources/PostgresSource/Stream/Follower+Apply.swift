@@ -5,12 +5,12 @@ internal import FetchIndexValues
 
 // Applying transactions of the stream to the store.
 extension Follower {
-    /// Writes transactions of the source, each as a commit of the store. Group commit: transactions received together share
-    /// one disk sync, and the pages that they change. O(k log n) for k rows.
+    /// Writes transactions of the source, each as a commit of the store. Group commit: transactions received together
+    /// share one disk sync, and a page that several of them change is written once. O(k log n) for k rows.
     func apply(_ transactions: [StreamedTransaction], _ session: StreamSession) throws {
         var waiting: [StreamedTransaction] = []
         for transaction in transactions {
-            // A changed table changes the model, in a transaction of its own before the rows that need it.
+            // A changed table changes the model, in a transaction of its own, before the rows that need the new model.
             let changed = try changedTables(in: transaction)
             if !changed.isEmpty {
                 try write(waiting, session)
@@ -33,8 +33,8 @@ extension Follower {
         return try tables.filter { try !isFollowed($0) }
     }
 
-    /// Whether the store follows a table as the stream describes it. The catalogue is asked for what the description
-    /// lacks; descriptions are few.
+    /// Whether the store's model fits a table as the stream describes it; true for tables that aren't followed. Details
+    /// that the description lacks are read from the catalogue, because descriptions are few.
     private func isFollowed(_ streamed: StreamedTable) throws -> Bool {
         guard let index = try index(of: streamed) else { return true }
         guard streamed.sendsKey(source.tables[index].key) else { return false }
@@ -48,12 +48,11 @@ extension Follower {
             for table in session.tables.values.map(\.description) { try note(table, in: writer.model, session) }
             session.modelVersion = writer.modelVersion
         }
-        let rows = SourceRowWriter(writer, isCatchingUp: !source.isConsistent)
         var written: [(transaction: StreamedTransaction, counts: BatchWriter.Counts)] = []
         for (index, transaction) in transactions.enumerated() {
             if index > 0 { try writer.beginNextCommit(author: Self.author(of: transaction)) }
             let before = writer.counts
-            try write(transaction, rows, session)
+            try write(transaction, writer, session)
             written.append((transaction, writer.counts - before))
         }
         try commit(writer)
@@ -64,13 +63,13 @@ extension Follower {
         }
     }
 
-    private func write(_ transaction: StreamedTransaction, _ rows: SourceRowWriter, _ session: StreamSession) throws {
+    private func write(_ transaction: StreamedTransaction, _ writer: KeyedRowWriter, _ session: StreamSession) throws {
         unseen.insert(transaction.number)
         try transaction.messages.forEach { bytes in
-            try apply(try StreamMessage(bytes.bytes), bytes, rows, session)
+            try apply(try StreamMessage(bytes.bytes), bytes, writer, session)
         }
-        try readIncomplete(rows, session)
-        try linkLater(rows.writer, session.tables.values.map(\.reader.table))
+        try readIncomplete(writer, session)
+        try linkLater(writer, session.tables.values.map(\.reader.table))
         position = SourcePosition(text: transaction.next.description, time: transaction.time)
     }
 
@@ -79,23 +78,36 @@ extension Follower {
     // MARK: One message
 
     private func apply(
-        _ message: StreamMessage, _ bytes: UnsafeRawBufferPointer, _ rows: SourceRowWriter, _ session: StreamSession
+        _ message: StreamMessage, _ bytes: UnsafeRawBufferPointer, _ writer: KeyedRowWriter, _ session: StreamSession
     ) throws {
         switch message {
-        case .table(let table): try note(table, in: rows.writer.model, session)
+        case .table(let table): try note(table, in: writer.model, session)
         case .insert(let table, let row):
-            try withReader(of: table, row, session) { try rows.insert(row, bytes, of: table, &$0) }
+            try withReader(of: table, row, session) { reader in
+                // A row that enters the condition by a change of its key is sent in part.
+                if row.contains(.unchanged) {
+                    try session.incomplete.append((table, reader.key(row, bytes)))
+                } else {
+                    try writer.insert(reader.row(row, bytes), reader.table)
+                }
+            }
         case .update(let table, let old, let row):
             try withReader(of: table, row, session) { reader in
                 if let old { try reader.requireWidth(old) }
-                try rows.update(old, row, bytes, of: table, &reader)
+                let new = try reader.row(row, bytes)
+                // The source sends the old key only if it has changed.
+                let oldKey = try old.map { try reader.key($0, bytes) } ?? new.key
+                // While the store isn't consistent, stored rows may be newer than the streamed ones.
+                if try !writer.update(new, oldKey: oldKey, isCatchingUp: !source.isConsistent, reader.table) {
+                    session.incomplete.append((table, new.key))
+                }
             }
         case .delete(let table, let old):
-            try withReader(of: table, old, session) { try rows.delete(old, bytes, $0) }
+            try withReader(of: table, old, session) { try writer.delete(key: $0.key(old, bytes), $0.table) }
         case .truncate(let tables):
             for table in tables {
                 if let found = session.tables[table] {
-                    try rows.writer.deleteAll(of: found.reader.table) { _ in true }
+                    try writer.deleteAll(of: found.reader.table) { _ in true }
                 }
             }
         case .other: break
@@ -107,14 +119,16 @@ extension Follower {
         of table: UInt32, _ row: [StreamedValue], _ session: StreamSession, _ body: (inout RowReader) throws -> Void
     ) throws {
         if session.ignored.contains(table) { return }
-        // The reader is taken out, because a copy of it would copy the buffer that it builds records in.
+        // The reader is taken out of the dictionary, because a copy of it would copy the buffer that it builds records
+        // in.
         guard var found = session.tables.removeValue(forKey: table) else {
             throw StreamMessage.Malformed("a row is of the unknown table \(table)")
         }
         defer { session.tables[table] = found }
         try found.reader.requireWidth(row)
         do { try body(&found.reader) } catch let error as SourceError {
-            // The row may be from before a change of the column's type; the table is copied when the stream has passed that.
+            // The row may be from before a change of the column's type; the table is copied after the stream has passed
+            // the change.
             guard error.kind == .refused, source.tables[found.index].copy.after != nil else { throw error }
         }
     }
@@ -138,16 +152,16 @@ extension Follower {
 
     // MARK: Incomplete rows
 
-    /// Reads the present values of rows that weren't copied and of which the stream has sent only a part. They may be newer
-    /// than the transaction, so that the store is consistent again at the present end of the log.
-    private func readIncomplete(_ rows: SourceRowWriter, _ session: StreamSession) throws {
-        let incomplete = rows.takeIncomplete()
-        if incomplete.isEmpty { return }
-        rows.isCatchingUp = true
+    /// Reads from the source the rows that the store lacks and that the stream has sent only in part. These rows may be
+    /// newer than the transaction, so the store is consistent again only at the current end of the source's log.
+    private func readIncomplete(_ writer: KeyedRowWriter, _ session: StreamSession) throws {
+        if session.incomplete.isEmpty { return }
+        let incomplete = session.incomplete
+        session.incomplete = []
         try waitUntilVisible(atMost: .seconds(1))
         for (number, key) in incomplete {
             guard let index = session.tables[number]?.index else { continue }
-            do { try read(key, of: index, rows) } catch let error as SourceError where error.code == "42703" {
+            do { try read(key, of: index, writer) } catch let error as SourceError where error.code == "42703" {
                 // A column was dropped meanwhile.
                 source.tables[index].copy.requireCopy()
             }
@@ -155,14 +169,14 @@ extension Follower {
         source.consistentFrom = try endOfLog().description
     }
 
-    private func read(_ key: Value, of index: Int, _ rows: SourceRowWriter) throws {
+    private func read(_ key: Value, of index: Int, _ writer: KeyedRowWriter) throws {
         let table = source.tables[index]
-        var reader = try self.reader(of: table, in: rows.writer.model)
+        var reader = try self.reader(of: table, in: writer.model)
         var row = CopiedRow()
         try connection.copyOut(TableCopy.command(table, ofRow: key)) { bytes in
             row.read(bytes)
             try reader.requireWidth(row.fields)
-            try row.bytes.withUnsafeBytes { try rows.insert(row.fields, $0, of: table.number, &reader) }
+            try row.bytes.withUnsafeBytes { try writer.insert(reader.row(row.fields, $0), reader.table) }
         }
     }
 }

@@ -5,10 +5,10 @@ extension Follower {
     private static let pollMilliseconds: Int32 = 200
     /// The pause between polls of a follower that ends when it has caught up.
     private static let shortPollMilliseconds: Int32 = 20
-    /// The interval at which a position that no transaction stores is stored, and the catalogue is checked.
+    /// The interval at which the catalogue is checked, and the position is stored if no transaction stores it.
     private static let idleInterval = Duration.seconds(10)
 
-    /// Follows the stream until the goal is reached, if any. Throws `Interrupted`.
+    /// Follows the stream until the session's goal is reached, if it has one. Throws `SourceError` and `Interrupted`.
     func followStream(_ isConnected: () -> Void) throws {
         let session = try connectStream()
         isConnected()
@@ -46,7 +46,8 @@ extension Follower {
         switch event {
         case .transaction(let first):
             let transactions = try session.stream.transactions(after: first)
-            // A stream repeats transactions that are stored, and older servers send those that have nothing for the store.
+            // A stream may repeat transactions that are stored, and older servers send transactions that have nothing
+            // for the store.
             let new = transactions.filter { $0.next > stored.position && $0.messages.count > 0 }
             if !new.isEmpty {
                 try apply(new, session)
@@ -59,8 +60,8 @@ extension Follower {
         }
     }
 
-    /// Takes a position before which the source has nothing for the store, and stores it now and then: at once for a server
-    /// that ends, which waits for it, and at the goal.
+    /// Advances to a position before which the source has nothing further for the store. Stores the position every ten
+    /// seconds, at the goal, and immediately if the server wants a reply: a server that shuts down waits for one.
     private func reach(_ reached: LogPosition, _ session: StreamSession) throws {
         try advance(to: reached)
         let isDue = session.stream.isReplyWanted || ContinuousClock.now - session.lastStored > Self.idleInterval
@@ -69,7 +70,8 @@ extension Follower {
         session.noteStored(stored.position)
     }
 
-    /// Whether following ends here: the store has all that the source had at the beginning, including changes of tables.
+    /// Whether following ends here: the store has all that the source had when the follower connected, including
+    /// changes of tables.
     private func isAtGoal(_ session: StreamSession) throws -> Bool {
         guard let goal = session.goal, stored.position >= goal, source.isConsistent else { return false }
         try checkSource()

@@ -1,5 +1,7 @@
-/// What a follower knows while it follows the stream of one connection. It belongs to the follower's thread, and is a
-/// class so that a row changes the tables in place.
+internal import FetchIndexValues
+
+/// The state of a follower while it follows the stream of one connection. It belongs to the follower's thread, and is a
+/// class so that `tables` are changed in place.
 final class StreamSession {
     /// A table as the stream has described it last.
     struct Table {
@@ -9,32 +11,37 @@ final class StreamSession {
         var reader: RowReader
     }
 
-    /// Tables that the catalogue has changed. The stream may still describe the change, and its rows may be older, up to
-    /// the end of the log when the change was noticed.
+    /// Tables that have changed in the catalogue. Up to `end`, the end of the log when the change was noticed, the
+    /// stream may still describe the change and send older rows.
     struct PendingChanges {
         let end: LogPosition
         let tables: [Int: FollowedSource.Table]
     }
 
     let stream: ChangeStream
-    /// The position at which following ends, if it is to end when the store has caught up. Pending changes raise it.
+    /// The position at which following ends; nil if it doesn't end. Pending changes raise it.
     var goal: LogPosition?
-    /// When a position was last stored, since one that no transaction stores is stored now and then.
+    /// When a position was last stored. A position that no transaction stores is stored every ten seconds.
     var lastStored = ContinuousClock.now
-    /// When the catalogue was last checked, which is done now and then.
+    /// When the catalogue was last checked, which is done every ten seconds.
     var lastChecked = ContinuousClock.now
-    /// The tables that the stream has described, by number: rows name them by it.
+    /// The tables that the stream has described, by the numbers with which rows name them.
     var tables: [UInt32: Table] = [:]
-    /// The numbers of tables that a given publication has and the store doesn't follow; their rows are left out.
+    /// The numbers of tables that a given publication has but the store doesn't follow. Their rows are ignored.
     var ignored: Set<UInt32> = []
-    /// The version of the model that the tables' readers were made for; another one makes them anew.
+    /// The tables and keys of rows that the current transaction sent in part and that the store lacks. They are read from
+    /// the source.
+    var incomplete: [(table: UInt32, key: Value)] = []
+    /// The version of the model for which the tables' readers were made. If the model has another version, the readers
+    /// are made again.
     var modelVersion: UInt32 = 0
-    /// Changes of tables that the stream hasn't described yet: it does so with the table's next row, which may never come.
+    /// Changes of tables that the stream hasn't described yet. It describes a change only before the table's next row,
+    /// which may never come.
     var pending: PendingChanges?
 
     init(_ stream: ChangeStream, goal: LogPosition?) { (self.stream, self.goal) = (stream, goal) }
 
-    /// Notes the position that was stored, so that the source may discard its log before it.
+    /// Notes a stored position, so that the source may discard its log before it.
     func noteStored(_ position: LogPosition) {
         lastStored = .now
         stream.noteStored(position)

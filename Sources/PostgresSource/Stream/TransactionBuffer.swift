@@ -1,17 +1,17 @@
 internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 
-/// The messages of one transaction of the source, until its commit arrives. Those of a long one are in a temporary file.
+/// The messages of one transaction of the source. Messages of a long transaction are kept in a temporary file.
 package struct TransactionBuffer {
-    /// The maximum number of bytes in memory.
+    /// A buffer that has this many bytes in memory moves them to the file.
     package static let mostBytes = 8 << 20
 
     private let folder: String
     private let mostBytes: Int
-    /// The last messages, each behind its length in 4 bytes; earlier ones are in the file.
+    /// The last messages, each after its length in 4 bytes. Earlier messages are in the file.
     private var bytes: [UInt8] = []
     private var file: TemporaryFile?
-    /// The number of messages, and their bytes: they limit a group of transactions.
+    /// The number of messages, and of their bytes with the lengths. Both limit a group of transactions.
     package private(set) var count = 0
     package private(set) var byteCount = 0
 
@@ -32,13 +32,14 @@ package struct TransactionBuffer {
         } catch let error as SystemError {
             throw SourceError(
                 .refused,
-                "a transaction of the source is longer than memory, and the file that it waits in cannot be written: \(error); nothing of it "
-                    + "was saved")
+                "a transaction of the source is too long for its buffer in memory, and its temporary file cannot be written: \(error); nothing "
+                    + "of the transaction was saved")
         }
         bytes.removeAll(keepingCapacity: true)
     }
 
-    /// Hands out the messages in order. O(bytes), in bounded memory unless a single message is large.
+    /// Hands out the messages in order. O(bytes). The memory that it needs is bounded, unless a single message is
+    /// large.
     package func forEach(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
         if let file {
             var offset = 0
@@ -73,7 +74,7 @@ package struct TransactionBuffer {
         return Int(span.unsafeLoadUnaligned(fromByteOffset: place, as: UInt32.self).littleEndian)
     }
 
-    /// Hands out the whole messages at the beginning of some bytes, and returns their length.
+    /// Hands out the complete messages at the beginning of some bytes, and returns their total length.
     private static func forEach(in bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws -> Void) throws -> Int {
         var place = 0
         while place + 4 <= bytes.count {

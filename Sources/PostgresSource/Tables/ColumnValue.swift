@@ -5,8 +5,8 @@ package import FetchIndexValues
 
 /// Converts values between the source's texts and the store.
 package enum ColumnValue {
-    /// The type that values of a PostgreSQL type are stored as; text if it has no counterpart. The numbers are from
-    /// PostgreSQL's catalogue file pg_type.dat.
+    /// The type as which the store keeps values of a PostgreSQL type, which is given by its number (OID); a string if
+    /// it has no counterpart. The numbers are from PostgreSQL's catalogue file pg_type.dat.
     package static func type(of number: UInt32) -> ValueType {
         switch number {
         case 16: .boolean
@@ -91,7 +91,7 @@ package enum ColumnValue {
             if overflows || sumOverflows { return nil }
             (number, hasDigits) = (sum, true)
         }
-        // The sum is negative, because there is one more negative number.
+        // The sum is negative, because the least number has no positive counterpart.
         if !hasDigits || !isNegative && number == .min { return nil }
         return isNegative ? number : -number
     }
@@ -100,21 +100,21 @@ package enum ColumnValue {
     private static func decimal(_ text: String) -> Decimal? {
         guard case .decimal(let number)? = Value(text, as: .decimal) else { return nil }
         let digits = text.utf8.filter { (48...57).contains($0) }.drop { $0 == 48 }
-        // Few digits always fit. Of many, only trailing zeros may be lost.
+        // Up to 34 digits always fit. If there are more, only trailing zeros may be lost.
         if digits.count > 34, significant(text) != significant(number.description) { return nil }
         return number
     }
 
-    /// A number's text without trailing zeros behind the point.
+    /// A number's text without trailing zeros after the decimal point.
     private static func significant(_ text: String) -> String {
         guard text.contains(".") else { return text }
         let digits = text.reversed().drop { $0 == "0" }
         return String((digits.first == "." ? digits.dropFirst() : digits).reversed())
     }
 
-    /// Reads a day or a time in the session's ISO style: 2024-01-31, 2024-01-31 12:34:56.789012, the same with +00, and each
-    /// with BC at its end. A time without a zone is UTC. A fraction is read like those of imported files. PostgreSQL
-    /// documentation, 8.5.2 "Date/Time Output".
+    /// Reads a day or a time in the session's ISO style: 2024-01-31, 2024-01-31 12:34:56.789012, the same with +00
+    /// after it, and each with BC at its end. A time without a zone is UTC. A fraction is read in the same way as in
+    /// imported files. PostgreSQL documentation, 8.5.2 "Date/Time Output".
     private static func date(_ text: UnsafeRawBufferPointer) -> Date? {
         var reader = DateReader(text)
         guard var year = reader.number(), reader.skip("-"), let month = reader.number(), (1...12).contains(month),

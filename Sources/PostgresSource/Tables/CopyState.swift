@@ -6,20 +6,21 @@
 //                                                        ▼
 //                               copied ◀──last range── again
 //
-// `requireCopy` follows a change that the rows of the stream don't tell, a lost slot, and a user's wish.
+// A table is copied again after a change that the rows of the stream don't show, after its slot was lost, or if the
+// user asks for it.
 package enum CopyState: Equatable, Sendable {
     /// All rows are in the store.
     case copied
-    /// Rows must be copied. `after` is a position in the source's log before which the table was another one: the copy
-    /// waits until the stream has passed it, because older rows of the stream would be written over the copied ones.
+    /// Rows must be copied. `after` is a position in the source's log before which the table had another form: the copy
+    /// waits until the stream has passed it. Otherwise older rows of the stream would be written over copied ones.
     case due(Copy, after: LogPosition?)
 
     package enum Copy: Equatable, Sendable {
-        /// The first copy, which is committed range by range. It goes on after a key, which is the text of the last
-        /// committed row's; if nil, from the first row.
+        /// The first copy, which is committed range by range. It continues after `through`, the key of the last
+        /// committed row as text; if nil, it begins with the first row.
         case first(through: String?)
-        /// A copy over the rows of an earlier one. At its end, rows that the table no longer has are deleted. It begins
-        /// with the first row in each process, because only a process that has seen all rows knows what is gone.
+        /// A copy over the rows of an earlier copy. At its end, rows that the table no longer has are deleted. Each
+        /// attempt begins with the first row, because only an attempt that has read all rows knows which rows are gone.
         case again
     }
 
@@ -30,31 +31,32 @@ package enum CopyState: Equatable, Sendable {
     /// The position that the stream must have passed before rows are copied, if any.
     package var after: LogPosition? { if case .due(_, let after) = self { after } else { nil } }
 
-    /// Whether some rows were copied, now or earlier.
+    /// False only for a first copy that hasn't committed a range yet.
     package var hasBegun: Bool { if case .due(.first(through: nil), _) = self { false } else { true } }
 
-    /// The key after which a copy goes on; nil to begin with the first row.
+    /// The key after which a copy continues; nil if it begins with the first row.
     package var key: String? { if case .due(.first(let key), _) = self { key } else { nil } }
 
     /// Whether rows that the table no longer has are deleted at the copy's end.
     package var replaces: Bool { if case .due(.again, _) = self { true } else { false } }
 
-    /// Requires a further copy. Copied rows stay in the store until the copy's end.
+    /// Makes another copy due. Rows that the table no longer has stay in the store until that copy's end.
     package mutating func requireCopy() { self = .due(.again, after: after) }
 
-    /// Lets the copy wait until the stream has passed a position; if nil, lets it begin. Does nothing without a copy.
+    /// Makes a due copy wait until the stream has passed a position; if `position` is nil, the copy needn't wait. Does
+    /// nothing if no copy is due.
     package mutating func wait(after position: LogPosition?) {
         if case .due(let copy, _) = self { self = .due(copy, after: position) }
     }
 
-    /// Notes the last key of a committed range.
+    /// Notes the last key of a committed range of a first copy.
     package mutating func advance(through key: String?) {
         if case .due(.first, let after) = self { self = .due(.first(through: key), after: after) }
     }
 }
 
-// The stored form: four members of the table's JSON. Earlier versions stored `copiedThrough` beside `replaces`, too, which
-// means nothing.
+// The stored form: four members of the table's JSON. Earlier versions could store `copiedThrough` together with a true
+// `replaces`; it is ignored in that case.
 extension CopyState: Codable {
     private enum CodingKeys: String, CodingKey {
         case isCopied

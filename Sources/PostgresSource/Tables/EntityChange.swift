@@ -2,8 +2,8 @@ internal import FetchIndex
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// The change of an entity that follows a changed table. Added, removed and renamed columns are free changes of the model;
-/// other changes are refused.
+/// The new form of an entity whose table has changed. Added, removed and renamed columns are free changes of the model,
+/// which rewrite no record; other changes are refused.
 struct EntityChange {
     let entity: Entity
     /// The names of the columns that the entity no longer has.
@@ -62,11 +62,11 @@ struct EntityChange {
         guard relationships.contains(where: { $0.name == name }) else { return }
         throw SourceError(
             .refused,
-            "\(table.title).\(name) has the name of a relationship of \(table.entity), so that the column needs another name",
+            "\(table.title).\(name) has the name of a relationship of \(table.entity), so the column needs another name",
             remedy: .startAnew(entity: table.entity))
     }
 
-    /// Values of a removed attribute would be read as those of a new one with its name.
+    /// Refuses the name of a removed attribute: its values would be read as values of the new attribute.
     private static func requireUnused(
         _ name: String, in stored: Entity, _ removed: [String], _ table: FollowedSource.Table
     ) throws {
@@ -98,7 +98,7 @@ struct EntityChange {
         let name = attribute.renamedFrom ?? attribute.name
         throw SourceError(
             .refused,
-            "\(table.title).\(column.name) is of another type now, \(column.typeName), and \(table.entity).\(name) is stored as "
+            "\(table.title).\(column.name) has another type now, \(column.typeName), but \(table.entity).\(name) is stored as "
                 + attribute.type.name,
             remedy: .convert(entity: table.entity, attribute: name, type: type.name))
     }

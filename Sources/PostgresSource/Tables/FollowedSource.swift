@@ -1,14 +1,15 @@
-/// What a store follows: the source, the tables, and what is needed to go on after a restart. It holds no passwords.
+/// The source that a store follows: its address, its tables, and what is needed to continue after a restart. It has no
+/// password.
 ///
-/// The store keeps it as JSON in an attachment, whose names and values must stay readable. `SourceFacts` in FetchIndex
-/// reads some of them, for `info`.
+/// The store keeps it as JSON in an attachment, whose names and values other versions must be able to read.
+/// `SourceFacts` in FetchIndex reads some of them, for `info`.
 package struct FollowedSource: Codable, Equatable, Sendable {
     package struct Column: Codable, Equatable, Sendable {
         /// The column's name, which is also the attribute's.
         package var name: String
-        /// The column's number, which stays when it is renamed; 0 if unknown.
+        /// The column's number, which stays when the column is renamed; 0 if unknown.
         package var number: Int
-        /// The number of the type in the source, and its modifier: lengths, digits.
+        /// The number (OID) of the type in the source, and the type's modifier, such as a length or numbers of digits.
         package var type: UInt32
         package var modifier: Int32
         /// A number that changes with the column's definition; 0 if unknown.
@@ -35,7 +36,7 @@ package struct FollowedSource: Codable, Equatable, Sendable {
         }
     }
 
-    /// The way in which the source tells its changes.
+    /// The way in which the store learns of the source's changes.
     package enum Way: String, Codable, Sendable {
         /// Logical replication, with a slot and a publication.
         case stream
@@ -46,20 +47,21 @@ package struct FollowedSource: Codable, Equatable, Sendable {
     package var way: Way
     /// The address of the source, without a password.
     package var address: String
-    /// The identifier of the server, or that of the change table.
+    /// The identifier of the server or, if the store reads the change table, of the change table.
     package var systemIdentifier: String
     package var slot: String
     package var publication: String
-    /// Whether the slot and the publication were made for this store; they are dropped when following ends.
+    /// Whether the slot and the publication were created for this store. If so, they are dropped when following ends.
     package var ownsSlot: Bool
     package var ownsPublication: Bool
     package var tables: [Table]
-    /// The position at which the store becomes consistent; until then, it may have rows of different times. Nil if no
-    /// position is waited for.
+    /// The position at which the store becomes consistent. Before it, the store may have rows of different times. Nil
+    /// if the store doesn't wait for a position.
     package var consistentFrom: String?
     /// Whether foreign keys of rows name rows that are missing.
     package var hasWaitingRows = false
-    /// A text that changes with the publication or the triggers: rows that were changed meanwhile may be missing.
+    /// A text that differs after the publication or the triggers were changed. If it differs, changes of rows may be
+    /// missing.
     package var mark: String?
     /// The timeline of the log that the position belongs to.
     package var timeline: UInt32?

@@ -3,9 +3,9 @@ extension FollowedSource {
     package struct Table: Equatable, Sendable {
         package var schema: String
         package var name: String
-        /// The table's number in the source (OID). Another table of the same name has another one.
+        /// The table's number in the source (OID). Another table of the same name has another number.
         package var number: UInt32
-        /// The number of the table's file, which changes when the source rewrites all rows without sending them.
+        /// The number of the table's file, which changes when the source rewrites the whole table.
         package var file: UInt32
         package var entity: String
         /// The column whose values identify rows.
@@ -15,9 +15,9 @@ extension FollowedSource {
         package var followsNewColumns: Bool
         /// Columns that are stored as text, whatever their type.
         package var asText: [String]
-        /// The condition for rows, in the source's SQL, as the user gave it.
+        /// The user's condition for rows, in the source's SQL.
         package var condition: String?
-        /// The condition with the current names of its columns, if the source tells it.
+        /// The condition with the current names of its columns; nil if unknown.
         package var filter: String?
         package var references: [Reference] = []
         /// The number of columns that the table has had, including dropped ones and those that aren't followed.

@@ -2,8 +2,8 @@
 struct RememberedTable {
     /// The table as it is stored.
     let stored: FollowedSource.Table
-    /// The stored table with its present filter. If another table has its name now, its columns have the numbers of that
-    /// table's columns of the same names.
+    /// The stored table with its present filter. If its name belongs to another table now, its columns have the numbers
+    /// of that table's columns with the same names.
     let table: FollowedSource.Table
     /// The columns in the catalogue.
     private let columns: [(number: Int, name: String)]
@@ -26,13 +26,13 @@ struct RememberedTable {
         (self.stored, self.table, self.columns) = (stored, table, columns)
     }
 
-    /// The present name of a column, which is known by its number; nil if it was dropped.
+    /// The present name of a column, which is found by the column's number; nil if the column was dropped.
     private func presentName(_ name: String) -> String? {
         guard let number = table.columns.first(where: { $0.name == name })?.number else { return nil }
         return columns.first { $0.number == number }?.name
     }
 
-    /// The choice that the table was followed by, with the present names of columns. Throws `SourceError` if the key was
+    /// Returns the user's choice of the table, with the present names of columns. Throws `SourceError` if the key was
     /// dropped.
     func choice() throws -> TableChoice {
         guard let key = presentName(table.key) else {
@@ -47,7 +47,7 @@ struct RememberedTable {
         return choice
     }
 
-    /// The table of the catalogue as the store is to remember it, with what only the store knows.
+    /// Returns the table of the catalogue as the store is to remember it, with the members that only the store knows.
     func followed(as source: SourceTable) throws -> FollowedSource.Table {
         var followed = try source.followed()
         (followed.condition, followed.filter) = (table.condition, table.filter)
@@ -58,7 +58,7 @@ struct RememberedTable {
 }
 
 extension FollowedSource.Table {
-    /// Takes the numbers of another table's columns, by their names; a column that it lacks gets 0.
+    /// Takes the numbers of another table's columns, by their names. A column that the other table lacks gets 0.
     fileprivate mutating func renumber(by others: [(number: Int, name: String)]) {
         for index in columns.indices {
             columns[index].number = others.first { $0.name == columns[index].name }?.number ?? 0

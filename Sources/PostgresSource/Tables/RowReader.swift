@@ -7,18 +7,19 @@ package struct RowReader {
     package let table: RowTable
     package var entity: Entity { table.entity }
     private let title: String
-    /// Names and types of followed columns, by place in a row; nil for other columns.
+    /// Names and types of followed columns, by place in a row; nil for columns that aren't followed.
     private let columns: [(name: String, type: ValueType)?]
     /// The place in a row of each slot's value; nil if rows lack it.
     private let places: [Int?]
     private let keyPlace: Int
-    /// The slots that rows lack: a stored object keeps these values.
+    /// The slots that rows lack: a stored object keeps its values in these slots.
     private let otherSlots: Set<Int>
     private let form: RowForm
     /// The buffer in which each record is built, so that rows cost no allocations.
     private var builder = RowBuilder()
 
-    /// Reads rows whose columns have the given names, in order. Throws `SourceError` for a key that isn't unique.
+    /// Makes a reader of rows whose columns have the given names, in order. Throws `SourceError` if the key isn't
+    /// unique, or isn't among the columns.
     package init(
         _ followed: FollowedSource.Table, _ names: [String], of source: FollowedSource? = nil, in model: Model
     ) throws {
@@ -34,14 +35,14 @@ package struct RowReader {
             let keyPlace = names.firstIndex(where: { table.isKey($0) })
         else {
             throw SourceError(
-                .refused, "\(followed.entity).\(followed.key) is not unique, so that it cannot name rows")
+                .refused, "\(followed.entity).\(followed.key) is not unique, so it cannot identify rows")
         }
         let entity = table.entity
         let known = Set(followed.columns.map(\.name))
         var places = [Int?](repeating: nil, count: entity.slots.count)
         var columns = [(name: String, type: ValueType)?](repeating: nil, count: names.count)
         for (place, name) in names.enumerated() {
-            // Rows from before a rename have the former name.
+            // Rows that were sent before a column was renamed have its former name.
             guard let slot = entity.slot(of: name), known.contains(entity.attribute(at: slot).name) else { continue }
             places[slot] = place
             columns[place] = (name, entity.type(at: slot))
@@ -62,7 +63,7 @@ package struct RowReader {
     package func requireWidth(_ row: [StreamedValue]) throws {
         guard row.count == columns.count else {
             throw StreamMessage.Malformed(
-                "a row of \(title) has \(row.count) values, and the table \(columns.count) columns")
+                "a row of \(title) has \(row.count) values, but the table has \(columns.count) columns")
         }
     }
 
@@ -107,7 +108,8 @@ package struct RowReader {
 
     func hasKey(_ row: [StreamedValue]) -> Bool { row[keyPlace] != .null }
 
-    /// Returns the key of a row, or another value of the key's type at a given place. Throws if it wasn't sent.
+    /// Returns the key of a row or, if `place` isn't nil, the value at this place, read as the key's type. Throws if
+    /// the value wasn't sent.
     package func key(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer, at place: Int? = nil) throws -> Value {
         guard case .text(let range) = row[place ?? keyPlace], let column = columns[keyPlace] else {
             throw SourceError(

@@ -2,7 +2,7 @@ internal import FetchIndexModels
 
 // Foreign keys between followed tables, which become relationships.
 extension SourceTable {
-    /// A foreign key of one column to the key of a table.
+    /// A foreign key of one column, which refers to the key of a table.
     struct Reference {
         let column: String
         let schema: String
@@ -24,7 +24,7 @@ extension SourceTable {
         ).map { Reference(column: $0[0] ?? "", schema: $0[1] ?? "", table: $0[2] ?? "", key: $0[3] ?? "") }
     }
 
-    /// The table that a foreign key leads to, if all its rows are followed by that key.
+    /// Returns the table that a foreign key refers to, if it is followed without a condition and by that key.
     private func destination(_ reference: Reference, among tables: [SourceTable]) -> SourceTable? {
         tables.first {
             $0.choice.schema == reference.schema && $0.choice.name == reference.table && $0.key.name == reference.key
@@ -32,16 +32,17 @@ extension SourceTable {
         }
     }
 
-    /// A name for the relationship of a foreign key: `author` for author_id; for a column without that suffix, the name of
-    /// the other entity.
+    /// Returns a name for the relationship of a foreign key: `author` for author_id; for a column without that suffix,
+    /// the name of the other entity. If the first choice is taken, the name of the other entity, or the column's name
+    /// with `_object`.
     private func name(_ column: String, _ entity: String, besides taken: Set<String>) -> String {
         let plain = entity.prefix(1).lowercased() + entity.dropFirst()
         let stem = column.hasSuffix("_id") ? String(column.dropLast(3)) : plain
         return [stem, plain, column + "_object"].first { !$0.isEmpty && !taken.contains($0) } ?? column + "_object_"
     }
 
-    /// The tables as the store is to remember them, and their entities with relationships for the foreign keys between
-    /// them.
+    /// Returns the tables as the store is to remember them, and their entities, with relationships for the foreign keys
+    /// between followed tables.
     static func followed(_ tables: [SourceTable]) throws -> (tables: [FollowedSource.Table], entities: [Entity]) {
         var followed = try tables.map { try $0.followed() }
         var relationships: [String: [RelationshipDescription]] = [:]

@@ -5,20 +5,20 @@ internal import FetchIndexValues
 struct SourceTable {
     struct Column {
         let name: String
-        /// The column's number, which stays when it is renamed.
+        /// The column's number, which stays when the column is renamed.
         let number: Int
-        /// The number of the type that the stream names; of a domain, its own.
+        /// The number (OID) of the type that the stream names; for a domain, the domain's number.
         let type: UInt32
         let modifier: Int32
-        /// The number of the type without domains.
+        /// The number (OID) of the type; for a domain, of the type under it.
         let baseType: UInt32
         let typeName: String
         let isArray: Bool
         /// Whether the source computes the value, and doesn't send it.
         let isGenerated: Bool
-        /// Whether rows that are older than the column may have a value.
+        /// Whether rows that are older than the column may have a value in it.
         let hasDefault: Bool
-        /// Whether PostgreSQL itself compares values, not an extension.
+        /// Whether values are compared by PostgreSQL itself, and not by an extension.
         let hasOwnOrder: Bool
         /// A number that changes with the column's definition.
         let mark: UInt32
@@ -34,7 +34,8 @@ struct SourceTable {
     let key: Column
     let references: [Reference]
 
-    /// Reads a table from the catalogue and checks that it can be followed; `checkCondition` is left. Throws `SourceError`.
+    /// Reads a table from the catalogue and checks that it can be followed, except for its condition
+    /// (`checkCondition`). Throws `SourceError`.
     init(_ choice: TableChoice, _ connection: Connection, _ way: FollowedSource.Way) throws {
         self.choice = choice
         let title = choice.title
@@ -61,7 +62,7 @@ struct SourceTable {
                 .refused,
                 "\(title) is a temporary or unlogged table: "
                     + (way == .stream
-                        ? "its changes are not in the source's log" : "a crash empties it, and nothing tells of that"))
+                        ? "its changes are not in the source's log" : "a crash empties it, and no trigger notes that"))
         }
         (self.number, file) = (UInt32(number) ?? 0, row[5].flatMap { UInt32($0) } ?? 0)
         width = row[6].flatMap { Int($0) } ?? 0
@@ -125,7 +126,7 @@ struct SourceTable {
         }
     }
 
-    /// The index of a column that identifies rows: unique, checked at once, over all rows, without nulls.
+    /// A unique index of one column that identifies rows: it is checked immediately, has all rows, and has no nulls.
     private struct Key {
         let column: String
         let isPrimary: Bool
@@ -143,8 +144,8 @@ struct SourceTable {
         ).map { Key(column: $0[0] ?? "", isPrimary: $0[1] == "t", isIdentity: $0[2] == "t") }
     }
 
-    /// Checks that the condition is valid, reads the row alone, and hides no other command. Throws a `SourceError` of the
-    /// kind `usage` for another condition.
+    /// Checks that the condition is valid, reads only its own row, and contains no other command. Otherwise throws a
+    /// `SourceError` of the kind `usage`.
     func checkCondition(_ connection: Connection) throws {
         guard let condition = choice.condition else { return }
         do {
@@ -152,7 +153,8 @@ struct SourceTable {
             let plan =
                 try connection.value(
                     "EXPLAIN (FORMAT JSON) SELECT FROM \(choice.quoted) WHERE (\(condition))") ?? ""
-            // A row would enter or leave by a change of another row, which isn't told as its own.
+            // If a condition read other rows, a change of another row could let this row enter or leave, and the source
+            // wouldn't send that.
             guard plan.split(separator: "\"Relation Name\"").count <= 2, !plan.contains("\"Subplan Name\"") else {
                 throw SourceError(.refused, "it reads more than the row")
             }
@@ -186,7 +188,7 @@ struct SourceTable {
         return column
     }
 
-    /// Checks that the source sends the key of deleted rows and of those whose key changed.
+    /// Checks that the source sends the old key of rows that are deleted or whose key changes.
     private static func requireIdentity(
         _ kind: String?, _ number: String, _ keys: [Key], key: String, _ choice: TableChoice, _ connection: Connection
     ) throws {
@@ -243,7 +245,7 @@ struct SourceTable {
         return ColumnValue.type(of: column.baseType)
     }
 
-    /// The table as the store is to remember it.
+    /// Returns the table as the store is to remember it.
     func followed() throws -> FollowedSource.Table {
         var table = FollowedSource.Table(
             schema: choice.schema, name: choice.name, number: number, file: file, entity: choice.entity,
@@ -258,8 +260,8 @@ struct SourceTable {
         return table
     }
 
-    /// The entity of the table's rows. Its attributes are optional except the key, because the source may drop its own
-    /// constraints.
+    /// Returns the entity of the table's rows. Its attributes are optional, except the key, because the source may drop
+    /// its own constraints.
     func entity() throws -> Entity {
         Entity(
             choice.entity,

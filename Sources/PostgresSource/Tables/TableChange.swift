@@ -1,20 +1,21 @@
-/// The difference between a followed table in the catalogue and what the store remembers of it.
+/// The difference between a followed table in the catalogue and the table that the store remembers.
 struct TableChange {
     /// The table in the catalogue.
     let table: SourceTable
-    /// The table as the store is to remember it. The state of its copy is the remembered one.
+    /// The table as the store is to remember it, with the remembered state of its copy.
     var followed: FollowedSource.Table
     /// The former names of renamed columns, by their present ones.
     let renamed: [String: String]
-    /// Whether the store's rows may differ from the source's, which no further row tells.
+    /// Whether the store's rows may differ from the source's in a way that no further row shows.
     let needsCopy: Bool
 
-    /// Compares a remembered table with the one in the catalogue. Returns nil if they are equal.
+    /// Compares a remembered table with the table in the catalogue. Returns nil if they are equal.
     ///
     /// - Parameters:
     ///   - streamed: the description of the table that the stream has just sent, if any.
-    ///   - rewritesAreSilent: whether a rewritten table may have rows that weren't sent. Truncating a table and making it
-    ///     smaller rewrite it, too, and are sent; but a table that a publication doesn't name may have been unlogged.
+    ///   - rewritesAreSilent: whether a rewritten table may have rows that weren't sent. TRUNCATE and VACUUM FULL also
+    ///     rewrite a table, and leave nothing unsent. But a table that is published only as one of all tables may have
+    ///     been unlogged for a while.
     init?(
         from remembered: RememberedTable, to table: SourceTable, streamed: StreamedTable?, rewritesAreSilent: Bool
     ) throws {
@@ -27,12 +28,13 @@ struct TableChange {
             old.columns.contains { $0.name == column.name && $0.number != column.number }
         }
         (self.table, followed) = (table, new)
-        // If a name means another column now, all values are copied under their present names.
+        // If a name belongs to another column now, all values are copied under their present names.
         renamed = reusesName ? [:] : Self.renamed(from: old, to: new)
         needsCopy =
             hasLostKeys || reusesName || table.number != old.number || isRewritten && rewritesAreSilent
             || new.columns.contains { Self.hasUntoldValues($0, old, table, isRewritten: isRewritten) }
-            // The changes between the state that the stream describes and the catalogue's aren't known.
+            // If the stream describes another state than the catalogue, the changes between the two states aren't
+            // known.
             || streamed.map { !$0.describes(new) } ?? false
     }
 
@@ -46,8 +48,8 @@ struct TableChange {
         return renamed
     }
 
-    /// Whether rows have values of a column that weren't sent: those of a new column with a default, of one that wasn't
-    /// followed before, and of one whose values were converted.
+    /// Whether rows may have values of a column that weren't sent: the column is new and has a default, it wasn't
+    /// followed before, or its values were converted.
     private static func hasUntoldValues(
         _ column: FollowedSource.Column, _ old: FollowedSource.Table, _ table: SourceTable, isRewritten: Bool
     ) -> Bool {
@@ -65,7 +67,7 @@ struct TableChange {
 }
 
 extension StreamedTable {
-    /// Whether deleted rows and rows with another key are sent with a column.
+    /// Whether the source sends a column's old value for deleted rows and for rows whose key changes.
     func sendsKey(_ name: String) -> Bool { columns.contains { $0.isIdentity && $0.name == name } }
 
     /// Whether the stream sends all columns of a table as the catalogue has them.
@@ -75,8 +77,8 @@ extension StreamedTable {
 }
 
 extension FollowedSource.Table {
-    /// Whether a table differs only in what the store doesn't depend on: file, width, filter, and the columns' modifiers,
-    /// marks and labels.
+    /// Whether two tables differ only in members that the store doesn't depend on: file, width, filter, and the
+    /// columns' modifiers, marks and labels.
     func isEquivalent(to other: FollowedSource.Table) -> Bool {
         var (own, other) = (self, other)
         (own.file, other.file, own.width, other.width) = (0, 0, 0, 0)

@@ -1,4 +1,4 @@
-/// A table to be followed, as the user chose it.
+/// The user's choice of a table to follow.
 package struct TableChoice: Sendable {
     package var schema: String
     package var name: String
@@ -24,7 +24,7 @@ package struct TableChoice: Sendable {
     package init(_ text: String) throws {
         let malformed = SourceError(
             .usage,
-            "a table is named by SCHEMA.TABLE or SCHEMA.TABLE=ENTITY, where a name may be in quotation marks, not \"\(text)\""
+            "\"\(text)\" does not name a table: write SCHEMA.TABLE or SCHEMA.TABLE=ENTITY, where a name may be in quotation marks"
         )
         var rest = Substring(text)
         guard let first = Self.takeName(&rest, endingAt: [".", "="]) else { throw malformed }
@@ -40,7 +40,7 @@ package struct TableChoice: Sendable {
         if schema.isEmpty || name.isEmpty || entity.isEmpty { throw malformed }
     }
 
-    /// Takes a name, which ends at the text's end or before one of some characters. Returns nil for a name in quotation
+    /// Takes a name, which ends at the text's end or before one of the endings. Returns nil for a name in quotation
     /// marks that isn't closed, or that other characters follow.
     private static func takeName(_ text: inout Substring, endingAt endings: Set<Character>) -> String? {
         guard text.first == "\"" else {
@@ -63,7 +63,7 @@ package struct TableChoice: Sendable {
         return nil
     }
 
-    /// The choice that a followed table was made by, under its current names.
+    /// Returns the choice by which a followed table was chosen, under the table's current names.
     init(_ table: FollowedSource.Table) {
         self.init(
             schema: table.schema, name: table.name, entity: table.entity, key: table.key,
@@ -71,7 +71,8 @@ package struct TableChoice: Sendable {
             columns: table.followsNewColumns ? nil : table.columns.map(\.name), asText: table.asText)
     }
 
-    /// Whether a followed table is what this choice asks for. What the choice leaves out isn't compared.
+    /// Whether a followed table is what this choice asks for. Members that the choice leaves nil or empty aren't
+    /// compared.
     func matches(_ table: FollowedSource.Table) -> Bool {
         table.schema == schema && table.name == name && table.entity == entity && key.map { $0 == table.key } ?? true
             && condition.map { $0 == table.condition } ?? true && (asText.isEmpty || Set(asText) == Set(table.asText))
