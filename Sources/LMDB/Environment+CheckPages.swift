@@ -1,18 +1,19 @@
 extension Environment {
-    /// The maximum number of attempts to pin a state, which a writer may replace before it's pinned.
+    /// The maximum number of attempts to check a pinned state: a writer may replace the newest state before it's
+    /// pinned.
     private static let pinningTries = 100
 
     /// Checks all pages of an environment's newest state without opening a table, so that LMDB reads only the meta
     /// pages. Other processes may read and write meanwhile, because a read transaction pins the state's pages.
     /// O(pages).
     ///
-    /// Throws `DataFileError` if the file can't be opened.
+    /// Throws `DataFileError` if the file can't be opened, or doesn't contain the newest transaction.
     package static func checkPages(at path: String, expecting tables: [TableDescription]) throws -> PageReport {
         let environment = try openExisting(at: path)
         for _ in 0..<pinningTries {
             let transaction = try environment.beginRead()
             let report = try DataFile.walk(environment.path, transaction.identifier, expecting: tables)
-            // An environment that was opened without a lock pins no pages. Then a writer may have overwritten pages
+            // An environment that was opened without a lock pins no pages, so a writer may have overwritten pages
             // during the walk.
             let isPinned = try environment.information().readers > 0
             if let report, report.isWhole || isPinned { return report }

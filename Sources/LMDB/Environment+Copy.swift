@@ -11,11 +11,11 @@ extension Environment {
         case plain
     }
 
-    /// Copies the newest state to a file, while other transactions read and write. Pins the state's pages meanwhile.
+    /// Copies the newest state to a file, while other transactions read and write. Pins that state's pages meanwhile.
     /// O(pages). mdb_env_copyfd2
     package func copy(_ kind: CopyKind, to file: CInt) throws {
-        // The open transaction keeps this process from remapping the file during the copy. Beginning it also adopts the
-        // map size of another process that has extended the file.
+        // The open transaction keeps this process from remapping the file during the copy. Beginning the transaction
+        // also adopts a larger map size if another process has extended the file.
         let transaction = try beginRead()
         let flags = kind == .compact ? UInt32(MDB_CP_COMPACT) : 0
         try check(FileSizeLimit.withoutSignal { mdb_env_copyfd2(handle, file, flags) })
@@ -53,9 +53,10 @@ extension Environment {
         package let process: Int
     }
 
-    /// Replaces a folder's data file by a compact copy. Throws `InUse` if any process has the environment open, because
-    /// it would go on with the old file. An opening during the compaction waits. If the process dies, the old file or
-    /// the new one remains. Returns the sizes of the two.
+    /// Replaces a folder's data file by a compact copy, and returns the sizes of both. Throws `InUse` if any process
+    /// has the environment open, because that process would go on with the old file. A process that opens the
+    /// environment during the compaction waits. If this process dies, the folder has either the old file or the new
+    /// one.
     package static func compact(at path: String) throws -> (bytesBefore: Int, bytesAfter: Int) {
         guard let real = realpath(path, nil) else { throw LMDBError(rawValue: errno) }
         defer { free(real) }
@@ -80,9 +81,9 @@ extension Environment {
         }
     }
 
-    /// Renames the copy to the data file's name. The lock file still describes transactions of the old file, so it's
-    /// invalidated before, and LMDB recreates it afterwards. So even if this process dies in between, no process uses
-    /// it with the new file.
+    /// Renames the copy to the data file's name. The lock file still describes transactions of the old file. So it's
+    /// invalidated first, and LMDB recreates it after the renaming: even if this process dies in between, no process
+    /// uses the old lock file with the new data file.
     private static func replaceFile(
         with copy: consuming NewFile, _ path: String, _ lock: borrowing EnvironmentLock
     ) throws {
@@ -152,8 +153,9 @@ extension Environment {
     }
 }
 
-/// LMDB's own lock, held exclusively. Every process with an open environment shares it, so no other process has the
-/// environment open, and a process that opens it waits. It's a lock on the first byte of the lock file. fcntl
+/// LMDB's own lock, held exclusively: an fcntl lock on the first byte of the lock file. A process that has the
+/// environment open holds it shared, unless it opened the environment without a lock. So while this lock is held, no
+/// other process has the environment open, and a process that opens it waits.
 private struct EnvironmentLock: ~Copyable {
     private let file: OpenFile
 
@@ -170,9 +172,9 @@ private struct EnvironmentLock: ~Copyable {
         file = opened
     }
 
-    /// Overwrites the magic number of the lock file, which invalidates it. The first process that opens the environment
-    /// afterwards recreates the file. A process that was already waiting to open it refuses the file, and opens it
-    /// again.
+    /// Overwrites the magic number of the lock file, which invalidates the file. The first process that opens the
+    /// environment afterwards recreates the lock file. A process that was already waiting to open the environment finds
+    /// the file invalid, and tries again.
     func spoil() throws(LMDBError) {
         var mark: UInt32 = 0
         let descriptor = file.descriptor

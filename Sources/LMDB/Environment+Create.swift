@@ -6,12 +6,13 @@ extension Environment {
     /// The maximum time that creating an environment waits for the lock on its folder.
     private static let patience = Duration.seconds(30)
 
-    /// Creates an empty data file in a folder without one.
+    /// Creates the data file of an empty environment, unless the folder has a data file.
     ///
-    /// LMDB creates its file in place, and syncs it with the first commit. A power loss before that could leave a file
-    /// that is neither empty nor an environment, and that can't be opened. So this function creates the file in a
-    /// temporary folder, and renames it when it's complete and on disk. A lock on the folder excludes other creators.
-    /// The next creator removes the temporary folder of a killed process.
+    /// LMDB alone would create the file in place, and sync it with the first commit. A power loss before that commit
+    /// could leave a file that is neither empty nor an environment, and that can't be opened. So this function creates
+    /// the file in a temporary folder, and renames it when it's complete (and on disk, unless the durability is
+    /// `none`). A lock on the folder excludes other creators. If a creator is killed, the next one removes its
+    /// temporary folder.
     static func createDataFile(inFolder folder: String, _ options: Options) throws {
         try DataFile.requirePlainFiles(["data.mdb", "lock.mdb"], inFolder: folder)
         let path = folder + "/data.mdb"
@@ -40,8 +41,9 @@ extension Environment {
         if rename(temporaryFolder + "/data.mdb", path) != 0 { throw LMDBError(rawValue: errno) }
     }
 
-    /// Reserves space on the disk for the lock file. LMDB writes to it through a memory map: if the disk had no space
-    /// for a page then, SIGBUS would end the process. If the user may not write the file, this does nothing.
+    /// Reserves space on the disk for the lock file (on Linux only). LMDB writes to the lock file through a memory map:
+    /// if the disk were full at that moment, SIGBUS would end the process. Throws if the disk is full. Does nothing
+    /// if the file can't be opened for another reason, for example because the user may not write it.
     ///
     /// The path must not be open in this process, since closing the file would drop the process's locks on it.
     static func reserveLockFile(inFolder folder: String, _ options: Options) throws {
@@ -64,8 +66,8 @@ extension Environment {
         #endif
     }
 
-    /// Syncs the names of the folder and of its data file to the disk: syncing the file itself doesn't. Called by the
-    /// creator of an environment before the commit that makes it a store. fsync
+    /// Syncs the names of the folder and of its data file to the disk, which syncing the file doesn't do. The creator
+    /// of an environment calls this before the commit that makes the environment a store. fsync
     package func syncNames() throws {
         try withSystemErrors {
             for folder in [path, path + "/.."] { try OpenFile(folder, O_RDONLY | O_DIRECTORY).sync() }
@@ -77,12 +79,13 @@ extension Environment {
     private static let looks = 100
     private static let pauseInMicroseconds: UInt32 = 1000
 
-    /// Whether the lock file has the number of the newest transaction in the data file. By this number LMDB chooses the
-    /// state that it reads, and that it writes on top of.
+    /// Whether the lock file has the number of the newest transaction in the data file. This number determines which
+    /// state LMDB reads, and on top of which state it writes.
     ///
     /// The first process that opens an environment resets the number to 0, and writes the newest number a moment later.
-    /// If it dies or fails in between, a process that waited for it reads the 0, and would overwrite the newest
-    /// commits. This process must close the environment, so that the next opening is the first one again.
+    /// If that process dies or fails in between, a process that waited for it reads the 0, and would overwrite the
+    /// newest commits. So if this function returns false, this process must close the environment; the next opening is
+    /// then the first one again.
     ///
     /// If a writer died after it wrote its meta page and before it wrote the lock file, the number is one too small.
     /// LMDB corrects it when it recovers that writer's lock.

@@ -3,8 +3,8 @@ internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 internal import Synchronization
 
-/// Thrown when a write reaches the end of the map. Its transaction can no longer be committed; earlier commits are
-/// intact.
+/// Thrown when a write reaches the end of the map. The transaction of that write can no longer be committed; earlier
+/// commits are intact.
 package struct MapFull: Error, Equatable, CustomStringConvertible {
     package let mapSize: Int
     /// The number of other transactions that this process has open. The map can't grow until they end.
@@ -13,7 +13,7 @@ package struct MapFull: Error, Equatable, CustomStringConvertible {
     package var reason: String {
         otherTransactions == 0
             ? "the map of \(mapSize) bytes is full; the next transaction enlarges it"
-            : "the map of \(mapSize) bytes is full; the next transaction enlarges it once no snapshot is open in this process (now \(otherTransactions))"
+            : "the map of \(mapSize) bytes is full; the next transaction enlarges it once no snapshot is open in this process (open now: \(otherTransactions))"
     }
 
     package var description: String { "nothing of this transaction was saved: \(reason)" }
@@ -68,20 +68,20 @@ extension Environment {
 
     private static let leastRoom: UInt64 = 1 << 18
 
-    /// Whether one more page would exceed the process's file size limit.
+    /// Whether the data file can't grow by one more page within the process's file size limit.
     private var isFileFull: Bool {
         guard let most = FileSizeLimit.bytes else { return false }
         var status = stat()
         return stat(path + "/data.mdb", &status) == 0 && Int(status.st_size) + pageSize > most
     }
 
-    /// Throws if the system refused to map the file again, so that it can't be accessed.
+    /// Throws if the system refused to map the file again. The environment can't be accessed any more in that case.
     func checkMap() throws(LMDBError) {
         if hasLostMap.load(ordering: .relaxed) { throw LMDBError(rawValue: ENOMEM) }
     }
 
-    /// Doubles the map if a write found it full, or if more than three quarters of it are used. Does nothing while a
-    /// transaction of this process is open.
+    /// Doubles the map if a write found it full, or if more than three quarters of it are used. If address space is
+    /// scarce, the map grows by less. Does nothing while a transaction of this process is open.
     func makeRoom() {
         remap { info in
             let used = (info.me_last_pgno + 1) * pageSize
@@ -97,13 +97,14 @@ extension Environment {
     }
 
     /// Maps the file again, so that its pages no longer count as this process's memory. Otherwise a long import would
-    /// appear to hold the whole file in memory. Returns false if a transaction of this process is open.
+    /// appear to hold the whole file in memory. Returns false if the file isn't mapped again, for example because a
+    /// transaction of this process is open.
     @discardableResult
     package func releasePages() -> Bool { remap { $0.me_mapsize } }
 
-    /// Changes the map's size if exactly `own` transactions of this process are open, since any others would see the
-    /// map move. Returns false if the map stays as it is: more transactions are open, address space is lacking, or
-    /// `size` returns nil. mdb_env_set_mapsize
+    /// Changes the map's size if exactly `own` transactions of this process are open: the map would move under any
+    /// other transaction. Returns false if the map stays as it is: more transactions are open, address space is
+    /// lacking, or `size` returns nil. mdb_env_set_mapsize
     @discardableResult
     private func remap(besides own: Int = 0, to size: (MDB_envinfo) -> Int?) -> Bool {
         openTransactions.withLock { count in
@@ -111,7 +112,8 @@ extension Environment {
             guard count == own, !hasLostMap.load(ordering: .relaxed), mdb_env_info(handle, &info) == MDB_SUCCESS,
                 var wanted = size(info)
             else { return false }
-            // Checked before, because LMDB unmaps the file before it requests the new map, and can't go back.
+            // LMDB unmaps the file before it requests the new map, and can't restore the old one. So the room is
+            // checked first.
             while !Self.hasRoom(for: wanted - info.me_mapsize) {
                 wanted = info.me_mapsize + (wanted - info.me_mapsize) / 2
                 if wanted - info.me_mapsize < Self.smallestGrowth { return false }

@@ -1,16 +1,16 @@
 internal import FetchIndexCLibrary
 
-// The size of a map, which is address space that is reserved before the file needs it.
+// The size of a map: address space that is reserved before the file needs it.
 //
-// A map moves when it grows. That isn't possible while a transaction of this process is open, and a context keeps one
-// open as long as it exists. So a map is far larger than its file: 1 TiB if a process has a few stores open, and less
-// if it has many, so that thousands of maps fit into the 128 TiB of a process.
+// A map moves when it grows, which isn't possible while a transaction of this process is open, and a context keeps a
+// transaction open while it exists. So a map is far larger than its file: 1 TiB if a process has a few stores open, and
+// less if it has many, so that thousands of maps fit into the 128 TiB of a process.
 extension Environment {
     private static let (leastReservation, mostReservation) = (1 << 34, 1 << 40)
     /// The address space that maps share. If n other environments are open, the next one gets 1 / (n + 1) of it. So n
-    /// maps take this much, multiplied by about ln n.
+    /// maps take about ln n times this much.
     private static let sharedAddresses = 1 << 43
-    /// The number of times that a file's length may multiply before its map must grow.
+    /// The factor by which a file may grow before its map must grow.
     private static let growth = 8
     private static let smallestMap = 1 << 26
     private static let granularity = 1 << 21
@@ -30,7 +30,8 @@ extension Environment {
         return reservation(fileBytes: fileBytes, beside: EnvironmentRegistry.openCount)
     }
 
-    /// Halves a map size until the system grants it. LMDB then maps at least the size of the file.
+    /// Halves a map size until the system would grant it, or until it's at most `smallestMap`. If the file is larger
+    /// than the result, LMDB maps the whole file.
     static func available(_ mapSize: Int) -> Int {
         var mapSize = mapSize
         while mapSize > smallestMap, !hasRoom(for: mapSize) { mapSize /= 2 }

@@ -5,7 +5,8 @@ package import Synchronization
 
 /// An open LMDB environment: a folder with a data file, which is mapped into memory, and a lock file.
 ///
-/// A process opens the same files only once, as LMDB's file locks demand: opening them again returns the same object.
+/// A process opens the same files only once, because LMDB's file locks require it. Opening them again returns the same
+/// object.
 /// LMDB doesn't work on network file systems, because its locks are in shared memory.
 package final class Environment: Sendable {
     package struct Options: Sendable {
@@ -13,7 +14,8 @@ package final class Environment: Sendable {
         package var isReadOnly = false
         /// Whether an environment is created if the folder's data file is missing or empty; ignored if `isReadOnly`.
         package var creates = true
-        /// The size of the map in bytes; `reservation` if nil. If the system refuses it, the map is smaller.
+        /// The size of the map in bytes; if nil, the size that `reservation` computes. If the system refuses that size,
+        /// the map is smaller.
         package var mapSize: Int?
         /// A check of the newest state that runs before LMDB reads the file.
         package var witness: Witness?
@@ -29,10 +31,10 @@ package final class Environment: Sendable {
     let dataFile: FileIdentity
     /// The identity of the open lock file; nil if the environment was opened without a lock.
     let lockFile: FileIdentity?
-    /// The folder's state when both files were last found at their paths; nil unless every later change of the folder
-    /// would give another state.
+    /// The folder's state when both files were last found at their paths; nil until that state was so old (`isSettled`)
+    /// that every later change of the folder gives another state.
     let folderInPlace = Mutex<FolderState?>(nil)
-    /// Whether the file's pages are as long as the system's. Then an address in the map shows where its page begins.
+    /// Whether the file's pages are as long as the system's. If so, an address in the map shows where its page begins.
     let hasSystemPages: Bool
     /// The number of this opening, which is unique in the process.
     private let opening: UInt64
@@ -48,10 +50,10 @@ package final class Environment: Sendable {
     let hasFileSizeLimit = Atomic(false)
     /// Whether a write found the map full since the map last grew.
     let isMapFull = Atomic(false)
-    /// The threads on which users of the environment have write transactions open. If another one began on such a
-    /// thread, it would wait for itself.
+    /// The threads on which users of the environment have write transactions open. If such a thread began another write
+    /// transaction, it would wait for itself.
     package let writerThreads = Mutex<[UInt]>([])
-    /// Whether the system refused to map the file again. Then the environment can't be read or written any more.
+    /// Whether the system refused to map the file again. If so, the environment can't be read or written any more.
     let hasLostMap = Atomic(false)
 
     /// Opens the environment in a folder. Creates it if it's missing, unless `options` forbid it. Throws
@@ -95,8 +97,8 @@ package final class Environment: Sendable {
     private static let maximumAttempts = 12
     private static let turn = Duration.milliseconds(500)
 
-    /// Opening failed, because another process was opening or replacing the files, or died while doing so. `reason` is
-    /// thrown if all attempts fail like this.
+    /// Opening failed, because another process was opening or replacing the files, or died while doing so. `openHandle`
+    /// tries again; if all attempts fail like this, it throws the last `reason`.
     private struct Unsettled: Error {
         let reason: any Error
     }
@@ -109,10 +111,10 @@ package final class Environment: Sendable {
         let lockFile: FileIdentity?
     }
 
-    /// Opens the environment with mdb_env_create and mdb_env_open, and repeats that if another process interferes.
+    /// Opens the environment with mdb_env_create and mdb_env_open. Tries again if another process interferes.
     ///
-    /// Repeated attempts of several processes run one at a time, so that one of them can lock the lock file
-    /// exclusively.
+    /// A repeated attempt first waits for the lock on the folder. So usually one process at a time tries, and it can
+    /// lock the lock file exclusively.
     static func openHandle(at path: String, options: Options) throws -> Opened {
         try reserveLockFile(inFolder: path, options)
         // On a read-only file system LMDB can't write the lock file, so the environment is opened without a lock.
@@ -138,8 +140,8 @@ package final class Environment: Sendable {
                     usleep(.random(in: 1000...20_000))
                     try DataFile.checkFiles(inFolder: path, creates: false, options.witness)
                     if folder == nil { folder = try? OpenFile(path, O_RDONLY | O_DIRECTORY) }
-                    // The wait is limited, so that a foreign lock can't block the opening. After it, the next attempt
-                    // runs without the folder's lock.
+                    // The wait is limited, so that a foreign lock can't block the opening. If the wait ends without the
+                    // lock, the next attempt runs without it.
                     _ = try folder?.lock(until: .now + turn)
                 default: throw error
                 }
@@ -200,7 +202,8 @@ package final class Environment: Sendable {
     }
 
     /// Throws `EnvironmentMoved` if the path no longer leads to the open files. Other processes would then open the
-    /// folder without noticing this one. Costs one stat if the folder hasn't changed for some seconds, otherwise three.
+    /// folder without noticing this one. Costs one stat if the folder hasn't changed since a call that remembered its
+    /// state, otherwise up to three.
     package func requireInPlace() throws {
         let folder = FolderState(ofPath: path)
         if let folder, folderInPlace.withLock({ $0 == folder }) { return }
@@ -222,7 +225,7 @@ package final class Environment: Sendable {
 
 extension Environment {
     /// Frees the slots of readers whose processes died. Throws if the lock file counts more readers than it has room
-    /// for, as it does if it was truncated while a process held it. mdb_reader_check
+    /// for, which happens if the file was truncated while a process had it open. mdb_reader_check
     private static func freeDeadReaders(of handle: OpaquePointer) throws {
         var info = MDB_envinfo()
         guard mdb_env_info(handle, &info) == MDB_SUCCESS, info.me_numreaders <= info.me_maxreaders else {
@@ -243,7 +246,7 @@ extension Environment {
     }
 
     package func information() throws -> Information {
-        // Under the lock the map isn't moved, into which LMDB looks.
+        // mdb_env_info reads the map, which isn't moved while this lock is held.
         try openTransactions.withLock { _ in
             try checkMap()
             var info = MDB_envinfo()

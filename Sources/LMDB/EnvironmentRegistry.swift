@@ -23,8 +23,8 @@ enum EnvironmentRegistry {
     private enum Found: Sendable {
         case nothing
         case open(Environment)
-        /// An open environment has one of the two files at the path, but not both; nil if its last owner is just
-        /// releasing it.
+        /// An open environment has one of the two files at the path, but not both. The environment is nil if its last
+        /// owner is just releasing it.
         case moved(Environment?)
     }
 
@@ -42,7 +42,7 @@ enum EnvironmentRegistry {
                     let isSame = entry.dataFile == dataFile && (entry.lockFile == nil || entry.lockFile == lockFile)
                     return isSame ? .open(environment) : .moved(environment)
                 }
-                // The environment's last owner has released it, and is waiting for another gate to close it.
+                // The environment's last owner has released it, and is about to close it under another folder's gate.
                 guard entry.gate === gate else { return .moved(nil) }
                 mdb_env_close(entry.handle)
                 entries.remove(at: index)
@@ -59,7 +59,8 @@ enum EnvironmentRegistry {
     /// Opens an environment, and creates it if the options allow it. Openings of different folders don't wait for each
     /// other.
     static func open(at path: String, options: Environment.Options) throws -> Environment {
-        // The environment is returned from the locked scope before it's released: releasing it takes the same locks.
+        // The environment is returned from the locked scope before it's released, because releasing it takes the same
+        // locks.
         let found: Found = try withGate(ofFolder: path) { gate in
             let found = try find(path, gate)
             guard case .nothing = found else { return found }
@@ -76,15 +77,15 @@ enum EnvironmentRegistry {
             return .open(environment)
         }
         guard case .open(let environment) = found else { throw EnvironmentMoved(path: path) }
-        // The requested path may be another one, for example a link. The environment's own path must still lead to the
-        // files.
+        // The requested path may be another one, for example a link. So the environment's own path is checked: it must
+        // still lead to the files.
         try environment.requireInPlace()
         if environment.isReadOnly && !options.isReadOnly { throw EnvironmentIsReadOnly(path: path) }
         return environment
     }
 
-    /// Runs a body while this process has no environment open in a folder. Opening one meanwhile waits. Throws `InUse`
-    /// if one is open.
+    /// Runs a body while this process has no environment open in a folder. A thread that opens one there meanwhile
+    /// waits. Throws `InUse` if this process has one open.
     static func withClosedEnvironment<Value: Sendable>(at path: String, _ body: () throws -> Value) throws -> Value {
         var found = Found.nothing  // a found environment is released after the locks
         return try withGate(ofFolder: path) { gate in
@@ -135,7 +136,7 @@ enum EnvironmentRegistry {
     }
 }
 
-/// A lock for opening, closing or compacting the environment of a folder: one thread at a time.
+/// A lock that lets only one thread at a time open, close or compact the environment of a folder.
 final class FolderGate: Sendable {
     let lock = Mutex(())
 }
@@ -144,13 +145,13 @@ private struct WeakGate {
     weak var gate: FolderGate?
 }
 
-/// Thrown when a path is opened for writing that this process has open for reading only.
+/// Thrown when a path is opened for writing, but this process has it open for reading only.
 package struct EnvironmentIsReadOnly: Error, CustomStringConvertible {
     package let path: String
     package var description: String { "\(path) is already open read-only in this process" }
 }
 
-/// Thrown if the path no longer leads to the files that this process opened at it, or to only one of the two. The open
+/// Thrown if the path no longer leads to the files that this process opened, or leads to only one of the two. The open
 /// files can still be read.
 package struct EnvironmentMoved: Error, CustomStringConvertible {
     package let path: String

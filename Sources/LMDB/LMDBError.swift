@@ -2,7 +2,7 @@ internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 internal import CFetchIndexLMDB
 
-/// An error code of LMDB or of the system, as a C function returned it.
+/// An error code of LMDB or of the system, returned by a C function.
 package struct LMDBError: Error, RawRepresentable, Hashable, Sendable {
     package let rawValue: CInt
 
@@ -15,7 +15,7 @@ package struct LMDBError: Error, RawRepresentable, Hashable, Sendable {
     package static let permissionDenied = LMDBError(rawValue: EACCES)
     package static let badDescriptor = LMDBError(rawValue: EBADF)
     package static let busy = LMDBError(rawValue: EBUSY)
-    /// The error that making a compact copy returns if a page is neither used nor free.
+    /// The error that LMDB returns while it makes a compact copy, if a page is neither used nor free.
     package static let leaked = LMDBError(rawValue: MDB_INCOMPATIBLE)
     package static let readOnlyFileSystem = LMDBError(rawValue: EROFS)
     package static let badTransaction = LMDBError(rawValue: MDB_BAD_TXN)
@@ -29,26 +29,28 @@ package struct LMDBError: Error, RawRepresentable, Hashable, Sendable {
         [MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_CURSOR_FULL, MDB_INCOMPATIBLE].contains(rawValue)
     }
 
-    /// Whether the system couldn't write a file. LMDB reports an incomplete write, as on a full disk, as EIO.
+    /// Whether the system couldn't write a file. LMDB reports an incomplete write, for example on a full disk, as EIO.
     package var isFailedWrite: Bool { [ENOSPC, EFBIG, EDQUOT, EIO].contains(rawValue) }
 }
 
 extension LMDBError: CustomStringConvertible {
-    /// The text of mdb_strerror; another text if that one uses LMDB's own terms.
+    /// The text of the system's error or of mdb_strerror. LMDB errors whose text needs knowledge of LMDB get another
+    /// text.
     package var reason: String {
         if rawValue == MDB_MAP_RESIZED {
-            return "another process enlarged the store; this process can use it again once no snapshot is open in it"
+            return
+                "another process enlarged the store; this process can use it again once no snapshot is open in this process"
         }
         if self == .badTransaction { return "an earlier error ended the transaction" }
         if rawValue == ENOMEM {
-            return "the system gives this process no more addresses or memory to map the file to (ulimit -v)"
+            return "the system gives this process no more memory or address space to map the file (ulimit -v)"
         }
         // LMDB's own codes are negative, errnos are positive.
         if rawValue > 0 { return SystemError(rawValue: rawValue).description }
         return String(cString: mdb_strerror(rawValue))
     }
 
-    /// One sentence for users. For a failed write it says that the transaction isn't saved.
+    /// One sentence for users. For a failed write, the sentence says that the transaction isn't saved.
     package var description: String {
         if isFailedWrite {
             return "the store's file cannot be written, and nothing of this transaction was saved: \(reason)"
@@ -85,8 +87,8 @@ func checkFound(_ code: CInt) throws(LMDBError) -> Bool {
     return true
 }
 
-/// Runs a call that writes, with the signal of the file size limit blocked if the process has one. LMDB writes pages of
-/// a large transaction before its commit.
+/// Runs a call that writes. If the process has a file size limit, the signal of that limit is blocked during the call:
+/// LMDB writes pages of a large transaction already before its commit.
 func write(in transaction: OpaquePointer?, _ call: () -> CInt) -> CInt {
     Environment.hasFileSizeLimit(transaction) ? FileSizeLimit.withoutSignal(call) : call()
 }

@@ -2,7 +2,7 @@ internal import CFetchIndexLMDB
 internal import FetchIndexPlatform
 internal import Synchronization
 
-/// A named table of an environment, which LMDB calls a database. It maps keys, which are in order, to one value each.
+/// A named table of an environment, which LMDB calls a database. It maps sorted keys to one value each.
 ///
 /// A byte key is 1 to 511 bytes long, which is LMDB's limit. The keys of an integer table are 64-bit integers.
 package struct Table: Sendable {
@@ -14,8 +14,8 @@ package struct Table: Sendable {
 }
 
 extension Environment {
-    /// Opens tables, which stay open until the environment is closed. With `creating`, creates missing ones in one
-    /// transaction. mdb_dbi_open
+    /// Opens tables, which stay open until the environment is closed. If `creating`, creates missing tables in one
+    /// transaction; otherwise throws if a table is missing. mdb_dbi_open
     package func tables(_ descriptions: [TableDescription], creating: Bool) throws -> [Table] {
         // LMDB requires that only one thread at a time opens tables.
         try openTables.withLock { open in

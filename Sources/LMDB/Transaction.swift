@@ -5,12 +5,13 @@ internal import Synchronization
 /// A read transaction: a snapshot of the environment.
 ///
 /// It may be used on any thread, by one thread at a time. While it's open, LMDB doesn't reuse the pages of its state,
-/// so writers make the file grow. If the environment was opened without a lock, LMDB doesn't know of the transaction.
+/// so writers make the file grow. If the environment was opened without a lock, other processes don't know of the
+/// transaction, and may reuse its pages.
 package struct ReadTransaction: ~Copyable {
     private let environment: Environment
     package let view: TransactionView
 
-    /// The number of the transaction that committed the state which this one reads.
+    /// The number of the transaction that committed the state that is read.
     package var identifier: Int { view.identifier }
 
     init(_ environment: Environment) throws(LMDBError) {
@@ -25,8 +26,8 @@ package struct ReadTransaction: ~Copyable {
     }
 }
 
-/// The environment's write transaction, of which all processes together have one at a time. It's aborted if it ends
-/// without `commit()`.
+/// The environment's write transaction. All processes together can have only one open at a time. It's aborted if it
+/// ends without `commit()`.
 package struct WriteTransaction: ~Copyable {
     private let environment: Environment
     package let view: TransactionView
@@ -47,8 +48,8 @@ package struct WriteTransaction: ~Copyable {
         environment.end()
     }
 
-    /// Commits the transaction. If it throws, the environment is unchanged, except for `LMDBError.panic`: then the next
-    /// opening of the environment shows whether the transaction was committed. Throws `EnvironmentMoved` like
+    /// Commits the transaction. If this throws, the environment is unchanged. The exception is `LMDBError.panic`: only
+    /// the next opening of the environment shows whether the transaction was committed. Throws `EnvironmentMoved` like
     /// `beginWrite`. mdb_txn_commit
     package consuming func commit() throws {
         try environment.requireInPlace()
@@ -62,7 +63,7 @@ package struct WriteTransaction: ~Copyable {
 extension Environment {
     package func beginRead() throws -> ReadTransaction { try ReadTransaction(self) }
 
-    /// Begins the write transaction, after waiting for that of another thread or process. Before, enlarges the map if
+    /// Begins the write transaction; waits until no other thread or process has one open. First enlarges the map if
     /// it's full or more than three quarters of it are used, unless this process has an open transaction. Throws
     /// `EnvironmentMoved` if the environment's path no longer leads to its files.
     package func beginWrite() throws -> WriteTransaction {
@@ -71,9 +72,9 @@ extension Environment {
         return try WriteTransaction(self)
     }
 
-    /// Begins a transaction with mdb_txn_begin. Before, enlarges a map that a write found full: for a reader too,
-    /// because the map can't grow while the reader is open, even if this process then writes. If another process wrote
-    /// past the end of the map, adopts the greater size.
+    /// Begins a transaction with mdb_txn_begin. First enlarges a map that a write found full. Readers do this too,
+    /// because the map can't grow while a reader is open, even if this process writes later. If another process wrote
+    /// past the end of the map, enlarges the map and tries again.
     func begin(flags: UInt32) throws(LMDBError) -> OpaquePointer {
         if isMapFull.load(ordering: .relaxed) { makeRoom() }
         try openTransactions.withLock { (count) throws(LMDBError) in
@@ -90,7 +91,7 @@ extension Environment {
         return transaction
     }
 
-    /// Whether a meta page couldn't be written. Then no transaction can begin.
+    /// Whether a meta page couldn't be written. If so, no transaction can begin.
     var isDead: Bool {
         var transaction: OpaquePointer?
         let code = mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &transaction)

@@ -37,9 +37,9 @@ extension TransactionView {
 }
 
 extension TransactionView {
-    /// The numbers of free pages, by the transaction that freed them, from LMDB's free list. Only for read
-    /// transactions. Throws `DataFileError` if a list is longer than its value. O(transactions whose pages aren't
-    /// reused yet).
+    /// The number of pages that each transaction freed and that aren't reused yet, read from LMDB's free list. Only for
+    /// read transactions. Throws `DataFileError` if an entry of the free list is too short for its pages. O(entries of
+    /// the free list).
     package func freePages() throws -> [(transaction: Int, count: Int)] {
         var freed: [(transaction: Int, count: Int)] = []
         try forEachEntry(in: Table(handle: 0, keys: .integers)) { cursor in

@@ -6,7 +6,7 @@ internal import CFetchIndexLMDB
 package struct TransactionView {
     let handle: OpaquePointer
     /// Whether all pages that are read are in the map, and are as long as the system's. False for write transactions,
-    /// which have copies of the pages that they change.
+    /// which have their changed pages outside of the map.
     let isInMap: Bool
 
     /// Looks up a byte key. Calls the body with the value in place; returns false if the key is missing. mdb_get
@@ -46,7 +46,7 @@ package struct TransactionView {
             overflowPages: stat.ms_overflow_pages, entries: stat.ms_entries)
     }
 
-    // MARK: Writing: an error on a view of a read transaction.
+    // MARK: Writing (LMDB returns an error if it's a read transaction)
 
     /// Inserts or replaces the value of a byte key. mdb_put
     package func put(_ value: RawSpan, for key: RawSpan, in table: Table, appending: Bool = false) throws {
@@ -66,7 +66,7 @@ package struct TransactionView {
         try withKey(key) { try put(value, &$0, in: table, flags: flags) }
     }
 
-    /// Inserts or replaces the value of an integer key. The body then writes the value in place. mdb_put with
+    /// Inserts or replaces the value of an integer key, and calls `fill` to write the value in place. mdb_put with
     /// MDB_RESERVE
     package func put(
         reserving byteCount: Int, for key: UInt64, in table: Table, appending: Bool = false,

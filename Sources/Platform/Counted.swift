@@ -1,5 +1,5 @@
-/// A number with its noun, for sentences: 1 row, 2 rows. Takes a plural that isn't the noun with an s: 1 entry, 2
-/// entries.
+/// A number with its noun, for sentences: 1 row, 2 rows. A plural that isn't the noun with an s must be given: 1 entry,
+/// 2 entries.
 package func counted(_ number: some BinaryInteger, _ noun: String, _ plural: String? = nil) -> String {
     "\(number) \(number == 1 ? noun : plural ?? noun + "s")"
 }

@@ -3,7 +3,8 @@
 #endif
 
 package enum Memory {
-    /// Returns the allocator's free memory to the system; for programs that run for a long time.
+    /// Returns the free memory of glibc's allocator to the system; for programs that run for a long time. Does nothing
+    /// on other systems.
     package static func giveBack() {
         #if canImport(Glibc)
             malloc_trim(0)

@@ -58,7 +58,7 @@ package struct EncodedSum: ~Escapable {
         if bits == 0 { return 0 }
         let shift = bits.leadingZeroBitCount
         let bits = bits << shift
-        // Keeps the 64 highest bits, and sets the lowest of these if any bit below is set. Rounding them to 53 bits
+        // Keeps the 64 highest bits, and sets the lowest of them if any lower bit was set. Rounding them to 53 bits
         // gives the same result as rounding all bits.
         var highest = UInt64(truncatingIfNeeded: bits >> 64)
         if isInexact || UInt64(truncatingIfNeeded: bits) != 0 { highest |= 1 }
@@ -85,7 +85,7 @@ package struct EncodedSum: ~Escapable {
     package func double(dividedBy divisor: Int) -> Double {
         if let specialDouble { return specialDouble }
         let highest = highestBits
-        // The quotient has at least 87 significant bits; the remainder tells whether it's inexact.
+        // The quotient has at least 87 significant bits; the remainder shows whether it's inexact.
         let divisor = UInt64(divisor)
         let high = UInt64(truncatingIfNeeded: highest.bits >> 64).quotientAndRemainder(dividingBy: divisor)
         let low = divisor.dividingFullWidth((high.remainder, UInt64(truncatingIfNeeded: highest.bits)))

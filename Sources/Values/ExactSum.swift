@@ -11,8 +11,8 @@ package struct ExactSum {
         case decimal
 
         var value: Int64 { self == .binary ? 1 << 32 : 1_000_000_000 }
-        /// The number of limbs from the smallest bit of a double (or digit of a decimal) to the highest of a sum of
-        /// 2^40 of the largest numbers.
+        /// The number of limbs that a sum of up to 2^40 numbers needs: from the lowest bit of the smallest double (or
+        /// the lowest digit of a decimal) to the highest bit of the sum.
         var limbCount: Int { self == .binary ? 70 : 36 }
         /// The exponent of the lowest limb's unit, as a power of 2 or 10.
         var scale: Int { self == .binary ? -34 * 32 : -15 * 9 }
@@ -63,7 +63,8 @@ package struct ExactSum {
         whole += isSubtracted ? -Int128(value) : Int128(value)
     }
 
-    /// Adds or subtracts a double. Returns false if an infinity or NaN would be subtracted, which can't be undone.
+    /// Adds or subtracts a double. Returns false if an infinity or NaN is to be subtracted: it can't be removed from
+    /// the sum.
     package mutating func add(_ value: Double, isSubtracted: Bool = false) -> Bool {
         guard value.isFinite else {
             special.insert(value.isNaN ? .nan : value < 0 ? .negativeInfinity : .infinity)
@@ -144,8 +145,8 @@ package struct ExactSum {
 
     // MARK: Bytes
 
-    /// The maximum length of an encoded sum in bytes. Sums of integers need only four limbs, because 2^40 integers have
-    /// at most 103 bits.
+    /// The maximum length of an encoded sum in bytes. A sum of integers needs only four limbs, because a sum of 2^40
+    /// integers has at most 103 bits.
     package static func maximumLength(_ base: Base, ofIntegers: Bool) -> Int {
         3 + 4 * (ofIntegers ? 4 : base.limbCount)
     }
@@ -170,7 +171,7 @@ package struct ExactSum {
         removeAll()
     }
 
-    /// Adds or subtracts an encoded sum. Returns false if the bytes are malformed, or if an infinity or NaN would be
+    /// Adds or subtracts an encoded sum. Returns false if the bytes are malformed, or if an infinity or NaN is to be
     /// subtracted.
     package mutating func add(_ bytes: RawSpan, isSubtracted: Bool = false) -> Bool {
         guard Self.length(ofFirst: bytes, base) == bytes.byteCount else { return false }
@@ -216,7 +217,7 @@ package struct ExactSum {
     package static func smallInteger(ofFirst bytes: RawSpan) -> Int64? {
         guard bytes.byteCount >= 7 else { return nil }
         let flags = bytes.unsafeLoad(as: UInt8.self)
-        // Compares flags, first limb and count at once, ignoring the sign flag (8).
+        // Compares the flags, the first limb's index and the count in one step, ignoring the sign flag (8).
         let head = UInt32(littleEndian: bytes.unsafeLoadUnaligned(as: UInt32.self)) & 0xFF_FFF7
         let first = UInt32(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: 3, as: UInt32.self))
         var magnitude = Int64(first)

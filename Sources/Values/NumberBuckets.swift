@@ -20,9 +20,9 @@ package struct NumberBuckets: Sendable {
         return .integer(start.overflow ? .min : start.partialValue)
     }
 
-    /// Returns the start of the interval that contains a double. The result is computed from the double's printed
-    /// digits: with a width of 0.1 the interval of 0.3 begins with 0.3, though as a double 0.3 is less than three times
-    /// 0.1.
+    /// Returns the start of the interval that contains a double. If the width isn't whole, the result is computed from
+    /// the double's printed digits (for magnitudes below 1e22): for a width of 0.1, the interval of 0.3 begins with
+    /// 0.3, although 0.3 as a double is less than three times 0.1.
     package func start(of number: Double) -> Value {
         let isSmall = number.magnitude < 1e22
         if isSmall, width != width.rounded(), let decimal = Decimal(string: number.description) {
@@ -32,8 +32,8 @@ package struct NumberBuckets: Sendable {
     }
 
     package func start(of number: Decimal) -> Decimal {
-        // Outside of these bounds `Decimal` lacks digits for the quotient. A greater number is its own interval; a
-        // smaller one is in the interval below or above 0.
+        // Outside of these bounds, `Decimal` lacks digits for the quotient. A number above them is the start of its own
+        // interval; a number below them is in the interval just below or just above 0.
         if number.magnitude > Self.greatest { return number }
         if number.magnitude < Self.least { return number < 0 ? -decimalWidth : 0 }
         return (number / decimalWidth).rounded(.down) * decimalWidth

@@ -101,7 +101,8 @@ package struct NumberText {
         return isNegative ? number : -number
     }
 
-    /// Whether `Decimal` represents the number exactly.
+    /// Whether `Decimal` represents the number exactly. False also for some numbers that `Decimal` can represent: those
+    /// of 39 digits, and those whose last significant digit is above 10^127.
     package var isDecimal: Bool { significantCount <= Self.mostDecimalDigits && (-127...127).contains(lastPower) }
 
     /// Whether the nearest double prints these digits again, at this length or in its shortest form.

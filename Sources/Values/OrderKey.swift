@@ -7,17 +7,17 @@ internal import FetchIndexPlatform
 ///     null     02
 ///     boolean  03 | 0 or 1
 ///     integer  04 | 8 bytes big-endian, sign bit flipped
-///     double   05 | 8 bytes big-endian, sign bit flipped; all bits when negative
-///     decimal  06 | sign 1 | [point 2 | digits + 1 | 00]; from the sign on all bits flipped when negative
+///     double   05 | 8 bytes big-endian, sign bit flipped; if negative, all bits flipped
+///     decimal  06 | sign 1 | [point 2 | digits + 1 | 00]; if negative, all bits after the tag are flipped
 ///     date     07 | seconds since 2001 as a double
 ///     string   08 | UTF-8 or a collation key, 00 written as 00 FF | 00 01
-///     data     09 | as string
+///     data     09 | like string
 ///     uuid     0A | 16 bytes
-///     url      0B | as string
+///     url      0B | like string
 ///
 /// Descending order flips every bit, so that null comes last. The encoding is prefix-free: a value's bytes aren't the
 /// beginning of another value's, so values are compared before the bytes that follow them. The scheme is FoundationDB's
-/// tuple encoding with directions.
+/// tuple encoding, with descending order added.
 package enum OrderKey {
     private static let nullTag: UInt8 = 0x02
 
@@ -75,7 +75,7 @@ package enum OrderKey {
         }
     }
 
-    /// Inverts the bytes from an offset on, for descending order.
+    /// Inverts all bytes starting at an offset, for descending order.
     package static func reverse(_ key: inout [UInt8], from offset: Int) {
         for index in offset..<key.count { key[index] = ~key[index] }
     }

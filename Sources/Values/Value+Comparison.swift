@@ -22,7 +22,8 @@ package enum ValueOrdering: Sendable {
 }
 
 extension Value {
-    /// Compares two values that aren't null. Numbers of all types compare exactly by value, texts by code point. Nil if
+    /// Compares two values that aren't null. Booleans, integers and doubles compare exactly by value, as do decimals
+    /// with integers; decimals compare with the printed digits of doubles; texts compare by code point. Returns nil if
     /// the types have no common order, or if one of the values is NaN.
     package func compare(to other: Value) -> ValueOrdering? {
         switch (self, other) {
@@ -75,14 +76,14 @@ extension Value {
         if right.isNaN { return nil }
         if right.magnitude >= 1e127 { return right > 0 ? .ascending : .descending }
         if let exact = Decimal(comparedWith: right) { return ValueOrdering(left, exact) }
-        // A nonzero double outside of a decimal's range is nearer to 0 than any nonzero decimal.
+        // The double is so small that `Decimal` can't represent it: it's nearer to 0 than any nonzero decimal.
         if left == 0 { return right > 0 ? .ascending : .descending }
         return left > 0 ? .descending : .ascending
     }
 }
 
 extension Decimal {
-    /// The decimal in place of which a double is compared; nil if the double is outside of a decimal's range.
+    /// The decimal that replaces a double in comparisons; nil if the double is outside of a decimal's range.
     package init?(comparedWith number: Double) {
         guard number.magnitude < 1e127, let decimal = Decimal(exactly: number) ?? Decimal(string: number.description)
         else { return nil }
@@ -96,7 +97,7 @@ extension Decimal {
             self = Decimal(small)
             return
         }
-        // A whole double of this size is an integer of 53 bits with zeros behind it.
+        // A whole double of this size is an integer of 53 bits, followed by zero bits.
         let zeros = Int(number.exponent) - 52
         self = Decimal(Int64(number.significand * 0x1p52)) * (number < 0 ? -1 : 1)
         for _ in 0..<zeros { self *= 2 }

@@ -18,7 +18,9 @@ extension Value: CustomStringConvertible {
         }
     }
 
-    /// Parses the form of `description` for a type; nil if the text isn't a value of the type.
+    /// Parses a value of a type from the form of `description`, and from some other forms, such as "yes" for a boolean.
+    /// Returns nil if the text isn't such a value, for doubles that aren't finite, and for dates outside of the years 0
+    /// to 9999.
     public init?(_ text: String, as type: ValueType) {
         switch type {
         case .string: self = .string(text)
@@ -53,9 +55,9 @@ extension Value: CustomStringConvertible {
 
     private static let nonFiniteDoubles: [String: Double] = ["inf": .infinity, "-inf": -.infinity, "nan": .nan]
 
-    /// Parses a value from a file exactly, or a date in the form of `exactText`. Nil if the type can't represent the
-    /// number exactly, as a double that would be rounded or a decimal of more than 38 digits. Nil for a URL that would
-    /// print differently.
+    /// Parses a value from a file without loss: a date in the form of `exactText`, other values in the form of
+    /// `description`. Returns nil if the type can't represent the number exactly, for example a decimal of more than 38
+    /// digits, or if a URL would print differently.
     package init?(exactly text: String, as type: ValueType) {
         switch type {
         case .date:
@@ -114,7 +116,8 @@ extension Value: CustomStringConvertible {
 }
 
 extension Double {
-    /// The shortest decimal digits that parse to the same double, without an exponent and without ".0".
+    /// The shortest decimal digits that parse to the same double, without ".0", and without an exponent if the double
+    /// is within the range of `Decimal`.
     var plainDecimal: String {
         if !isFinite { return description }
         if self == rounded() && magnitude < 0x1p53 { return String(Int64(self)) }

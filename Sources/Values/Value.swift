@@ -2,8 +2,8 @@ public import FetchIndexEssentials
 
 /// The value of an attribute: one of nine types, or null.
 ///
-/// Two values are equal if they are stored as the same bytes. So composed and decomposed forms of a text differ, and so
-/// do 0.0 and -0.0, but NaN equals itself. Decimals are equal by value.
+/// Two values are equal if they are stored as the same bytes: composed and decomposed forms of a text differ, 0.0 and
+/// -0.0 differ, and a NaN equals itself. Decimals are compared by value.
 public enum Value: Sendable {
     case null
     case boolean(Bool)

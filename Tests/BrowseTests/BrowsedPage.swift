@@ -2,7 +2,7 @@ import FetchIndex
 import Foundation
 import FetchIndexTestSupport
 
-/// A store, and `fetchindex browse` on it, as a user starts it.
+/// A store, and `fetchindex browse` on that store, started like a user would start it.
 final class BrowsedPage {
     struct NotStarted: Error { let output: String }
 
@@ -12,11 +12,11 @@ final class BrowsedPage {
     let container: PersistentContainer
     private(set) var server: Child?
     private(set) var port: UInt16 = 0
-    /// "/" and the token and "/".
+    /// The path of the page: the token between slashes.
     private(set) var root = ""
 
     var store: String { folder.path + "/store" }
-    /// The standard error of a server that is started with a limit of files.
+    /// The file for the standard error of a server that is started with a limit of open files.
     var errors: String { folder.path + "/server-errors" }
     var address: String { "http://127.0.0.1:\(port)\(root)" }
     var client: Loopback { Loopback(port: port) }
@@ -55,7 +55,7 @@ final class BrowsedPage {
         try writer.commit()
     }
 
-    /// Beside the test bundle, where the package manager builds both.
+    /// The tool, which the package manager builds into the folder of the test bundle.
     static var executable: URL {
         let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
         let products = bundle?.deletingLastPathComponent() ?? Bundle.main.bundleURL
@@ -66,14 +66,14 @@ final class BrowsedPage {
         guard try status(of: arguments).code == 0 else { throw NotStarted(output: "\(arguments)") }
     }
 
-    /// Runs the tool, and returns its exit code and its errors. They go through a file.
+    /// Runs the tool. Returns its exit code and its standard error, which goes through a file.
     func status(of arguments: [String]) throws -> (code: Int32, errors: String) {
         let path = folder.path + "/errors-" + UUID().uuidString
         let code = try Child(Self.executable.path, arguments, errors: path).wait()
         return (code ?? -1, try String(contentsOfFile: path, encoding: .utf8))
     }
 
-    /// `files` is the number of files and sockets that the server may open.
+    /// Starts the server. `files` is the maximum number of files and sockets that it may open.
     func start(files: Int? = nil) throws {
         let output = folder.path + "/address.json"
         let command = [Self.executable.path, "browse", store, "--output", "json"]
@@ -97,7 +97,7 @@ final class BrowsedPage {
         root = address.path
     }
 
-    /// Asks the server as the page's script does.
+    /// Sends a request like those of the page's scripts.
     func ask(_ path: String, _ values: [String: String] = [:]) throws -> Loopback.Response {
         let query = values.map { "\($0)=\($1.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "")" }
         return try client.get(root + path + (query.isEmpty ? "" : "?" + query.sorted().joined(separator: "&")))

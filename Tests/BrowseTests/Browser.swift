@@ -1,7 +1,7 @@
 import Foundation
 import FetchIndexTestSupport
 
-/// A real browser without a window, led by its driver (W3C WebDriver).
+/// A real browser without a window, controlled through its driver (W3C WebDriver).
 final class Browser {
     struct Failed: Error { let answer: String }
 
@@ -15,7 +15,7 @@ final class Browser {
     private var session = ""
 
     init(width: Int = 1280) throws {
-        // A port that was free a moment ago.
+        // A random port, which is probably free.
         let port = UInt16.random(in: 20_000..<30_000)
         client = Loopback(port: port)
         process = try Child(Self.driver ?? "", ["--port=\(port)"], errors: "/dev/null")
@@ -50,7 +50,7 @@ final class Browser {
 
     func open(_ address: String) throws { _ = try call("POST", session + "/url", ["url": address]) }
 
-    /// The result of a script.
+    /// Runs a script and returns its result.
     @discardableResult
     func run(_ script: String, _ arguments: [Any] = []) throws -> Any {
         try call("POST", session + "/execute/sync", ["script": script, "args": arguments])
@@ -60,7 +60,8 @@ final class Browser {
 
     func number(_ script: String) throws -> Int { (try run("return \(script)") as? NSNumber)?.intValue ?? -1 }
 
-    /// Waits until an expression is true; one that throws counts as false.
+    /// Waits until an expression is true. An expression that throws counts as false. Returns false after the time
+    /// limit.
     func wait(for expression: String, seconds: Double = 20) throws -> Bool {
         let end = Date() + seconds
         while Date() < end {

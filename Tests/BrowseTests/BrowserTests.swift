@@ -25,7 +25,7 @@ struct BrowserTests {
 
     private func checkLogs() throws {
         #expect(try browser.log("browser") == [])
-        // Each request of the page goes to its own server.
+        // Every request of the page must go to the page's own server.
         var asked = 0
         for message in try browser.log("performance") {
             guard let json = try JSONSerialization.jsonObject(with: Data(message.utf8)) as? [String: Any],
@@ -73,7 +73,7 @@ struct BrowserTests {
                     """) as? [String]
             #expect(shown == expected, "\(place)")
         }
-        // The page is scrolled in steps, as by a person.
+        // Scrolls in small steps, like a person.
         try browser.run("document.getElementById('rows').scrollTop = 0")
         #expect(try browser.wait(for: "browser.rows.top == 0"))
         try browser.run("document.getElementById('rows').scrollTop += 280")
@@ -86,7 +86,7 @@ struct BrowserTests {
     @Test func aRowInsertedByAnotherProcessAppearsInItsPlace() throws {
         try openRows()
         let first = try browser.text("browser.rows.row(0).values[0]")
-        // A null is shown as null.
+        // If the group is null, it's null in the JSON too.
         let values = try browser.text(
             "JSON.stringify({ group: browser.rows.row(0).values[1], size: Number(browser.rows.row(0).values[2]) })")
         let gone = try browser.text("browser.rows.row(2).values[0]")
@@ -211,8 +211,8 @@ struct BrowserTests {
         try checkLogs()
     }
 
-    /// Browsers limit the height of an element to less than ten million rows need. Small steps still go to the next rows.
-    @Test func eachOfTenMillionRowsCanBeScrolledTo() throws {
+    /// Ten million rows need more height than browsers allow an element. Small steps must still go to the next rows.
+    @Test func anyOfTenMillionRowsCanBeScrolledTo() throws {
         try openRows()
         try browser.run(
             """
@@ -228,11 +228,11 @@ struct BrowserTests {
             #expect(try browser.wait(for: "window.big.row(\(place))?.number == \(place)"))
             for step in [1, 10, -5] {
                 let before = try top()
-                // The first row has no earlier row to step to.
+                // A step can't go beyond the first row.
                 if before + step < 0 { continue }
                 try browser.run("part('sections').scrollTop += \(step * 28)")
                 #expect(try browser.wait(for: "window.big.top == \(before + step)", seconds: 3), "\(place) \(step)")
-                // Waits until the list has settled.
+                // The list settles 0.15 s after a scroll.
                 usleep(250_000)
                 #expect(try top() == before + step, "\(place) \(step)")
             }
@@ -243,7 +243,7 @@ struct BrowserTests {
         #expect(try browser.wait(for: "Math.abs(window.big.top - 5000000) < 50000"))
     }
 
-    /// The height of the list is just enough for all rows, and just too small.
+    /// The greatest height of the list is just enough for all rows, or just too small.
     @Test(arguments: [285_713, 285_714, 285_715, 285_720, 285_735]) func theLastRowsCanBeScrolledToStepByStep(
         count: Int
     )

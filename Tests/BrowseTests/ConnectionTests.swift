@@ -2,7 +2,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Clients that connect and say nothing, and systems that give the live page's server few descriptors.
+/// The live page's server has clients that connect and send nothing, or is given few descriptors.
 @Suite struct ConnectionTests {
     private func connect(_ count: Int, to page: BrowsedPage) -> [Int32] {
         // The last connections may be refused.
@@ -13,7 +13,7 @@ import Testing
         let page = try BrowsedPage(items: 10)
         try page.start()
         var answers = 0
-        // One connection with the token listens for events all the while.
+        // Meanwhile, a connection with the token listens for events.
         try page.client.exchange("GET \(page.root)events HTTP/1.1\r\nHost: 127.0.0.1:\(page.port)\r\n\r\n") { _ in
             for _ in 0..<3 {
                 let idle = connect(600, to: page)
@@ -26,7 +26,7 @@ import Testing
             return false
         }
         #expect(answers == 3)
-        // Events still arrive, so the connection with the token was not dropped in favour of others.
+        // A connection with the token isn't dropped for other connections: its events still arrive.
         var isOpen = false
         try page.client.exchange("GET \(page.root)events HTTP/1.1\r\nHost: 127.0.0.1:\(page.port)\r\n\r\n") { bytes in
             if !isOpen, !bytes.isEmpty {
@@ -52,7 +52,8 @@ import Testing
         #expect(ContinuousClock.now - start < .seconds(10))
     }
 
-    /// With any limit, the server serves the page or says at its start what it needs. A signal ends it in any case.
+    /// For each limit of open files, the server serves the page, or reports at its start which limit it needs. A signal
+    /// ends a server that serves the page.
     @Test(.disabled(if: isUnderSanitizer), arguments: [3..<16, 16..<29, 29..<42])
     func aServerWorksOrReportsItsFileLimitAtItsStart(limits: Range<Int>) throws {
         let page = try BrowsedPage(items: 10)
@@ -60,7 +61,7 @@ import Testing
             do { try page.start(files: limit) } catch is BrowsedPage.NotStarted {
                 let status = page.server?.wait(seconds: 10)
                 let text = try String(contentsOfFile: page.errors, encoding: .utf8)
-                // With fewer files, the system cannot load the program's libraries.
+                // If the limit is 4 or less, the system can't load the program's libraries.
                 let isLoaded = limit > 4
                 #expect(isLoaded ? status == 1 : [1, 127].contains(status), "\(limit): \(text)")
                 #expect(!isLoaded || text.contains("its limit of \(limit) (ulimit -n)"), "\(limit): \(text)")

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Requests over HTTP to this machine, sent exactly as they are written here. Ordinary clients would correct malformed
-/// ones.
+/// Sends HTTP requests to this machine exactly as they are written here. An ordinary client would correct malformed
+/// requests.
 struct Loopback {
     struct Response {
         let status: Int
@@ -40,7 +40,7 @@ struct Loopback {
         return Response(status: status, head: parts[0], body: parts.dropFirst().joined(separator: "\r\n\r\n"))
     }
 
-    /// Not all servers close the connection, though they are asked to.
+    /// Whether the whole answer has arrived. Some servers don't close the connection, although they are asked to.
     private static func isWhole(_ text: String) -> Bool {
         guard let end = text.range(of: "\r\n\r\n"),
             let line = text[..<end.lowerBound].lowercased().components(separatedBy: "\r\n").first(where: {
@@ -50,7 +50,7 @@ struct Loopback {
         return text[end.upperBound...].utf8.count >= length
     }
 
-    /// A connected socket.
+    /// Returns a connected socket.
     func connected(seconds: Int = 30) throws -> Int32 {
         #if canImport(Glibc)
             let kind = Int32(SOCK_STREAM.rawValue)

@@ -3,7 +3,8 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Which requests the live page's server answers, and how it starts and ends.
+/// The live page's server answers only requests with its token, reports errors at its start, and ends after an
+/// interrupt.
 @Suite struct PageAccessTests {
     private let page: BrowsedPage
 
@@ -110,7 +111,7 @@ import Testing
         #expect(page.server?.wait() == 0)
     }
 
-    @Test func aPortInUseIsReportedAtOnce() throws {
+    @Test func aPortInUseIsReportedWithoutDelay() throws {
         let start = Date()
         let (status, sentence) = try page.status(of: ["browse", page.store, "--port", "\(page.port)"])
         #expect(status == 1)
@@ -127,7 +128,7 @@ import Testing
         #expect(try page.status(of: arguments).code == 2)
     }
 
-    @Test func aFolderWithoutStoreIsAnError() throws {
+    @Test func aMissingStoreIsAnError() throws {
         let (status, sentence) = try page.status(of: ["browse", page.folder.path + "/none"])
         #expect(status == 1 && sentence.hasPrefix("fetchindex-browse: there is no store at "))
     }

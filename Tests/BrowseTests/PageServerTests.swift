@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func aSearchGivesTheOrdersMatchesInPieces() throws {
+    @Test func aSearchReturnsTheOrdersMatchesInParts() throws {
         var found: [String] = []
         var next = 0
         var pieces = 0
@@ -121,7 +121,7 @@ import Testing
         #expect(all.contains("event: rows") && all.contains("\"count\":2003"))
     }
 
-    /// Openings by the server are not recorded either.
+    /// The statistics file stays the same too, so openings by the server aren't recorded.
     @Test func theServerLeavesTheFilesOfTheStoreUnchanged() throws {
         try page.insert(2000..<2500)
         func bytes() throws -> [String: Data] {
@@ -169,7 +169,8 @@ import Testing
         #expect(try error("view").contains("there is no store"))
         try FileManager.default.moveItem(atPath: page.store + ".away", toPath: page.store)
         #expect(try page.ask("view", ["cache": "by group"]).json["count"] as? Int == 2000)
-        // Overwrites every page except LMDB's first ones. The entry of this cache is at the end of its page.
+        // Overwrites the middle of every page except the meta pages. The entry of this cache is at the end of its page,
+        // and stays intact.
         let file = try FileHandle(forUpdating: URL(fileURLWithPath: page.store + "/data.mdb"))
         let size = try file.seekToEnd()
         for place in stride(from: UInt64(2 * 4096), to: size, by: 4096) {
@@ -257,8 +258,8 @@ import Testing
         #expect(answer.body.hasPrefix("<!doctype html>") && answer.body.contains("page.js"))
     }
 
-    /// Hidden characters are shown as control characters are.
-    @Test func thePageEscapesHiddenCharacters() throws {
+    /// Hidden characters are replaced, like control characters.
+    @Test func thePageReplacesHiddenCharacters() throws {
         let evil = "evil\u{202E}x\u{2066}y\u{200B}z"
         let writer = try BatchWriter(page.container, entity: "Item", key: "name", author: evil)
         try writer.insert([.string(evil), .string("group \u{200B}"), .integer(-1), .null])

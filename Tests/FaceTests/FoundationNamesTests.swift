@@ -2,7 +2,7 @@ import FetchIndex
 import Foundation
 import Testing
 
-// Names of a program's own, as programs have them.
+// A program's own types, whose names FetchIndex or Foundation might use, too.
 struct Predicate<Input> { let holds: (Input) -> Bool }
 struct SortDescriptor { let isAscending: Bool }
 struct SectionInfo { let name: String }

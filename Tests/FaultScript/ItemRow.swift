@@ -1,6 +1,6 @@
 package import FetchIndex
 
-/// An object of the script's entities, by value.
+/// The values of an object of the script's entities.
 package struct ItemRow: Equatable, Sendable {
     package var group: String?
     package var size: Int64
@@ -24,7 +24,7 @@ package struct ItemRow: Equatable, Sendable {
 
     package static let model = model(factor: 2)
 
-    /// The attribute `weight` is derived by the factor, so another factor is a pass over all records.
+    /// The attribute `weight` is derived with the factor, so a change of the factor rewrites all records.
     package static func model(factor: Int64) -> Model {
         Model(entities: [
             Entity(
@@ -57,7 +57,7 @@ package struct ItemRow: Equatable, Sendable {
         [.string(key), group.map(Value.string) ?? .null, .integer(size), .string(note)]
     }
 
-    /// The key and the row of an object's stored values; nil if the values are not of a row.
+    /// The key and the row from an object's stored values; nil if they aren't the values of a row.
     package static func decoded(_ values: [Value], of entity: Entity, factor: Int64) -> (key: String, row: ItemRow)? {
         let named = Dictionary(uniqueKeysWithValues: zip(entity.attributes.map(\.name), values))
         guard case .string(let key) = named["key"], case .integer(let size) = named["size"],

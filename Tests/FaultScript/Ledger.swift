@@ -1,9 +1,9 @@
 package import FetchIndex
 
-/// A ledger that many processes use at once: transfers between accounts, each counted and entered, in one transaction
-/// over three entities and the links between them. So the sum of all balances is 0 in every state, the counters' sum is the
-/// number of entries, each entry exists once, an account's balance is the sum of its entries, and its partners are
-/// those to which its entries go.
+/// A ledger that many processes use at the same time. Each transaction moves an amount between two accounts, increments
+/// a counter and inserts an entry, which is linked to both accounts. So in every state the sum of all balances is 0,
+/// the counters' sum is the number of entries, each entry exists once, an account's balance is the sum of its entries,
+/// and its partners are the accounts to which its entries go.
 package enum Ledger {
     package static let accounts = 24
     package static let counters = 6
@@ -39,7 +39,8 @@ package enum Ledger {
             ]),
     ])
 
-    /// The model of a newer program: other attributes, in another order, and a subentity. All of it is free.
+    /// The model of a newer program: an added attribute, another order of attributes, and a subentity. None of these
+    /// changes rewrites records.
     package static let newerModel = Model(
         entities: model.entities.map { entity in
             let note = AttributeDescription("note", .string, isOptional: false, defaultValue: .string("-"))
@@ -66,13 +67,13 @@ package enum Ledger {
         Order(
             cache: "by balance", entity: "Account", sortKeys: [SortKey("balance", .descending)],
             sectionKey: .attribute("group")),
-        // Each transfer moves all entries of an account to other positions.
+        // Each transfer may move all entries of an account to other positions.
         Order(
             cache: "by owner", entity: "Entry", sortKeys: [SortKey("from.balance"), SortKey("to.balance")],
             sectionKey: .relationship("from", name: "name")),
     ]
 
-    /// Makes the accounts and counters of a new store.
+    /// Creates the accounts and counters in a new store.
     package static func prepare(_ container: PersistentContainer) throws {
         let context = container.newContext()
         for number in 0..<accounts {
@@ -98,10 +99,10 @@ package struct LedgerState {
     package let counted: Int64
     package let entries: Int
     package let sum: Int64
-    /// Defects of the links of one account, another account at each commit.
+    /// A defect of one account's links; nil if they are right. The number of the commit determines the account.
     private let wrongLinks: String?
 
-    /// The state in a context.
+    /// Reads the state in a context.
     package init(_ context: ManagedObjectContext) throws {
         let accounts = try context.fetch(Self.request("Account"))
         let balances = accounts.map { $0["balance"].integerOrZero }
@@ -123,11 +124,11 @@ package struct LedgerState {
             entries.reduce(0) { $0 + $1["amount"].integerOrZero }
         }
         if amount(received) - amount(entries) != account["balance"].integerOrZero {
-            return "\(account["name"]) has another balance than its entries give"
+            return "the balance of \(account["name"]) is not the sum of its entries"
         }
         let partners = Set(account.relatedObjects("partners").map(\.objectID))
         if partners != Set(entries.compactMap { $0.relatedObject("to")?.objectID }) {
-            return "\(account["name"]) has other partners than its entries"
+            return "the partners of \(account["name"]) are not the accounts to which its entries go"
         }
         return nil
     }
@@ -138,10 +139,10 @@ package struct LedgerState {
         return request
     }
 
-    /// The defect of a state that is not consistent; nil if it is.
+    /// The defect of the state; nil if it's consistent.
     package var defect: String? {
         if sum != 0 { return "commit \(commit) has balances that sum up to \(sum)" }
-        if counted != Int64(entries) { return "commit \(commit) counts \(counted) entries and has \(entries)" }
+        if counted != Int64(entries) { return "commit \(commit) counts \(counted) entries, but has \(entries)" }
         return wrongLinks.map { "commit \(commit): \($0)" }
     }
 }

@@ -1,9 +1,9 @@
 internal import FetchIndexTestSupport
 
-/// The steps of a victim: each is a pure function of the seed, its number and the state before it, so that whoever
-/// reads a store after a crash can tell what must be in it.
+/// The steps of a victim. Each step is a pure function of the seed, the step's number and the state before it. So a
+/// test that reads a store after a crash can compute what the store must have.
 package struct Script: Sendable {
-    /// The kinds of steps. A fault in any of them must lose nothing.
+    /// The kinds of steps. A fault in any step must not lose an acknowledged step.
     package enum Kind: Int, CaseIterable, Sendable {
         case save, liveSave, transaction, batchInsert, batchUpdate, batchDelete, open, openSorted, rebuild, deleteCache
         case deleteAllCaches, trim, migrate
@@ -20,7 +20,7 @@ package struct Script: Sendable {
         self.noteLength = noteLength
     }
 
-    /// The step of a number in a state; of a kind, when one is given.
+    /// Returns the step with a number in a state. Its kind is random if `kind` is nil.
     package func step(_ number: Int, _ state: ScriptState, kind: Kind? = nil) -> ScriptStep {
         var generator = SeededGenerator(seed: seed &+ UInt64(number) &* 0x9E37_79B9_7F4A_7C15)
         let kind = kind ?? Kind(rawValue: Int.random(in: 0..<Kind.allCases.count, using: &generator)) ?? .save
@@ -47,7 +47,8 @@ package struct Script: Sendable {
         }
     }
 
-    /// Changes of rows of which no two are the same; a writer of one entity changes items only.
+    /// Makes random changes; no two of them put or delete the same row. If `ofItems`, changes only items, since a
+    /// `BatchWriter` writes one entity.
     private func changes(
         _ number: Int, _ state: ScriptState, _ generator: inout SeededGenerator, ofItems: Bool = false
     ) -> [ScriptChange] {

@@ -5,14 +5,14 @@ package import FetchIndex
 /// Performs a script's steps on a store.
 package final class ScriptPerformer {
     package let container: PersistentContainer
-    /// The context of a save that failed, with its edits.
+    /// The context of a failed save, with its edits.
     private var unsaved: ManagedObjectContext?
-    /// The controller, which lives as long as its context.
+    /// The controller of a live save, which is kept as long as its context.
     private var controller: FetchedResultsController<ManagedObject>?
 
     package init(_ container: PersistentContainer) { self.container = container }
 
-    /// The context of a save that fails is kept for `performAgain`.
+    /// Performs a step. If a save fails, its context is kept for `performAgain`.
     package func perform(_ step: ScriptStep) throws {
         switch step {
         case .save(let changes, let isLive): try save(changes, isLive: isLive)

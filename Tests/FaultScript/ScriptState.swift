@@ -1,7 +1,7 @@
 import FetchIndexRecords
 package import FetchIndex
 
-/// The content that a store must have: the rows by key, and the number of its newest commit.
+/// The content that a store must have: the rows by key, the number of its newest commit, and the factor in its model.
 package struct ScriptState: Equatable, Sendable {
     package var rows: [String: ItemRow] = [:]
     package var commit: UInt64 = 0
@@ -10,7 +10,8 @@ package struct ScriptState: Equatable, Sendable {
 
     package init() {}
 
-    /// Reads the content of a store. O(n). Throws if it cannot be read; a row that is not of the script counts as missing.
+    /// Reads the content of a store. O(n). Throws if it can't be read; leaves out objects that aren't rows of the
+    /// script.
     package init(of container: PersistentContainer) throws {
         let snapshot = try container.store.snapshot()
         commit = snapshot.commit
@@ -41,7 +42,7 @@ package struct ScriptState: Equatable, Sendable {
                 let sides = try [0, 1].map {
                     keys[RecordKey(rawValue: UInt64(try view.integer(at: $0) ?? 0))] ?? "none"
                 }
-                // The side that is named first is `likedBy`.
+                // The object in slot 1 likes the object in slot 0.
                 rows[sides[1]]?.likes.insert(sides[0])
                 return true
             }
@@ -60,7 +61,7 @@ package struct ScriptState: Equatable, Sendable {
         case .migrate(let factor): new.factor = factor
         case .open, .rebuild, .deleteCaches, .trim: break
         }
-        // A pass over records is a commit.
+        // A migration that rewrites records is a commit.
         if new.rows != rows || new.factor != factor && !rows.isEmpty { new.commit += 1 }
         return new
     }
@@ -79,7 +80,7 @@ package struct ScriptState: Equatable, Sendable {
         }
     }
 
-    /// Removes references to deleted rows.
+    /// Deletes rows, and the references to them.
     private mutating func delete(_ keys: Set<String>) {
         rows = rows.filter { !keys.contains($0.key) }
         for (key, row) in rows {
@@ -94,7 +95,7 @@ package enum ScriptChange: Sendable {
     case put(String, ItemRow)
     case delete(String)
     case follow(String, leader: String?)
-    /// A row begins to like another row, or ends to.
+    /// A row begins to like another row, or stops liking it.
     case like(String, String)
 }
 
@@ -110,13 +111,13 @@ package enum ScriptStep: Sendable {
     case open(ScriptCache)
     case rebuild(ScriptCache)
     case deleteCaches(ScriptCache?)
-    /// Changes the model: a pass over all records, which computes their derived values and builds indexes again.
+    /// Changes the model. The migration reads all records, computes their derived values again, and rebuilds indexes.
     case migrate(factor: Int64)
-    /// Trims the log up to a number of commits before the newest.
+    /// Trims the log, but keeps this many commits before the newest one.
     case trim(keeping: UInt64)
 }
 
-/// A named order of the script.
+/// A cache of the script.
 package enum ScriptCache: String, CaseIterable, Sendable {
     case byGroup = "by group"
     case large
@@ -134,11 +135,11 @@ package enum ScriptCache: String, CaseIterable, Sendable {
             OrderDefinition(
                 entity: ItemRow.entity, predicate: try FetchPredicate("size > 500"), sortKeys: [SortKey("key")],
                 sectionKey: .prefix("key", 2), sectionOrder: .byCount())
-        // Long keys: with the least memory they are sorted on disk.
+        // The keys are long. With the least memory budget they are sorted on disk.
         case .byNote:
             OrderDefinition(
                 entity: ItemRow.entity, sortKeys: [SortKey("note"), SortKey("size")], aggregates: [.max("size")])
-        // Rows depend on other rows: on the keys and sizes of their leaders, and of their leaders' leaders.
+        // Rows depend on other rows: on their leaders, and on their leaders' leaders.
         case .byLeader:
             OrderDefinition(
                 entity: ItemRow.entity,

@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Programs that use the library and run out of descriptors, or have thousands of stores open.
+/// Programs that use the library run out of descriptors, or have thousands of stores open.
 @Suite struct FewDescriptorsTests {
     private let runner: VictimRunner
     private var output: String { runner.folder.path + "/lines" }
@@ -36,7 +36,8 @@ import Testing
         try context.save()
     }
 
-    /// The store that takes the last descriptors is refused while the runtime of tasks can still have its own.
+    /// The program opens stores until one is refused. Enough descriptors must be left for Swift's runtime of tasks, so
+    /// that the program still receives a commit.
     @Test(.disabled(if: isUnderSanitizer)) func aProgramKeepsRunningAfterItOpenedAsManyStoresAsPossible() throws {
         for limit in 13...32 {
             for number in 0..<20 { try? FileManager.default.removeItem(atPath: "\(runner.store)-\(number)") }
@@ -58,7 +59,7 @@ import Testing
         }
     }
 
-    @Test(.disabled(if: isUnderSanitizer)) func twoThousandStoresAreOpenInAProcess() throws {
+    @Test(.disabled(if: isUnderSanitizer)) func aProcessCanHaveTwoThousandStoresOpen() throws {
         var limits = rlimit()
         #if canImport(Glibc)
             getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits)

@@ -15,7 +15,8 @@
             }
             let words = try #require(lines.last).split(separator: " ")
             try #require(words.count == 9 && words[0] == "finished", "\(lines.suffix(3))")
-            // Each kind of failure occurred: of a step, of a commit's last write, of a sorted run.
+            // Many faults occurred. Some of them required that the store was opened again, and some were in sorted
+            // runs.
             #expect(Int(words[1]) ?? 0 > 100 && Int(words[3]) ?? 0 > 0 && Int(words[5]) ?? 0 > 0, "\(words)")
             print("summary: \(lines.last ?? "")")
         }
@@ -38,7 +39,7 @@
             let victim = try VictimRunner()
             let file = try catalogue(20_000, in: victim)
             let command = "'\(tool)' import '\(victim.store)' '\(file)' --entity Row --key id 2>&1"
-            // In blocks of 1,024 bytes; below a store's size.
+            // The limits are in blocks of 1,024 bytes, and less than the store's size.
             for limit in [4, 40, 400, 2000] {
                 let (status, output) = try shell("ulimit -f \(limit); \(command)")
                 #expect(status == 1, "\(limit): \(output)")
@@ -58,7 +59,7 @@
             #expect(checked == 0, "\(defects)")
         }
 
-        /// The library leaves the program's signals as they are.
+        /// After the error, SIGXFSZ must still have its default action.
         @Test(.disabled(if: isUnderSanitizer), arguments: [0, 4, 40, 400, 4000])
         func aFileSizeLimitCausesAnErrorInsteadOfASignal(limit: Int) throws {
             let victim = try VictimRunner()
@@ -69,7 +70,8 @@
             #expect(lines.first?.hasPrefix("refused ") == true && output.contains("(ulimit -f)"), "\(output)")
         }
 
-        /// Unique keys of unsorted rows are written at the end, in a commit of their own.
+        /// The unique keys of unsorted rows are written in a last commit. If this commit fails, the tool must report
+        /// the number of rows that are in the store.
         @Test(.disabled(if: isUnderSanitizer)) func rowsReportedAsSavedAreInTheStore() throws {
             let victim = try VictimRunner()
             let path = victim.folder.path + "/scattered.csv"
@@ -93,12 +95,12 @@
             #expect(some > 0)
         }
 
-        /// A file system in memory; nil if it cannot be mounted.
+        /// Mounts a file system in memory, and returns its path; nil if that isn't possible.
         private func mounted(megabytes: Int, in victim: VictimRunner) throws -> String? {
             let disk = victim.folder.path + "/disk"
             try FileManager.default.createDirectory(atPath: disk, withIntermediateDirectories: true)
             if try shell("mount -t tmpfs -o size=\(megabytes)m none '\(disk)' 2>/dev/null").status == 0 { return disk }
-            print("no file system can be mounted here: a full one is not tried")
+            print("skipped: this user may not mount a file system")
             return nil
         }
 

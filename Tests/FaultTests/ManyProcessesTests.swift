@@ -5,7 +5,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Many processes on one store.
+/// Many processes read and write one store.
 @Suite struct ManyProcessesTests {
     private let victim: VictimRunner
 
@@ -24,7 +24,7 @@ import Testing
 
     private typealias Commits = [UInt64: (digest: String, entry: String)]
 
-    /// The digests that writers saved, by commit. Each commit is by one writer.
+    /// The digests and entries that writers printed, by commit. Two writers must not have saved the same commit.
     private func commits(_ writers: [[String]]) throws -> Commits {
         var commits: Commits = [:]
         for line in writers.joined() where line.hasPrefix("saved") {
@@ -37,7 +37,7 @@ import Testing
         return commits
     }
 
-    /// Runs the inspection script with the tool that was built beside this.
+    /// Runs the inspection script with the tool that was built with the tests.
     private func inspect() throws -> (status: Int32, output: String) {
         let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         let script = tests.deletingLastPathComponent().appendingPathComponent("Scripts/inspect-cache").path
@@ -51,18 +51,18 @@ import Testing
         for watcher in watchers { try watcher.waitForLine() }
         let readers = try (0..<8).map { _ in try victim.start("reader", ["sign=\(reading)"]) }
         let writers = try (0..<4).map {
-            // Two of them are a newer program, with another model.
+            // Two of the writers are a newer program with another model.
             let model = $0 < 2 ? "first" : "newer"
             return try victim.start(
                 "writer", ["sign=\(writing)", "name=w\($0)", "seed=\($0)", "durability=relaxed", "model=\(model)"])
         }
-        // A writer is killed while it works. Whatever lock it has, the others go on.
+        // Another writer is killed while it works. Whatever locks it holds, the other writers must go on.
         let killed = try victim.start("writer", ["sign=\(writing)", "name=killed", "seed=9", "durability=relaxed"])
         let end = Date().addingTimeInterval((TestSettings.seconds ?? 5))
         var inspections = 0
         repeat {
             let (status, output) = try inspect()
-            // The caches verify, whether they are fresh or behind.
+            // The script verified the caches. It exits with 3 if a cache isn't fresh.
             #expect([0, 3].contains(status), "\(output)")
             inspections += 1
             if inspections == 3 { kill(killed.process.processIdentifier, SIGKILL) }
@@ -87,13 +87,13 @@ import Testing
                 + "\(states) states read, \(inspections) inspections")
     }
 
-    /// Expects each acknowledged transfer once, and at most one more that was in flight. Returns the last
-    /// commit, and how many were in flight.
+    /// Expects that the store has each acknowledged transfer once, and at most one more transfer, which was in flight
+    /// when its writer was killed. Returns the last commit, and the number of transfers in flight.
     private func checkEntries(_ commits: Commits) throws -> (last: UInt64, inFlight: Int) {
         let container = try PersistentContainer(at: URL(fileURLWithPath: victim.store))
         let context = container.newContext()
         let final = try LedgerState(context)
-        // Commit 1 made the ledger.
+        // Commit 1 created the accounts and counters.
         #expect(Set(commits.keys).isSubset(of: Set(2..<final.commit + 1)))
         let inFlight = Int(final.commit) - 1 - commits.count
         #expect(inFlight == 0 || inFlight == 1)
@@ -112,7 +112,7 @@ import Testing
         return (final.commit, inFlight)
     }
 
-    /// Expects that readers saw each commit as its writer did. Returns the number of compared states.
+    /// Expects that readers read each commit's state as its writer had read it. Returns the number of compared states.
     private func checkStates(_ read: [[String]], _ commits: Commits, inFlight: Int) -> Int {
         var states = 0
         var unknown: Set<String> = []
@@ -155,13 +155,13 @@ import Testing
         #expect(try context.count(for: FetchRequest<ManagedObject>(entityName: "Transfer")) > 0)
     }
 
-    @Test func theNextOpeningReleasesThePagesOfKilledReaders() throws {
-        // Another reader lives on: otherwise the next opening would be the first, which makes the lock file anew.
+    @Test func theNextOpeningRemovesKilledReaders() throws {
+        // One reader stays alive. Otherwise the next opening would be the only one, and would recreate the lock file.
         let end = victim.folder.path + "/end"
         let living = try victim.start("reader", ["sign=\(end)"])
         let readers = try (0..<4).map { _ in try victim.start("reader", ["sign=\(end)"]) }
         for reader in readers + [living] { try reader.waitForLine() }
-        // These readers do nothing but read, so a kill comes during a read.
+        // A reader's context always has a snapshot open, so a killed reader leaves its slot in the lock file.
         for reader in readers { kill(reader.process.processIdentifier, SIGKILL) }
         for reader in readers { _ = try reader.finish() }
         let container = try PersistentContainer(at: URL(fileURLWithPath: victim.store), durability: .none)

@@ -7,7 +7,7 @@ import FetchIndexRecords
     import FetchIndexTestSupport
     import Testing
 
-    /// Power losses, simulated from the trace of what a process wrote and synced.
+    /// Power losses are simulated from a trace of the writes and syncs of a process.
     @Suite struct PowerLossTests {
         /// A victim's trace, its state after each step, and the transaction that each step ended with.
         private struct Recording {
@@ -31,8 +31,8 @@ import FetchIndexRecords
                 try #require(transactions.count == states.count)
             }
 
-            /// Whether a state belongs to a transaction: to the last step that had ended by then, or to the next one, of
-            /// which a transaction was saved.
+            /// Whether a store whose newest transaction is `transaction` may have a state: the state after the last
+            /// step that had ended by then, or after the next step, because that transaction may be a part of it.
             func isState(_ state: ScriptState, of transaction: Int) -> Bool {
                 let step = transactions.lastIndex { $0 <= transaction } ?? 0
                 if state == states[step] { return true }
@@ -40,7 +40,8 @@ import FetchIndexRecords
             }
         }
 
-        /// The acknowledged steps at a crash, the image that the crash left, and the description for a failure.
+        /// The steps and the transaction that were acknowledged before a crash, the data file that the crash left (nil
+        /// if none), and a description for messages.
         private struct Crash {
             let steps: Int
             let transaction: Int
@@ -48,7 +49,7 @@ import FetchIndexRecords
             let context: String
         }
 
-        /// The wanted number of crashes: at all events, several times each, or at evenly spread events.
+        /// Calls the body for `times` crashes, which are spread evenly over the events.
         private func crash(
             _ recording: Recording, times: Int = TestSettings.crashes, _ body: (Crash) throws -> Void
         ) throws {
@@ -71,7 +72,8 @@ import FetchIndexRecords
             }
         }
 
-        /// Writes an image as a store's data file, and opens it as a user would.
+        /// Writes an image as a store's data file, and opens the store as a user would. Expects that the store is sound
+        /// and can be written. Returns the state and the transaction that it had before that.
         private func state(of image: [UInt8]?, _ context: String) throws -> (ScriptState, transaction: Int) {
             let folder = TemporaryFolder()
             try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
@@ -96,11 +98,11 @@ import FetchIndexRecords
             try crash(recording) { crash in
                 let (found, last) = try state(of: crash.image, crash.context)
                 let isWhole = recording.isState(found, of: last)
-                #expect(isWhole, "\(crash.context): no state of transaction \(last)")
+                #expect(isWhole, "\(crash.context): the rows are not those of transaction \(last)")
                 #expect(last >= crash.transaction, "\(crash.context): \(last) instead of \(crash.transaction)")
                 saved += last > crash.transaction ? 1 : 0
             }
-            print("summary: \(TestSettings.crashes) power losses, full: \(saved) saved what was in flight")
+            print("summary: \(TestSettings.crashes) power losses, full: \(saved) saved the transaction in flight")
         }
 
         @Test func afterAPowerLossARelaxedStoreLacksTheLastTransactionAtMost() throws {
@@ -109,26 +111,27 @@ import FetchIndexRecords
             try crash(recording) { crash in
                 let (found, last) = try state(of: crash.image, crash.context)
                 let isWhole = recording.isState(found, of: last)
-                #expect(isWhole, "\(crash.context): no state of transaction \(last)")
+                #expect(isWhole, "\(crash.context): the rows are not those of transaction \(last)")
                 #expect(last >= crash.transaction - 1, "\(crash.context): \(last) instead of \(crash.transaction)")
                 lost += last < crash.transaction ? 1 : 0
             }
-            // Otherwise relaxed stores would be fully durable, and the documentation wrong.
+            // If no transaction were lost, relaxed stores would be fully durable, and the documentation would be wrong.
             #expect(lost > 0)
-            print("summary: \(TestSettings.crashes) power losses, relaxed: \(lost) took the last transaction")
+            print("summary: \(TestSettings.crashes) power losses, relaxed: \(lost) undid the last transaction")
         }
 
-        /// LMDB creates its file in place. Half of it could be neither opened nor created again.
-        @Test func aPowerLossDuringTheCreationOfAStoreLeavesOneThatOpens() throws {
+        /// If LMDB created the data file in place, a power loss could leave half a file, which LMDB can't open and
+        /// doesn't replace. So the library creates the file in a temporary folder and renames it.
+        @Test func afterAPowerLossDuringItsCreationAStoreOpens() throws {
             let recording = try Recording("full", steps: 1)
             try crash(recording, times: TestSettings.crashes / 2) { crash in
                 let (found, last) = try state(of: crash.image, crash.context)
                 let isWhole = recording.isState(found, of: last)
-                #expect(isWhole, "\(crash.context): no state of transaction \(last)")
+                #expect(isWhole, "\(crash.context): the rows are not those of transaction \(last)")
             }
         }
 
-        /// This durability does not promise that commits are on the disk, so it must not wait for the disk.
+        /// This durability doesn't promise that commits are on disk, so the store must not wait for the disk.
         @Test func aStoreWithoutDurabilityNeverWaitsForTheDisk() throws {
             let recording = try Recording("none", steps: 10)
             for event in recording.events {
@@ -139,8 +142,9 @@ import FetchIndexRecords
             }
         }
 
-        /// Before the first acknowledgement the store's names are on disk: syncing a file does not put them there.
-        @Test func theDataFileHasItsNameOnDiskBeforeACommitReturns() throws {
+        /// When a commit returns, the data file's name must be on disk, which syncing the file doesn't ensure. The file
+        /// must be complete on disk when it gets its name.
+        @Test func theDataFileHasItsNameOnDiskWhenACommitReturns() throws {
             for durability in ["full", "relaxed"] {
                 var disk = SimulatedDisk()
                 var isNamedWhole = false

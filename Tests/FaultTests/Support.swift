@@ -6,8 +6,8 @@ import Testing
 
 /// Runs the built victim on a store in a folder of its own.
 ///
-/// The tests do not depend on the victim: its recorder would be linked into them, too. The package manager builds it with
-/// them, beside the test bundle.
+/// The test target doesn't depend on the victim, because the victim's recorder would then be linked into the tests. The
+/// package manager builds the victim into the folder of the test bundle.
 struct VictimRunner {
     let folder = TemporaryFolder()
 
@@ -45,7 +45,7 @@ struct VictimRunner {
             while process.isRunning, try lines().isEmpty { usleep(1000) }
         }
 
-        /// The victim's lines, once it has ended.
+        /// Waits until the victim has ended, and returns its lines.
         func finish() throws -> [String] {
             process.waitUntilExit()
             return try lines()
@@ -56,11 +56,11 @@ struct VictimRunner {
         try Running(self, [mode, store ?? self.store] + arguments)
     }
 
-    /// Runs a victim to its end.
+    /// Runs a victim until it ends, and returns its lines.
     func run(_ mode: String, _ arguments: String...) throws -> [String] { try start(mode, arguments).finish() }
 }
 
-/// The rows and the commit of a store, which must be sound.
+/// Expects that a store is sound, and returns its rows and commit.
 func soundState(_ path: String, _ context: String) throws -> ScriptState {
     let container = try PersistentContainer(at: URL(fileURLWithPath: path), model: ItemRow.model)
     let defects = try container.check { _, _ in }

@@ -6,8 +6,8 @@
 
     /// Processes that are killed during each kind of write.
     @Suite struct VictimKillTests {
-        /// The store has all acknowledged steps, and at most the step in flight besides. Every cache agrees with the
-        /// records.
+        /// A process is killed while it performs steps, and another one goes on. The store must have all acknowledged
+        /// steps, and at most the step in flight. Every cache must agree with the records.
         @Test func aKilledProcessLosesNoAcknowledgedStep() throws {
             let victim = try VictimRunner()
             var generator = SeededGenerator(seed: 17)
@@ -26,7 +26,7 @@
                 }
                 let running = try victim.start("script", arguments)
                 if !isAtCall {
-                    // The moment is uniform in the working time; before it is the start of any program.
+                    // The process is killed up to 0.15 s after it has opened the store.
                     try running.waitForLine()
                     usleep(UInt32.random(in: 0..<150_000, using: &generator))
                     Foundation.kill(running.process.processIdentifier, SIGKILL)
@@ -43,7 +43,9 @@
                 }
                 let found = try soundState(victim.store, context)
                 let after = state.after(script.step(next, state))
-                try #require(found == state || found == after, "\(context): neither acknowledged nor in flight")
+                try #require(
+                    found == state || found == after,
+                    "\(context): the store lost an acknowledged step, or has more than the step in flight")
                 if found != state {
                     inFlight += 1
                     state = after
@@ -59,7 +61,7 @@
                     + "\(inFlight) in flight and saved, \(state.rows.count) rows at commit \(state.commit)")
         }
 
-        /// Without this, no test here would inject a fault.
+        /// If the recorder saw no writes, the other tests would inject no faults.
         @Test func theRecorderSeesLMDBsWrites() throws {
             let victim = try VictimRunner()
             let trace = victim.folder.path + "/trace"

@@ -10,7 +10,7 @@ struct WriteTrace {
         /// The data file got its name.
         case name
         case syncFolder
-        /// A number of steps is done, and the store is at a transaction.
+        /// The program has done a number of steps, and the store is at a transaction.
         case done(steps: Int, transaction: Int)
     }
 
@@ -42,7 +42,7 @@ struct WriteTrace {
         var offset: UInt64
     }
 
-    /// The event of an entry; nil for other files, which do not matter.
+    /// The event of a trace entry; nil for files other than the data file and its folder.
     private static func event(_ header: Header, _ bytes: [UInt8]) -> Event? {
         switch (header.kind, header.file) {
         case (1, 1): .write(offset: Int(header.offset), bytes: bytes, isDurable: header.isDurable != 0)
@@ -62,9 +62,9 @@ struct SimulatedDisk {
 
     /// The bytes that survive a power loss in any case.
     private(set) var image: [UInt8] = []
-    /// Writes since the last sync, each with the file's length after it.
+    /// Writes since the last sync, which a power loss may undo.
     private(set) var pending: [(offset: Int, bytes: [UInt8])] = []
-    /// Whether the file has its name, and whether that is on disk.
+    /// Whether the file has its name, and whether the name is on disk.
     private(set) var isNamed = false
     private(set) var isNameDurable = false
 
@@ -90,8 +90,9 @@ struct SimulatedDisk {
         image.replaceSubrange(offset..<offset + bytes.count, with: bytes)
     }
 
-    /// A possible content after a power loss now: all synced bytes, and any sectors of the writes since, in any order.
-    /// Nil if the file has no name. `next` is the write in flight.
+    /// A possible content of the file after a power loss at this moment: all synced bytes, and any sectors of the later
+    /// writes, in any order. Returns nil if the file has no name. `next` is the event in flight; a write of it may be
+    /// done in part.
     func crashed(during next: WriteTrace.Event?, using generator: inout SeededGenerator) -> [UInt8]? {
         guard isNameDurable || isNamed && Bool.random(using: &generator) else { return nil }
         var writes = pending
@@ -105,7 +106,7 @@ struct SimulatedDisk {
                 start = end
             }
         }
-        // The share of sectors that reach the disk: from none to all.
+        // The probability with which a sector reaches the disk.
         let shares: [Double] = [0, 0.1, 0.5, 0.9, 1]
         let share = shares.randomElement(using: &generator) ?? 0.5
         var crashed = image

@@ -4,7 +4,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Files that are written under another name first, and copies of environments.
+/// New files that get their names when they are complete, copies of environments, and compaction.
 @Suite struct CopyTests {
     let folder = TemporaryFolder()
 
@@ -45,7 +45,7 @@ import Testing
             #expect(access(path + ".partial", F_OK) == 0)
             #expect(throws: SystemError.busy) { _ = try NewFile(at: path).path }
         }
-        #expect(access(path + ".partial", F_OK) != 0, "what was not kept is gone")
+        #expect(access(path + ".partial", F_OK) != 0, "a file that wasn't kept is removed")
         // The partial file of a killed process is replaced, whatever its permissions.
         try Data(repeating: 1, count: 100).write(to: URL(fileURLWithPath: path + ".partial"))
         let file = try NewFile(at: path)
@@ -58,7 +58,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["file"])
     }
 
-    @Test func aLinkInPlaceOfANewFileIsNotFollowed() throws {
+    @Test func aLinkInPlaceOfAPartialFileIsNotFollowed() throws {
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
         let path = folder.path + "/file", victim = folder.path + "/victim"
         try Data("precious".utf8).write(to: URL(fileURLWithPath: victim))
@@ -87,8 +87,8 @@ import Testing
         #expect(try Set(FileManager.default.contentsOfDirectory(atPath: folder.path)) == ["data.mdb", "lock.mdb"])
     }
 
-    /// LMDB lost a page: the meta pages count one page more than trees and free list have.
-    @Test func anEnvironmentWithALostPageIsCopiedButNotCompacted() throws {
+    /// The meta pages count one page that is neither used nor free, as if LMDB had lost it.
+    @Test func anEnvironmentWithALostPageCanBeCopiedPlainlyButNotCompacted() throws {
         var environment: Environment? = try fill()
         environment = nil
         let path = folder.path + "/data.mdb"

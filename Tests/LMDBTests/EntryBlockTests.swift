@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Entries read in blocks equal the entries of a walk.
+/// Entries that are read in blocks equal the entries of a walk.
 @Suite struct EntryBlockTests {
     private let folder = TemporaryFolder()
 
@@ -34,7 +34,7 @@ import Testing
         return entries
     }
 
-    /// Entries of several ranges are in one block, as far as there is room.
+    /// Reads the entries of several ranges into one block, until the block is full.
     private func entriesInOneBlock(
         _ view: TransactionView, _ table: Table, _ ranges: [ClosedRange<UInt64>]
     ) throws -> [Entry] {
@@ -56,7 +56,7 @@ import Testing
 
     private func areEqual(_ left: [Entry], _ right: [Entry]) -> Bool { left.elementsEqual(right) { $0 == $1 } }
 
-    /// Values have up to two pages, so some are on overflow pages.
+    /// Makes a value of up to two pages, so that some values are on overflow pages.
     private func value(_ random: inout SeededGenerator) -> [UInt8] {
         let length = Int.random(in: 0..<20, using: &random) == 0 ? 3000 + Int.random(in: 0..<5000, using: &random) : 60
         return (0..<Int.random(in: 0...length, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
@@ -70,7 +70,8 @@ import Testing
         for isSecond in [false, true] {
             let writer = try environment.beginWrite()
             for number in 0..<count {
-                // In the second round, some entries are replaced or deleted, so dirty pages are among the map's pages.
+                // In the second round, some entries are replaced or deleted, so that the transaction has dirty pages
+                // besides the map's pages.
                 let key = UInt64(number * 3)
                 if isSecond && Int.random(in: 0..<10, using: &random) > 0 { continue }
                 if isSecond && Bool.random(using: &random) {
@@ -103,8 +104,10 @@ import Testing
         }
     }
 
-    /// In a file with a changed byte, blocks equal a walk or the read throws.
-    @Test(arguments: 1...3 as ClosedRange<UInt64>) func aChangedByteThrowsOrMakesNoDifference(seed: UInt64) throws {
+    /// A byte of a leaf page is changed. Either reading throws, or the blocks equal the walk.
+    @Test(arguments: 1...3 as ClosedRange<UInt64>) func afterAChangedByteReadingThrowsOrBlocksEqualTheWalk(seed: UInt64)
+        throws
+    {
         var random = SeededGenerator(seed: seed)
         do {
             let (environment, table) = try open()
@@ -124,8 +127,8 @@ import Testing
         for _ in 0..<300 {
             var damaged = data
             let page = pages.randomElement(using: &random) ?? 0
-            // The byte is in a node's header or key, but not in its flags or offset: some wrong ones end the process
-            // within LMDB.
+            // The byte is in a node's header or key, but not in its flags or its offset: some wrong flags and offsets
+            // end the process within LMDB.
             let lower = Int(data[page + 12]) | Int(data[page + 13]) << 8
             let pointer = page + 16 + 2 * Int.random(in: 0..<(lower - 16) / 2, using: &random)
             let offset = [0, 1, 2, 3, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15].randomElement(using: &random) ?? 0

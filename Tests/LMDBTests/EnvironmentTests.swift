@@ -37,8 +37,8 @@ import Testing
         #expect(isFound)
     }
 
-    /// LMDB would free as many pages as the value's first page counts: four billion, which takes a minute and all
-    /// memory, or a page of another value.
+    /// If LMDB deleted such a value, it would free as many pages as the value's first page counts: four billion, which
+    /// takes a minute and all memory, or a page of another value.
     @Test(arguments: [UInt32.max, 3]) func aLongValueWhosePagesAreMiscountedIsNotDeleted(count: UInt32) throws {
         let value = [UInt8](repeating: 7, count: 5000)
         do {
@@ -70,7 +70,8 @@ import Testing
         }
     }
 
-    /// LMDB keeps the run of overflow pages of a value that is shortened in the same transaction.
+    /// If a value is shortened in the transaction that wrote it, LMDB keeps all overflow pages of the value. Having
+    /// more pages than needed isn't taken for damage.
     @Test(arguments: [5000, 4081, 3000], [false, true])
     func aShortenedLongValueIsDeleted(length: Int, isCommitted: Bool) throws {
         let (environment, _, numbers) = try open()
@@ -90,8 +91,9 @@ import Testing
         try writer.commit()
     }
 
-    /// A transaction that met the end of the map does nothing more, and its file stays sound.
-    @Test func aFailedTransactionLeavesTheFileSound() throws {
+    /// After a write of a transaction has failed because the map is full, the transaction can't be committed, and its
+    /// error isn't called damage.
+    @Test func aTransactionThatFilledTheMapCannotBeCommitted() throws {
         var options = Environment.Options()
         options.mapSize = 1 << 18
         let environment = try Environment.open(at: folder.path, options: options)
@@ -148,7 +150,7 @@ import Testing
         #expect(try environment.readers().contains { $0.transaction == reader.identifier })
     }
 
-    @Test func aProcessOpensOneEnvironmentForAPath() throws {
+    @Test func twoOpeningsOfAPathReturnTheSameEnvironment() throws {
         var first: Environment? = try Environment.open(at: folder.path)
         let second = try Environment.open(at: folder.path + "/.")
         #expect(first === second)

@@ -4,14 +4,14 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Files in place of an environment's that are refused before LMDB opens them.
+/// Damaged and foreign files in an environment's folder are refused before LMDB opens them.
 @Suite struct FileGuardTests {
     let folder = TemporaryFolder()
 
     private var dataFile: String { folder.path + "/data.mdb" }
     private var lockFile: String { folder.path + "/lock.mdb" }
 
-    /// An environment that was written and closed.
+    /// Writes an environment and closes it.
     init() throws {
         let environment = try Environment.open(at: folder.path)
         let table = try environment.tables([TableDescription("bytes")], creating: true)[0]
@@ -60,8 +60,9 @@ import Testing
         #expect(refusal() == nil)
     }
 
-    /// LMDB leaves the trees of a failed transaction in one meta page, and goes on with the other one.
-    @Test func aFileWhoseFirstTransactionFailedCountsAsNew() throws {
+    /// If the first transaction of a new file fails, LMDB leaves that transaction's trees in meta page 1, and goes on
+    /// with page 0. Such a file can be opened.
+    @Test func aFileWhoseFirstTransactionFailedCanBeOpened() throws {
         let new = TemporaryFolder()
         _ = try Environment.open(at: new.path).beginWrite()
         var bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: new.path + "/data.mdb")).prefix(2 * 4096))
@@ -69,7 +70,7 @@ import Testing
         bytes.replaceSubrange(4096 + 32..<4096 + 136, with: written[4096 + 32..<4096 + 136])
         try writeData(bytes)
         #expect(refusal() == nil)
-        // The other page is of a sound transaction, with another number.
+        // If page 1 also has the last page of a committed state, its transaction number 0 must be damaged.
         bytes.replaceSubrange(4096 + 136..<4096 + 144, with: written[4096 + 136..<4096 + 144])
         try writeData(bytes)
         #expect(
@@ -101,12 +102,12 @@ import Testing
     @Test func inconsistentMetaPagesAreRefused() throws {
         let whole = try data()
         guard let file = try DataFile(inFolder: folder.path), let metas = try MetaPage.both(of: file) else {
-            Issue.record("there is no file")
+            Issue.record("data.mdb is missing")
             return
         }
         let newest = metas[0].transaction > metas[1].transaction ? 0 : 4096
-        // The offsets in the page are of: page size; flags, depth and root of the free list; the same of the main tree;
-        // last page.
+        // The offsets are those of a meta page's page size (40); flags, depth and root of the free list (44, 46, 80);
+        // flags, depth and root of the main tree (92, 94, 128); last page (136); and transaction (144).
         let lies: [(Int, [UInt8])] = [
             (40, [0, 0, 0, 0]), (40, [0, 16, 1, 0]), (40, [0, 0, 1, 0]), (44, [4]), (46, [40]), (46, [0]),
             (80, [1, 0, 0, 0, 0, 0, 0, 0]), (80, [0, 0, 0, 0, 0, 1, 0, 0]), (92, [4]), (92, [8]), (94, [33]),
@@ -136,10 +137,10 @@ import Testing
         #expect(try Environment.open(at: folder.path).information().usedPages == 2)
     }
 
-    @Test func aFileMayEndBeforeItsLastPagesWhenTheyAreFree() throws {
+    @Test func aFileMayLackItsLastPagesIfTheyAreFree() throws {
         try grow()
         guard let file = try DataFile(inFolder: folder.path), let metas = try MetaPage.both(of: file) else {
-            Issue.record("there is no file")
+            Issue.record("data.mdb is missing")
             return
         }
         let pages = try UInt64(file.length() / 4096)
@@ -147,12 +148,12 @@ import Testing
         #expect(refusal() == nil)
         let report = try Environment.checkPages(at: folder.path, expecting: [TableDescription("bytes")])
         #expect(report.defects == [])
-        // Used pages are missing.
+        // A file that lacks used pages is refused.
         try writeData(Array(try data().prefix(3 * 4096)))
         #expect(refusal() != nil)
     }
 
-    /// Takes many pages at the end of the file in one transaction, and frees them in the same.
+    /// Allocates many pages at the end of the file, and frees them in the same transaction.
     private func grow() throws {
         let environment = try Environment.open(at: folder.path)
         let table = try environment.tables([TableDescription("bytes")], creating: false)[0]
@@ -174,12 +175,12 @@ import Testing
     @Test func aLockFileThatIsTooShortIsRefused() throws {
         try Data([UInt8](repeating: 1, count: 100)).write(to: URL(fileURLWithPath: lockFile))
         #expect(refusal()?.description.hasPrefix("its lock.mdb is not LMDB's") == true)
-        // LMDB makes a lock file anew that nobody holds.
+        // A longer file is accepted: LMDB recreates a lock file that no process holds.
         try Data([UInt8](repeating: 1, count: 5000)).write(to: URL(fileURLWithPath: lockFile))
         #expect(refusal() == nil)
     }
 
-    /// A started program that inherits the files would keep their locks.
+    /// If a started program inherited the descriptors, it would keep the locks on the files.
     @Test func startedProgramsDoNotInheritTheFiles() throws {
         let environment = try Environment.open(at: folder.path)
         let reader = try environment.beginRead()

@@ -6,8 +6,8 @@ import FetchIndexTestSupport
 import Testing
 
 #if os(Linux)
-    /// Files that are moved, deleted or replaced while this process has them open: it keeps its locks on what it has, and
-    /// opens nothing beside it.
+    /// Files are moved, deleted or replaced while this process has them open. The process keeps its locks on the open
+    /// files, and opens no second environment that shares a file with the open one.
     @Suite struct MovedEnvironmentTests {
         let folder = TemporaryFolder()
         let other = TemporaryFolder()
@@ -31,7 +31,7 @@ import Testing
             return try reader.view.statistics(of: table).entries
         }
 
-        /// The process's locks on a file, by the system's list.
+        /// The number of this process's locks on a file, from /proc/locks.
         private func lockCount(_ path: String) throws -> Int {
             var status = stat()
             try #require(stat(path, &status) == 0)
@@ -42,7 +42,8 @@ import Testing
             }.count
         }
 
-        /// Expects that the environment can be read, keeps its lock and its readers, and cannot be written.
+        /// Expects that the environment can be read, keeps its lock and its readers, and can't be written, and that its
+        /// path can't be opened or compacted.
         private func expectSafe(_ environment: Environment, _ entries: Int, lockFile: String) throws {
             let reader = try environment.beginRead()
             for path in [folder.path, environment.path] where files.fileExists(atPath: path) {
@@ -88,7 +89,8 @@ import Testing
             try expectSafe(environment, 3, lockFile: folder.path + "/lock.mdb")
         }
 
-        /// The files of a folder that has not changed for long aren't checked again.
+        /// `requireInPlace` doesn't look at the files of a folder again if the folder hasn't changed for some seconds.
+        /// It must still notice moves.
         @Test func movesOfFilesInALongUnchangedFolderAreNoticed() throws {
             let environment = try make(folder, entries: 3)
             let renamed = folder.path + "-renamed"
@@ -107,7 +109,8 @@ import Testing
                 try environment.requireInPlace()
                 #expect(environment.folderInPlace.withLock { $0 } == FolderState(ofPath: folder.path))
             }
-            // Two changes in quick succession may have the same time.
+            // Two changes in quick succession may have the same time, so the state after the first one must not be
+            // remembered.
             for number in 0..<30 {
                 #expect(files.createFile(atPath: folder.path + "/\(number)", contents: nil))
                 try environment.requireInPlace()
@@ -137,14 +140,14 @@ import Testing
             #expect(try count(Environment.open(at: folder.path)) == 7)
         }
 
-        /// Another process would create a new lock file, and write at the same time as this one.
+        /// If this process went on writing, another process could create a new lock file, and write at the same time.
         @Test func deletingOrReplacingTheLockFileStopsWrites() throws {
             let environment = try make(folder, entries: 3)
             let lockFile = folder.path + "/lock.mdb"
             try files.moveItem(atPath: lockFile, toPath: lockFile + ".old")
             try expectSafe(environment, 3, lockFile: lockFile + ".old")
             #expect(access(lockFile, F_OK) != 0)
-            // Another process does it, since this process would lose its locks when it closes the file.
+            // Another process copies the file, since this process would lose its locks on the file when it closes it.
             #expect(try TemporaryFolder.run("cp", [lockFile + ".old", lockFile]).status == 0)
             try expectSafe(environment, 3, lockFile: lockFile + ".old")
             #expect(rename(lockFile + ".old", lockFile) == 0)
@@ -157,7 +160,7 @@ import Testing
             try files.createDirectory(atPath: other.path, withIntermediateDirectories: true)
             guard geteuid() == 0, try TemporaryFolder.run("mount", ["--bind", folder.path, other.path]).status == 0
             else {
-                print("no folder can be mounted here: two names of one are not tried")
+                print("skipped: this user may not mount a folder under a second name")
                 return
             }
             defer { _ = try? TemporaryFolder.run("umount", ["-l", other.path]) }
@@ -165,10 +168,11 @@ import Testing
             #expect(throws: Environment.InUse.self) { try Environment.compact(at: other.path) }
         }
 
-        /// One opening waits for another process.
+        /// One thread waits to open a folder, because another process holds its lock. Meanwhile this thread opens
+        /// another folder.
         @Test func aBlockedOpeningDoesNotDelayOtherFolders() throws {
             _ = try make(folder, entries: 1)
-            // A compaction in another process has this lock.
+            // The other process holds the lock that a compaction would hold.
             let holder = Process()
             holder.executableURL = URL(fileURLWithPath: "/usr/bin/perl")
             holder.arguments = [

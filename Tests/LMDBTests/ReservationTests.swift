@@ -9,10 +9,10 @@ import Testing
     /// The least address space of a process on supported machines: 47 bits.
     private static let addresses = 1 << 47
 
-    @Test func thousandsOfSmallFilesFitIntoAProcess() {
+    @Test func theMapsOfThousandsOfSmallFilesFitIntoAProcess() {
         let sizes = (0..<4000).map { Environment.reservation(fileBytes: 100_000, beside: $0) }
         #expect(sizes.reduce(0, +) < Self.addresses / 4 * 3)
-        // With few environments, each map is large enough for the life of a program.
+        // The first eight maps have the greatest size, 1 TiB.
         #expect(sizes[..<8].allSatisfy { $0 == 1 << 40 })
         #expect(sizes == sizes.sorted(by: >) && sizes.allSatisfy { $0 >= 1 << 34 })
     }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the form of the predicate cases: columns, objects, arguments, expectations, positions of errors.
 
-Says nothing about whether an expectation is right. Exits with 1 and a list when a case is malformed.
+Doesn't check whether an expectation is right. If a case is malformed, prints a list and exits with 1.
 """
 
 import re
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from predicate_cases import parse, read_cases, read_objects
 
-# Where the cases and their objects lie.
+# The folder of the cases and their objects.
 CASES = Path(__file__).resolve().parent / "../PredicatesTests/PredicateCases"
 OBJECTS = CASES / "objects.json"
 

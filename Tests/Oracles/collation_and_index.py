@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What PyICU makes of texts: their orders, and their titles in alphabetic indexes. The oracle of OracleTests.
+"""Computes the orders of texts, and their titles in alphabetic indexes, with PyICU. The oracle of OracleTests.
 
 usage: collation_and_index.py QUESTION.json ANSWER.json
 question: {"texts": [...], "orders": ["caseInsensitive", "localized=ja", ...], "locales": ["ja", ...]}

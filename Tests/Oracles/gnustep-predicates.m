@@ -7,7 +7,7 @@
 //     n null, b0 b1 boolean, i5 integer, f2.5 double, m1.50 decimal, s61 text, t1.5 date in seconds since 1970,
 //     x00ff data, uTEXT uuid, r61 url, L2 and two values, D2 and two pairs of a text and a value
 // Prints "KEY true", "KEY false", "KEY error REASON", "KEY crash SIGNAL" or "KEY timeout" for each case. Each case
-// runs in a process of its own, so that a crash ends only that.
+// runs in a process of its own, so that a crash ends only that process.
 #import <Foundation/Foundation.h>
 #include <signal.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ static NSString *textOfHexadecimal(const char *text)
   return AUTORELEASE([[NSString alloc] initWithData: bytesOfHexadecimal(text) encoding: NSUTF8StringEncoding]);
 }
 
-/// The next value of the tokens that strtok has begun.
+/// Reads the next value from the tokens of the current strtok.
 static id nextValue(void)
 {
   const char *token = strtok(NULL, " \n");
@@ -77,7 +77,7 @@ static id nextValue(void)
   exit(2);
 }
 
-/// Exits with 0 for false, 1 for true, 2 for an exception, whose reason goes to standard output.
+/// Exits with 0 for false, 1 for true, 2 for an exception. Prints the exception's reason.
 static void evaluate(NSString *format, NSArray *arguments, id object)
 {
   alarm(secondsForACase);

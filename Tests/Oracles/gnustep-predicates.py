@@ -2,9 +2,9 @@
 """Compares the predicate cases with GNUstep's NSPredicate.
 
 usage: gnustep-predicates.py EVALUATOR [--propose]
-EVALUATOR is the program compiled of gnustep-predicates.m. Where GNUstep gives something else than the case expects, the
-case must be listed in gnustep-differences.tsv under the reason for it. Exits with 1 and a list when a difference is
-not explained, or an explained one is none (any more). --propose prints the unexplained ones as lines of that file.
+EVALUATOR is the program compiled from gnustep-predicates.m. If GNUstep's result differs from the expected one, the case
+must be listed in gnustep-differences.tsv under the reason for the difference. If a difference isn't listed, or a listed
+case doesn't differ (any more), prints a list and exits with 1. --propose prints the missing lines of that file.
 """
 
 import base64
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from predicate_cases import Real, parse, read_cases, read_objects
 
-# Where the cases and their objects lie.
+# The folder of the cases and their objects.
 CASES = Path(__file__).resolve().parent / "../PredicatesTests/PredicateCases"
 OBJECTS = CASES / "objects.json"
 DIFFERENCES = Path(__file__).resolve().parent / "gnustep-differences.tsv"
@@ -46,7 +46,7 @@ def typed_tokens(kind, content):
 
 
 def tokens(value):
-    """The value as gnustep-predicates.m reads it."""
+    """The tokens of a value that gnustep-predicates.m reads."""
     match value:
         case None:
             return ["n"]
@@ -67,7 +67,7 @@ def tokens(value):
 
 
 def evaluate(evaluator, objects, cases):
-    """GNUstep's outcome of each case: true, false, error, crash or timeout, and its words."""
+    """GNUstep's outcome of each case (true, false, error, crash or timeout), and the whole answer."""
     lines = [" ".join(["object", name] + tokens(value)) for name, value in objects.items()]
     for number, case in enumerate(cases):
         arguments = tokens(parse(case.arguments or "[]"))
@@ -85,9 +85,10 @@ def evaluate(evaluator, objects, cases):
 
 
 def read_differences():
-    """By the case's key: what GNUstep gives, and the reason.
+    """Reads GNUstep's outcome of each listed case and the reason, by the case's key.
 
-    A heading ("## reason") stands over the cases that it explains: GNUstep's outcome, file, object, arguments, format.
+    The lines after a heading ("## reason") are the cases that it explains. Their columns are GNUstep's outcome, file,
+    object, arguments and format.
     """
     differences, reason = {}, ""
     if not DIFFERENCES.exists():

@@ -1,10 +1,10 @@
 """Reads the predicate cases (tables of tab-separated columns) and the objects that they are evaluated on.
 
 object     a name in objects.json: flat (also tested as a stored record), nested, or plain (no dictionary)
-format     the predicate, as it stands
+format     the text of the predicate
 arguments  a JSON list for the placeholders, or empty
-expected   true, false, error@POSITION FOUND, error (of the format, wherever), or refused (when it is prepared)
-stored     what a stored record gives where that differs: true, false or mismatch; - where it is not tested as one
+expected   true, false, error@POSITION FOUND, error (of the format, at any position), or refused (when it is prepared)
+stored     the result for a stored record if it differs: true, false or mismatch; - if no stored record is tested
 reason     a sentence
 
 Values of another type than JSON's are objects of one key: $date, $decimal, $data (base64), $uuid, $url, $double (nan,
@@ -19,7 +19,7 @@ COLUMNS = ["object", "format", "arguments", "expected", "stored", "reason"]
 
 
 class Real(str):
-    """A number with a fraction or an exponent, kept as it is written."""
+    """A number with a fraction or an exponent, kept as the text that was read."""
 
 
 @dataclass
@@ -35,29 +35,29 @@ class Case:
 
     @property
     def key(self):
-        """What identifies a case when lines move."""
+        """Identifies the case, also when its line number changes."""
         return (self.file, self.object, self.format, self.arguments)
 
     @property
     def outcome(self):
-        """true, false or error: a case that is refused when it is prepared is an error too."""
+        """true, false or error. A case that is refused when it is prepared is an error too."""
         return self.expected if self.expected in ("true", "false") else "error"
 
 
 def parse(text):
-    """JSON whose numbers keep their digits: integers of any size, and Real for the rest."""
+    """Parses JSON. Numbers keep their digits: integers have any size, other numbers become Real."""
     return json.loads(text, parse_float=Real)
 
 
 def read_objects(path):
-    """The objects by name, and the kind (flat, nested, plain) of each name."""
+    """Reads the objects by name, and the kind (flat, nested, plain) of each name."""
     kinds = parse(Path(path).read_text(encoding="utf-8"))
     objects = {name: value for named in kinds.values() for name, value in named.items()}
     return objects, {name: kind for kind, named in kinds.items() for name in named}
 
 
 def read_cases(directory):
-    """All cases of the directory's tables. A line with another number of columns raises ValueError."""
+    """Reads all cases of the directory's tables. A line with a wrong number of columns raises ValueError."""
     cases = []
     for path in sorted(Path(directory).glob("*.tsv")):
         lines = path.read_text(encoding="utf-8").split("\n")

@@ -1,4 +1,4 @@
-"""Offsets of all time zones at random moments and where clocks change, as Python's zoneinfo reads the same files.
+"""Computes the offsets of all time zones, at random moments and around changes of clocks, with Python's zoneinfo.
 
 usage: zone_offsets.py FOLDER SEED COUNT ANSWER        COUNT moments a zone; ANSWER gets "zone moment offset" a line
 """
@@ -39,7 +39,7 @@ with open(answer, "w") as out:
             first, last = generator.choice(spans)
             moment = generator.randint(first, last)
             moments.append(moment)
-            # A change between the moment and one some months later, found by halving.
+            # Finds a change between this moment and one some months later, by binary search.
             low, high = moment, moment + generator.choice([10_000_000, 20_000_000, 400_000_000])
             if high > last or offset(zone, low) == offset(zone, high):
                 continue

@@ -1,5 +1,5 @@
-"""Offsets by random rules of POSIX's TZ, as the C library computes them. (Python's own zoneinfo counts the days of a year
-from 1 where POSIX has 0, and lets 29 February move the day J59.)
+"""Computes the offsets by random rules in POSIX's TZ form, with the C library. (Python's own zoneinfo counts the days
+of a year from 1 where POSIX counts from 0, and moves the day J59 in leap years.)
 
 usage: zone_rules.py SEED RULES MOMENTS ANSWER        ANSWER gets "rule moment offset" a line
 """
@@ -13,7 +13,7 @@ generator = random.Random(int(sys.argv[1]))
 
 
 def change(first, last):
-    """A change between two days of the year; not around New Year, where the C library asks only the rule of one year."""
+    """Makes a change between two days of the year. They aren't near New Year: the C library applies one year's rule."""
     kind = generator.randrange(3)
     if kind == 0:
         day = f"J{generator.randint(first, last)}"

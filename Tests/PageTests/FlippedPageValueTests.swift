@@ -7,12 +7,12 @@ import Testing
 
 @testable import FetchIndexLMDB
 
-/// A byte flipped in each value of a table at once, each byte of each value in its turn: `check` names each of them, and
-/// neither opening nor reading ends the process.
+/// In each round, the byte at one offset is flipped in all values of a table, or in a single value. `check` must name
+/// each damaged value and no other one, and opening and reading must not end the process.
 @Suite struct FlippedPageValueTests {
-    /// The number of rounds for a table: FETCHINDEX_TEST_FLIPS, which may be "all".
+    /// The number of rounds for each group of values: FETCHINDEX_TEST_FLIPS, which may be "all".
     private static let flips = TestSettings.flips ?? 6
-    /// In these tables, a damaged value can keep others from being read, so one value is flipped at a time.
+    /// In these tables, a damaged value can keep other values from being read, so one value is flipped at a time.
     private static let single: Set = ["meta", "caches"]
 
     private let sample: SampleStore
@@ -34,7 +34,7 @@ import Testing
         places = values.places.map { ($0, sample.defect(of: $0, caches: caches)) }
     }
 
-    @Test func eachFlippedByteOfAValueIsFound() throws {
+    @Test func checkNamesEachValueWithAFlippedByte() throws {
         #expect(pages >= 200)
         #expect(Set(places.map(\.place.table)) == ["meta", "records", "log", "unique", "caches", "nodes"])
         #expect(Set(places.map(\.defect)).count == places.count)
@@ -51,7 +51,8 @@ import Testing
         }
     }
 
-    /// Flips the first byte of each of some values, then the second, and so on. Returns how many bytes were flipped.
+    /// Flips, for some offsets or for all, the byte at the offset in all values that are long enough, checks the store,
+    /// and restores the bytes. Returns the number of flipped bytes.
     private func flip(_ places: [(place: ValuePlace, defect: String)]) throws -> Int {
         let counts = places.map(\.place.count).sorted()
         var rounds = Array(0..<counts[counts.count - 1])
@@ -81,7 +82,7 @@ import Testing
         try file.write([sample.data[offset] ^ mask], at: offset)
     }
 
-    /// Each flipped value is named, and none of the others.
+    /// Expects that `check` names each flipped value, and no other value.
     private func expectFound(_ flipped: Set<String>, among all: Set<String>, _ what: String) throws {
         let defects = try file.defects()
         let named = Set(defects + defects.map { $0.components(separatedBy: ": ")[0] }).intersection(all)
@@ -90,8 +91,8 @@ import Testing
         Issue.record("\(what): not named: \(missed.prefix(3)), wrongly named: \(wrong.prefix(3)); \(defects.prefix(3))")
     }
 
-    /// Reads the rows and the log, through the caches and without them. Nothing is written, so that the file stays as
-    /// it is.
+    /// Reads the rows and the log, through the caches and without them. Writes nothing, so that the file stays as it
+    /// is.
     private func read(_ what: String) throws {
         var options = Store.Options()
         options.isReadOnly = true
@@ -112,7 +113,7 @@ import Testing
         attempt(what) { _ = try container.newContext().fetchHistory(after: 0) }
     }
 
-    /// A damaged store gives errors of the library's own types, or answers.
+    /// Expects that the body succeeds or throws a `StoreError`.
     private func attempt(_ what: String, _ body: () throws -> Void) {
         do { try body() } catch is StoreError {} catch {
             Issue.record("\(what): \(type(of: error)): \(error)")

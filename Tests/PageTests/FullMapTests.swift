@@ -8,7 +8,7 @@ import FetchIndexValues
 
 @testable import FetchIndexLMDB
 
-/// Maps that are full in the middle of every kind of transaction.
+/// The map becomes full in the middle of each kind of transaction.
 @Suite struct FullMapTests {
     private let sample: SampleStore
 
@@ -65,8 +65,9 @@ import FetchIndexValues
         }
     }
 
-    /// A snapshot keeps the map from growing and pages from being used again, and idle commits take what is left: all of
-    /// it, or all but a few. Then the operation meets the end of the map, sooner or later.
+    /// A snapshot keeps the map from growing and pages from being reused, and idle commits fill the map, except for the
+    /// room of a few commits. If the operation then reaches the end of the map, the store must stay unchanged, and the
+    /// operation must succeed after the snapshot has ended.
     @Test(arguments: Operation.allCases) func anOperationThatFillsTheMapLeavesTheStoreUnchanged(
         operation: Operation
     ) throws {
@@ -94,14 +95,14 @@ import FetchIndexValues
         #expect(refusals > 0)
     }
 
-    /// The map is hardly larger than the file.
+    /// Opens the file with a map that is hardly larger than the file.
     private func opened(_ file: DamagedFile) throws -> PersistentContainer {
         let container = try SampleStore.open(file.folder.path, mapSize: sample.data.count)
         #expect(try container.store.environment.information().mapSize < sample.data.count + 65536)
         return container
     }
 
-    /// The number of tiny commits that a map takes while a snapshot is open.
+    /// The number of idle commits that fit into the map while a snapshot is open.
     private func idleCommits() throws -> Int {
         let file = try DamagedFile(sample.data)
         let container = try opened(file)
@@ -115,7 +116,8 @@ import FetchIndexValues
         return count
     }
 
-    /// Whether an error is of the library, or of the layers below it, which some operations use directly.
+    /// Whether an error says that the map is full: an error of the library, or of the layers below it, which some
+    /// operations use directly.
     private static func isMapFull(_ error: any Error) -> Bool {
         if case StoreError.notSaved(let reason) = error { reason.contains("map of") } else { error is MapFull }
     }
@@ -126,7 +128,8 @@ import FetchIndexValues
         try writer.commit()
     }
 
-    /// Records, caches and all from the first on, in a map that is too small for each step.
+    /// The first map is too small for the records and caches. An operation may fail several times, and succeeds once
+    /// the map has grown.
     @Test func aStoreGrowsBeyondATinyMapByItself() throws {
         let folder = TemporaryFolder()
         let container = try SampleStore.open(folder.path, creating: true, mapSize: 1 << 17)

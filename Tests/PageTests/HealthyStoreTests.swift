@@ -6,7 +6,7 @@ import Synchronization
 import FetchIndexTestSupport
 import Testing
 
-/// The page walk finds no defect in a sound store, also while others write.
+/// The page walk finds no defect in a sound store, even while other threads write.
 @Suite struct HealthyStoreTests {
     private static let tables = [TableDescription("bytes"), TableDescription("numbers", .integers)]
 
@@ -20,7 +20,7 @@ import Testing
         var reader: ReadTransaction?
         for round in 0..<60 {
             try write(tables, shrinking: round % 20 >= 12, to: environment, &generator)
-            // A reader now and then, so that pages cannot be used again and the free list grows.
+            // Sometimes a reader is open, so that pages can't be reused and the free list grows.
             switch Int.random(in: 0..<6, using: &generator) {
             case 0: reader = try environment.beginRead()
             case 1: reader = nil
@@ -61,7 +61,7 @@ import Testing
         if Int.random(in: 0..<8, using: &generator) > 0 { try transaction.commit() }
     }
 
-    /// What the writing threads share.
+    /// The state that the writing threads share.
     private final class Writing: Sendable {
         let isDone = Atomic(false)
         let commits = Atomic(0)
@@ -73,7 +73,7 @@ import Testing
             var generator = SeededGenerator(seed: UInt64(first))
             var next = first
             do {
-                // The number of walks is limited, since each takes longer than the one before.
+                // The number of objects is limited, since a walk takes longer for each commit.
                 while !isDone.load(ordering: .relaxed), next < first + 10_000 {
                     try SampleStore.insert(next..<next + 20, in: container, &generator)
                     next += 20

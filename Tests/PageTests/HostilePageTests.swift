@@ -5,7 +5,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Forged pages: the page walk reports the defect, and ends.
+/// Pages are forged. The page walk must report each defect, and must end.
 @Suite struct HostilePageTests {
     let data: [UInt8]
 
@@ -13,7 +13,7 @@ import Testing
 
     private var meta: MetaPage { get throws { try DamagedFile(data).walk().meta } }
 
-    /// The defects that `check` finds after bytes of a page were changed.
+    /// The defects that `check` finds after bytes of the file were changed.
     private func defects(
         isUnreadable: Bool = false, _ change: (inout [UInt8]) throws -> Void
     ) throws -> [String] {
@@ -29,13 +29,13 @@ import Testing
 
     private func has(_ defects: [String], _ words: String) -> Bool { defects.contains { $0.contains(words) } }
 
-    /// Offset of a page's node.
+    /// The offset of a page's node.
     private func node(_ index: Int, of page: Int) -> Int {
         page * DamagedFile.pageSize
             + Int(data.number(at: page * DamagedFile.pageSize + 16 + 2 * index, as: UInt16.self))
     }
 
-    /// A used page of a kind, found by its header.
+    /// The number of the first used page of a kind, found by its header.
     private func page(_ kind: UInt16, where isWanted: (Int) -> Bool = { _ in true }) throws -> Int {
         let used = try DamagedFile(data).walk().used
         let page = (2..<data.count / DamagedFile.pageSize).first { number in
@@ -53,10 +53,10 @@ import Testing
             let length = Int(data.number(at: start + 6, as: UInt16.self))
             if Array(data[start + 8..<start + 8 + length]) == Array(name.utf8) { return start + 8 + length }
         }
-        throw DataFileError.damaged("there is no table \(name)")
+        throw DataFileError.damaged("table \(name) is missing")
     }
 
-    @Test func branchesInACycleAreFound() throws {
+    @Test func branchesInACycleAreReported() throws {
         let branch = try page(1)
         let defects = try defects { data in
             for index in 0..<2 { data.set(UInt32(branch), at: node(index, of: branch)) }
@@ -64,7 +64,7 @@ import Testing
         #expect(has(defects, "page \(branch): it is used twice"))
     }
 
-    @Test func aTreeOfAnotherDepthThanStatedIsFound() throws {
+    @Test func aTreeOfAnotherDepthThanStatedIsReported() throws {
         let offset = try record(of: "records") + 6
         let depth = data.number(at: offset, as: UInt16.self)
         for lie in [depth - 1, depth + 1, 33, 65535] as [UInt16] {
@@ -73,16 +73,16 @@ import Testing
         #expect(has(try defects { $0.set(0 as UInt16, at: offset) }, "depth 0"))
     }
 
-    @Test func anOverflowRunPastTheEndIsFound() throws {
+    @Test func anOverflowRunPastTheEndIsReported() throws {
         let head = try page(4) * DamagedFile.pageSize
         for count in [UInt32.max, UInt32(data.count / DamagedFile.pageSize), 0] {
             #expect(!(try defects { $0.set(count, at: head + 12) }.isEmpty), "\(count) pages")
         }
     }
 
-    /// Each value that shares a run is reported once, and the run is not walked again for it: values times
-    /// pages would take hours.
-    @Test func anOverflowRunSharedByManyValuesIsWalkedOnce() throws {
+    /// Many values lead to the same run of overflow pages. The walk reports each further value at the run's first page,
+    /// without walking over the run again, which would take hours.
+    @Test func valuesThatShareAnOverflowRunAreEachReportedOnce() throws {
         let added = 5000
         let long = try longValues()
         try #require(long.count > 20)
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func aValueLongerThanItsOverflowRunIsFound() throws {
+    @Test func aValueLongerThanItsOverflowRunIsReported() throws {
         let walk = try DamagedFile(data).walk()
         let leaf = try page(2) { number in
             (0..<4).contains { self.isLong($0, of: number) } && walk.used.contains(UInt64(number))
@@ -130,18 +130,18 @@ import Testing
         return index < count && data.number(at: node(index, of: page) + 4, as: UInt16.self) == 1
     }
 
-    @Test func nodesOutsideTheirPageOrOverlappingAreFound() throws {
+    @Test func nodesOutsideTheirPageOrOverlappingAreReported() throws {
         let leaf = try page(2)
         let pointers = leaf * DamagedFile.pageSize + 16
         for offset in [65535, 65534, 4096, 4090, 0, 17] as [UInt16] {
-            #expect(has(try defects { $0.set(offset, at: pointers) }, "has node 0 at \(offset)"))
+            #expect(has(try defects { $0.set(offset, at: pointers) }, "has node 0 at the invalid offset \(offset)"))
         }
         let second = data.number(at: pointers + 2, as: UInt16.self)
         #expect(has(try defects { $0.set(second, at: pointers) }, "overlap"))
         #expect(has(try defects { $0.set(UInt16.max, at: node(0, of: leaf) + 6) }, "extends past its end"))
     }
 
-    @Test func keysOutOfOrderOrOutsideTheirBranchAreFound() throws {
+    @Test func keysOutOfOrderOrOutsideTheirBranchAreReported() throws {
         let branch = try page(1)
         let child = Int(data.number(at: node(1, of: branch), as: UInt32.self))
         // Two nodes of a leaf change places.
@@ -165,7 +165,7 @@ import Testing
         #expect(has(swapped, "below its parent's bounds"))
     }
 
-    @Test func aFreeListWithUsedRepeatedOrMissingPagesIsFound() throws {
+    @Test func aFreeListWithUsedRepeatedOrMissingPagesIsReported() throws {
         let root = try Int(meta.freeList.root)
         let start = node(0, of: root)
         #expect(data.number(at: start + 4, as: UInt16.self) == 0, "the first list is in its leaf")
@@ -176,10 +176,10 @@ import Testing
         #expect(has(try defects { $0.set(UInt64(branch), at: list + 8) }, "page \(branch): it is used"))
         #expect(has(try defects { $0.set(UInt64.max, at: list + 8) }, "the free list names it"))
         #expect(has(try defects { $0.set(count - 1, at: list) }, "neither used nor free"))
-        #expect(has(try defects { $0.set(UInt64.max, at: list) }, "has a list of"))
+        #expect(has(try defects { $0.set(UInt64.max, at: list) }, "has a page list that counts"))
         let last = node(
             (Int(data.number(at: root * DamagedFile.pageSize + 12, as: UInt16.self)) - 16) / 2 - 1, of: root)
-        #expect(has(try defects { $0.set(UInt64.max, at: last + 8) }, "is to free"))
+        #expect(has(try defects { $0.set(UInt64.max, at: last + 8) }, "later than the checked state"))
         if count >= 2 {
             let first = data.number(at: list + 8, as: UInt64.self)
             #expect(has(try defects { $0.set(first, at: list + 16) }, "twice"))
@@ -198,20 +198,20 @@ import Testing
         }
     }
 
-    @Test func aTableRecordOfWrongLengthNameOrKindIsFound() throws {
+    @Test func aTableRecordOfWrongLengthNameOrKindIsReported() throws {
         let start = try record(of: "nodes")
         let header = start - 8 - 5
         #expect(has(try defects { $0.set(47 as UInt32, at: header) }, "does not hold a table"))
         #expect(has(try defects { $0.set(0 as UInt16, at: header + 4) }, "does not hold a table"))
         #expect(has(try defects { $0[start - 1] = UInt8(ascii: "z") }, "table \"nodes\" is missing"))
-        #expect(has(try defects { $0.set(0 as UInt16, at: start + 4) }, "keys of another kind"))
+        #expect(has(try defects { $0.set(0 as UInt16, at: start + 4) }, "the wrong kind of keys"))
         #expect(has(try defects { $0.set(4 as UInt16, at: start + 4) }, "flags"))
         #expect(has(try defects { $0.set(UInt64.max, at: start + 32) }, "counts \(UInt64.max) entries"))
-        #expect(has(try defects { $0.set(UInt64.max, at: start + 40) }, "has a depth and no root"))
+        #expect(has(try defects { $0.set(UInt64.max, at: start + 40) }, "has a depth, but no root"))
         #expect(has(try defects { $0.set(1 as UInt64, at: start + 40) }, "at page 1"))
     }
 
-    /// Many bytes are changed at random places at once.
+    /// Up to 30 bytes at random places are changed together.
     @Test func randomDamageNeverEndsTheProcess() throws {
         var generator = SeededGenerator(seed: 3)
         var found = 0

@@ -4,7 +4,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Truncated files and overwritten pages: `check` finds them, and they never end the process.
+/// `check` reports truncated files and overwritten pages, and they must not end the process.
 @Suite struct OverwrittenPageTests {
     let sample: SampleStore
     let file: DamagedFile
@@ -29,7 +29,7 @@ import Testing
         #expect((tables["nodes"]?.entries ?? 0) >= 10)
     }
 
-    @Test func aTruncatedFileIsAnErrorWhenOpened() throws {
+    @Test func aFileThatLacksUsedPagesIsReported() throws {
         let free = try file.walk().free
         let pages = TestSettings.isLong ? 1 : 3
         var lengths = Array(stride(from: 0, to: sample.data.count, by: pages * DamagedFile.pageSize))
@@ -50,7 +50,7 @@ import Testing
 
     enum Overwriting: CaseIterable { case random, zeros, ones, otherPage }
 
-    @Test(arguments: Overwriting.allCases) func everyOverwrittenPageInUseIsFound(with what: Overwriting) throws {
+    @Test(arguments: Overwriting.allCases) func overwrittenPagesInUseAreReported(with what: Overwriting) throws {
         var generator = SeededGenerator(seed: 2)
         let used = try file.walk().used
         var found = 0
@@ -64,7 +64,7 @@ import Testing
             case .otherPage: bytes = sample.data.page(Int.random(in: 0..<pageCount, using: &generator))
             }
             let isUsed = number < 2 || used.contains(UInt64(number))
-            // A free page has no meaning, whatever its bytes are; a few of them are enough.
+            // The bytes of a free page have no meaning, so overwriting every eighth free page is enough.
             if bytes == page || !isUsed && number % 8 != 0 { continue }
             if !TestSettings.isLong && number > 8 && number % 2 != 0 { continue }
             try file.write(bytes, at: number * DamagedFile.pageSize)
@@ -79,10 +79,11 @@ import Testing
         #expect(try file.defects() == [])
     }
 
-    /// An old page in its old place is correct by itself. It is found if it leads to other pages or counts
-    /// others, or if a checksum or a cache differs. A meta page is not found, since it is the state before, nor always
-    /// a leaf with older values of the same keys.
-    @Test func oldPagesAreFoundUnlessTheyDifferOnlyInValues() throws {
+    /// Single pages are replaced by older versions of themselves. Each older version is a valid page, so `check`
+    /// notices it only by the pages that it leads to, or by counts, checksums or caches that don't match. `check` may
+    /// overlook a leaf with as many nodes and older values. An older meta page need not be reported, but must not end
+    /// the process.
+    @Test func olderVersionsOfPagesAreReportedUnlessOnlyValuesDiffer() throws {
         let walk = try file.walk()
         var found = 0
         var missed: [Int] = []
@@ -106,7 +107,7 @@ import Testing
         }
     }
 
-    /// Bytes of page headers and node headers are flipped, on pages of every kind.
+    /// Bytes of page headers and node headers are flipped, one at a time, on pages of every kind.
     @Test func flippedBytesOfHeadersNeverEndTheProcess() throws {
         for number in try pagesOfEveryKind() {
             let page = sample.data.page(number)

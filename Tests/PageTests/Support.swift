@@ -6,8 +6,8 @@ import FetchIndexRecords
 import FetchIndexTestSupport
 import FetchIndexValues
 
-/// The files of a small store with all kinds of content: records, some of them on overflow pages, log, unique
-/// keys, links, three caches, and pages that are free.
+/// A small store with all kinds of content: records, some of them on overflow pages; the log; unique keys; links; three
+/// caches; and free pages.
 struct SampleStore {
     static let model = Model(entities: [
         Entity(
@@ -45,7 +45,7 @@ struct SampleStore {
         ),
     ]
 
-    /// The store's data file, and the same file some commits before.
+    /// The store's data file, and the same file some commits earlier.
     let data: [UInt8]
     let earlier: [UInt8]
     let entityNames: [String]
@@ -60,7 +60,7 @@ struct SampleStore {
         entityNames = try Self.open(folder.path).store.snapshot().model.entities.map(\.name)
     }
 
-    /// Makes the last commits, and returns the data file as it was before them.
+    /// Makes the store, and returns the data file as it was before the last three rounds of changes.
     private static func made(in folder: TemporaryFolder, _ generator: inout SeededGenerator) throws -> [UInt8] {
         let container = try open(folder.path, creating: true)
         try insert(0..<800, in: container, &generator)
@@ -116,7 +116,7 @@ struct SampleStore {
         try writer.commit()
     }
 
-    /// Every fifteenth text is too long for a page.
+    /// Makes the values of an item. Every fifteenth text is too long for a page.
     static func values(_ id: Int, _ generator: inout SeededGenerator) -> [Value] {
         let length = id % 15 == 0 ? Int.random(in: 5000...8000, using: &generator) : id % 150
         return [
@@ -143,7 +143,7 @@ struct SampleStore {
     }
 }
 
-/// A data file that tests damage, in a folder of its own.
+/// A copy of a data file, which a test damages, in a folder of its own.
 final class DamagedFile {
     static let pageSize = 4096
     let folder = TemporaryFolder()
@@ -164,7 +164,7 @@ final class DamagedFile {
 
     func truncate(to length: Int) throws { try file.truncate(atOffset: UInt64(length)) }
 
-    /// The defects that `fetchindex check` finds; a store error of the opening counts as one.
+    /// The defects that `fetchindex check` finds. A store error while opening counts as a defect.
     func defects() throws -> [String] {
         do {
             return try PersistentContainer.check(at: folder.path) {
@@ -176,10 +176,10 @@ final class DamagedFile {
         }
     }
 
-    /// The page walk over the newest state.
+    /// Walks over the pages of the newest state.
     func walk() throws -> PageWalk {
         guard let file = try DataFile(inFolder: folder.path), let metas = try MetaPage.both(of: file) else {
-            throw DataFileError.damaged("there is no file")
+            throw DataFileError.damaged("data.mdb is missing")
         }
         let length = try file.length()
         let walk = try PageWalk(file, MetaPage.newest(of: metas), fileLength: length)

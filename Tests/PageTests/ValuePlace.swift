@@ -10,16 +10,16 @@ import FetchIndexTestSupport
 struct ValuePlace {
     let table: String
     let key: [UInt8]
-    /// The offset of the value. On overflow pages, it is after the header of the first page.
+    /// The offset of the value in the file. On overflow pages, the value begins after the header of the first page.
     let offset: Int
     let count: Int
 }
 
 extension DamagedFile {
-    /// The places of all values in the tables, and the number of pages.
+    /// The places of all values in the tables, and the number of used pages.
     func values() throws -> (places: [ValuePlace], pages: Int) {
         guard let file = try DataFile(inFolder: folder.path), let metas = try MetaPage.both(of: file) else {
-            throw DataFileError.damaged("there is no file")
+            throw DataFileError.damaged("data.mdb is missing")
         }
         let length = try file.length()
         let walk = try PageWalk(file, MetaPage.newest(of: metas), fileLength: length)
@@ -50,7 +50,8 @@ extension DamagedFile {
 }
 
 extension SampleStore {
-    /// The sentence of `check` that names a value of the sample which is damaged; of a record, how it begins.
+    /// The sentence with which `check` reports that a value of the sample is damaged; for a record, only the beginning
+    /// of it.
     func defect(of place: ValuePlace, caches: [UInt64: String]) -> String {
         let number = place.key.count == 8 ? place.key.number(at: 0, as: UInt64.self) : 0
         func mismatch(_ subject: String) -> String { "the store is damaged: \(subject) does not match its checksum" }
@@ -69,7 +70,7 @@ extension SampleStore {
         case "unique":
             let bytes = data[place.offset..<place.offset + place.count - 4]
             let object = bytes.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-            return "Item \(object): its unique id: " + mismatch("a unique key's value")
+            return "Item \(object): its unique key for id: " + mismatch("a unique key's value")
         case "log": return mismatch(LogKey(place.key.span.bytes)?.name ?? "")
         case "nodes":
             return

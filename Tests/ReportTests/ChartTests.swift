@@ -3,7 +3,7 @@ import Testing
 
 @testable import FetchIndexInspection
 
-/// Charts as bytes: the same values give the same drawing.
+/// Charts are compared as SVG text.
 @Suite struct ChartTests {
     private func column(_ values: Double...) -> ColumnChart.Column { ColumnChart.Column(title: "t", values: values) }
 
@@ -67,7 +67,7 @@ import Testing
             ]))
         #expect(chart.bounds.least == 0.01 && chart.bounds.greatest == 10)
         let drawing = chart.svg(title: "T")
-        // The line goes from the left, over the middle, to the right.
+        // The line goes from the left edge to the right edge. The point of the second line is in the middle.
         #expect(drawing.contains("<path class=\"a\" vector-effect=\"non-scaling-stroke\" d=\"M16 86.77L984 25.44\"/>"))
         #expect(drawing.contains("d=\"M500 56.10h0\"><title>&lt;</title>"))
         #expect(drawing.components(separatedBy: "class=\"grid\"").count == 5)

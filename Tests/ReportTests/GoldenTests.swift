@@ -6,8 +6,8 @@ import Testing
 
 @testable import FetchIndexBenchmarkPage
 
-/// Pages compared with stored files: the same store gives the same bytes on each machine. FETCHINDEX_TEST_GOLDEN=FOLDER
-/// writes new files there.
+/// Pages equal stored files: the same store gives the same bytes on each machine. If FETCHINDEX_TEST_GOLDEN=FOLDER is
+/// set, the pages are written to that folder.
 @Suite struct GoldenTests {
     private static func url(_ name: String) throws -> URL {
         try #require(Bundle.module.url(forResource: "Golden", withExtension: nil)).appendingPathComponent(name)
@@ -22,7 +22,8 @@ import Testing
         let lines = zip(page.split(separator: "\n"), golden.split(separator: "\n"))
         let first = lines.first { $0 != $1 }
         Issue.record(
-            "\(name) is another page, from here on:\n\(first?.0 ?? "its end")\nwhere it was:\n\(first?.1 ?? "")")
+            "\(name) differs from the stored page, first in this line:\n\(first?.0 ?? "its end")\nThe stored line is:\n\(first?.1 ?? "")"
+        )
     }
 
     /// The store has two caches: one was caught up and is behind again, and one has a hostile name and hits.
@@ -33,7 +34,7 @@ import Testing
         try FileManager.default.copyItem(at: Self.url("magazines"), to: store)
         let container = try PersistentContainer(at: store, isReadOnly: true)
         try expect(try InspectionReport(of: container).html().page, "report.html")
-        // Reports do not change the store.
+        // The second report is the same, since reports don't change the store.
         try expect(try InspectionReport(of: container).html().page, "report.html")
         #expect(try InspectionReport(of: container).livePage().contains("<title>magazines – caches, live</title>"))
         let card = try InspectionReport(of: container).cardHTML(ofCache: "by publisher")

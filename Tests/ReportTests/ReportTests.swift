@@ -69,7 +69,7 @@ import Testing
         ] {
             #expect(page.contains(text), "\(text)")
         }
-        // The cache is not caught up yet.
+        // After another commit, the cache is behind.
         try insert(60..<61) { _ in "a" }
         #expect(try self.page().contains("<span class=\"state behind\">1 change behind</span>"))
     }
@@ -95,8 +95,8 @@ import Testing
         try open()
         let page = try page()
         #expect(page.contains("42,000 in 21,000 sections") && page.contains("a column is the mean of 88 sections"))
-        #expect(page.contains("<title>88 sections from g100000: 1.0 each</title>"))
-        #expect(page.contains("<title>56 sections from g120944: 3.0 each</title>"))
+        #expect(page.contains("<title>88 sections from g100000: 1.0 rows each</title>"))
+        #expect(page.contains("<title>56 sections from g120944: 3.0 rows each</title>"))
         #expect(!page.contains("Largest sections"))
     }
 
@@ -130,7 +130,7 @@ import Testing
         try open()
         var options = InspectionReport.Options()
         options.verifies = true
-        #expect(try page(options).contains("verified: it equals the records"))
+        #expect(try page(options).contains("verified: it agrees with the records"))
         #expect(try !page().contains("verified"))
     }
 
@@ -152,7 +152,7 @@ import Testing
         #expect(page.utf8.count < 100_000)
     }
 
-    /// The log no longer has the last change.
+    /// After the history is deleted, the log no longer has the last change.
     @Test func theReportOmitsALastChangeThatTheLogHasLost() throws {
         try insert(0..<4) { _ in "a" }
         try open()

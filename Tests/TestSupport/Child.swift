@@ -1,15 +1,15 @@
 internal import Foundation
 
-/// A program that runs beside the tests. It inherits nothing but standard error and blocks no signals: with
-/// Foundation's Process it may inherit pipes and sockets of other tests' processes that start at the same moment, which
-/// then seem not to end as long as it runs.
+/// A program that runs beside the tests. It inherits only standard error, and blocks no signals. A `Process` of
+/// Foundation could inherit pipes and sockets from tests that start processes at the same moment; those processes would
+/// then seem not to end while it runs.
 package final class Child {
     package struct NotStarted: Error { package let program: String }
 
     private let process: pid_t
     private var status: Int32?
 
-    /// Standard output goes to a file, and standard error too if a file is given.
+    /// Starts the program. Its standard output goes to a file, and its standard error too if a file is given.
     package init(_ program: String, _ arguments: [String], output: String = "/dev/null", errors: String? = nil) throws {
         #if canImport(Glibc)
             var actions = posix_spawn_file_actions_t()
@@ -67,7 +67,7 @@ package final class Child {
     /// Sends SIGKILL, which a program cannot prevent.
     package func killAtOnce() { send(SIGKILL) }
 
-    /// Sends a signal only while the program runs: the number of an ended process may be another's.
+    /// Sends a signal if the program is running. The process number of an ended program may belong to another program.
     package func send(_ signal: Int32) { if isRunning { kill(process, signal) } }
 
     /// The exit code; nil if a signal ended the program. A program that does not end in time is killed.

@@ -1,12 +1,12 @@
 internal import Foundation
 
-/// A compiled time zone, for tests that make their own: TZif of version 2, RFC 8536.
+/// A compiled time zone that a test makes: TZif of version 2, RFC 8536.
 package struct CompiledZone {
-    /// When clocks change, in seconds since 1970, and the numbers of the offsets from then on.
+    /// The moments when clocks change, in seconds since 1970, and the index of the offset after each change.
     package var changes: [(moment: Int64, offset: UInt8)] = []
-    /// Seconds ahead of UTC; the first one holds before all changes.
+    /// Offsets in seconds ahead of UTC. The first one applies before all changes.
     package var offsets: [Int32]
-    /// POSIX's TZ, for what comes after the last change.
+    /// The rule for the time after the last change, in the TZ form of POSIX.
     package var rule: String
 
     package init(changes: [(moment: Int64, offset: UInt8)] = [], offsets: [Int32], rule: String) {
@@ -17,14 +17,14 @@ package struct CompiledZone {
         let header = Array("TZif2".utf8) + [UInt8](repeating: 0, count: 15)
         func number(_ number: some FixedWidthInteger) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
         let counts = [0, 0, 0, Int32(changes.count), Int32(offsets.count), 4].flatMap { number($0) }
-        // The first block is for readers of version 1: one offset, nothing else.
+        // The first block is for readers of version 1, and has only one offset.
         let old =
             header + [0, 0, 0, 0, 1, 4].flatMap { number(Int32($0)) } + number(Int32(0)) + [0, 0] + Array("UTC\0".utf8)
         return old + header + counts + changes.flatMap { number($0.moment) } + changes.map(\.offset)
             + offsets.flatMap { number($0) + [0, 0] } + Array("LMT\0\n\(rule)\n".utf8)
     }
 
-    /// Writes a folder of zones that says which version of the data it has.
+    /// Writes zones and the version of their data to a folder.
     package static func write(_ zones: [String: CompiledZone], version: String, to folder: String) throws {
         for (name, zone) in zones {
             let path = URL(fileURLWithPath: "\(folder)/\(name)")

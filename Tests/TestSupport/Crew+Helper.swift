@@ -2,7 +2,7 @@ import Dispatch
 package import FetchIndexPlatform
 
 extension Crew {
-    /// Calls the body as the leader of a crew whose helper already waits.
+    /// Calls the body as the leader of a crew, while another thread helps.
     package static func withHelper(_ body: (Crew) throws -> Void) throws {
         let crew = Crew()
         let isLed = DispatchSemaphore(value: 0)

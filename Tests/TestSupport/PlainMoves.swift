@@ -1,4 +1,4 @@
-/// The oracle of moves: the fewest items that must move so that one list becomes the other.
+/// The expected number of moves: the fewest items that must move so that one list becomes the other.
 ///
 /// The items of a longest increasing subsequence of old places can stay, and all others move. Items that only one list
 /// has are ignored. O(n²).
@@ -14,7 +14,7 @@ package func fewestMoves<Item: Hashable>(from old: [Item], to new: [Item]) -> In
     return sequence.count - (longest.max() ?? 0)
 }
 
-/// The fewest moves of rows within sections that are in both states, by name. Rows that change their section are not
+/// The fewest moves of rows within the sections that are in both states, by name. Rows that change their section aren't
 /// counted.
 package func fewestMovesWithinSections<Row: Hashable>(
     from old: [(name: String, rows: [Row])], to new: [(name: String, rows: [Row])]

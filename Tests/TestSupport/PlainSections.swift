@@ -33,10 +33,10 @@ package enum PlainSectionValue: Hashable, Comparable {
     }
 }
 
-/// The oracle of all tests of sections: what sorting and grouping give, in plain Swift.
+/// Sorts rows and groups them into sections in plain Swift. This is the oracle of all tests of sections.
 ///
-/// `isBefore` is a total order of the rows. Sections with the same name or count are in the order of their values. Without
-/// `value` there is one section, whose name is empty.
+/// `isBefore` is a total order of the rows. Sections with the same name or count are in the order of their values. If
+/// `value` is nil, the result is one section with an empty name.
 package func plainSections<Row>(
     of rows: [Row], by isBefore: (Row, Row) -> Bool, in value: ((Row) -> PlainSectionValue)?, _ order: PlainSectionOrder
 ) -> [(name: String, rows: [Row])] {

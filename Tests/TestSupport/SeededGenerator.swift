@@ -1,6 +1,6 @@
 /// A repeatable source of random numbers (SplitMix64); tests print its seed.
 ///
-/// `TestSettings.seed` is mixed into all seeds: a failure is repeated with both.
+/// `TestSettings.seed` is mixed into all seeds, so repeating a failure requires both seeds.
 package struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 

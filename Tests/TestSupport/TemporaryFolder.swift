@@ -1,12 +1,12 @@
 internal import Foundation
 
-/// Whether a sanitizer runs the tests. It needs address space and files of its own, and fails in a process that a test
-/// allows only few of them.
+/// Whether the tests run under a sanitizer. A sanitizer needs address space and files, so it fails in a process that a
+/// test allows only few of them.
 package let isUnderSanitizer = ["ASAN_OPTIONS", "TSAN_OPTIONS"].contains {
     ProcessInfo.processInfo.environment[$0] != nil
 }
 
-/// A path for a folder of one test. Its first user creates the folder, and it is removed at the end.
+/// The path of a folder for one test. The test creates the folder, which is removed when this object is released.
 package final class TemporaryFolder: Sendable {
     package let path = NSTemporaryDirectory() + "fetchindex-" + UUID().uuidString
 

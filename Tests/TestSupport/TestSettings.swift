@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// The seeds and sizes of the tests. They are small unless the environment gives others, as Scripts/test-long does.
+/// The seeds and sizes of the tests. They are small unless environment variables set them, like in Scripts/test-long.
 package enum TestSettings {
-    /// Mixed into all seeds, so that each round of the long tests has its own. FETCHINDEX_TEST_SEED
+    /// A number that is mixed into all seeds, so that each round of the long tests has its own. FETCHINDEX_TEST_SEED
     package static let seed = UInt64(number("SEED") ?? 0)
     /// The number of rows in the exhaustive small cases.
     package static let rows = number("ROWS") ?? 4
@@ -16,9 +16,9 @@ package enum TestSettings {
     package static let seconds = number("SECONDS").map(Double.init)
     /// The number of damaged copies of each kind.
     package static let damages = number("DAMAGES") ?? 1
-    /// The number of flipped bytes, or "all"; nil for the test's default.
+    /// The number of bytes that a test flips for each table or value, or "all"; nil for the test's default.
     package static let flips = text("FLIPS").map { Int($0) ?? .max }
-    /// The Python with PyICU that the oracle tests ask; nil disables these tests.
+    /// The Python with PyICU that the oracle tests run; nil disables these tests.
     package static let oracle = text("ORACLE")
     /// Whether the tests may take long.
     package static let isLong = (kills ?? 0) > 100

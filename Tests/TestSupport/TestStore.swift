@@ -4,7 +4,7 @@ internal import FetchIndexLMDB
 package import FetchIndexRecords
 internal import Testing
 
-/// Records an issue if a check finds defects or cannot be done: for teardowns, which can neither throw nor end the run.
+/// Records an issue if a check finds defects or throws. It's for teardowns, which can't throw and must not end the run.
 package func recordDefects<Defect>(_ check: () throws -> [Defect]) {
     do {
         let defects = try check()

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A user's program in one file, which is compiled against the built modules.
+/// A user's program in one file, which is type-checked against the built modules.
 package struct UserProgram {
     private let source: String
 
@@ -33,7 +33,7 @@ package struct UserProgram {
         return found.status == 0 && !found.output.contains("warning:") ? "" : found.output + "status \(found.status)"
     }
 
-    /// The module maps of the C libraries, as the package manager passes them.
+    /// The module maps of the C libraries, which the package manager passes to the compiler, too.
     private static func moduleMaps() throws -> [String] {
         let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("Sources").path

@@ -5,7 +5,7 @@ import Testing
 @testable import FetchIndexValues
 
 @Suite struct DateSectionTests {
-    /// The oracle of names, by Foundation's calendar and time zones.
+    /// Computes the expected names with Foundation's calendar and time zones.
     private struct Oracle {
         private var calendar = Calendar(identifier: .iso8601)
 
@@ -36,7 +36,7 @@ import Testing
     private func name(
         _ date: String, _ unit: CalendarUnit, _ zone: String = "UTC", _ calendar: SectionCalendar = .iso8601
     ) throws -> String {
-        guard case .date(let date) = Value(date, as: .date) else { return "\(date) is no date" }
+        guard case .date(let date) = Value(date, as: .date) else { return "\(date) isn't a date" }
         return try name(DateSections(unit, timeZone: zone, calendar), date)
     }
 
@@ -82,13 +82,13 @@ import Testing
         }
         #expect(try hours("Europe/Berlin", from: "2016-03-25T23:00:00Z")["2016-03-27"] == 23)
         #expect(try hours("Europe/Berlin", from: "2016-10-28T22:00:00Z")["2016-10-30"] == 25)
-        // One day begins at one o'clock, and one was skipped.
+        // In São Paulo, a day begins at one o'clock; in Apia, a day was skipped.
         #expect(try hours("America/Sao_Paulo", from: "2018-11-03T03:00:00Z")["2018-11-04"] == 23)
         #expect(try name("2018-11-04T02:59:59Z", .day, "America/Sao_Paulo") == "2018-11-03")
         #expect(try name("2018-11-04T03:00:00Z", .day, "America/Sao_Paulo") == "2018-11-04")
         let apia = try hours("Pacific/Apia", from: "2011-12-29T10:00:00Z")
         #expect(apia["2011-12-29"] == 24 && apia["2011-12-30"] == nil && apia["2011-12-31"] == 24)
-        // The week from Friday begins with the skipped day.
+        // A week that begins on Friday begins with the skipped day.
         let fromFriday = SectionCalendar.iso8601.weeks(from: .friday)
         #expect(try name("2011-12-31T00:00:00Z", .week, "Pacific/Apia", fromFriday) == "2011-12-30")
         #expect(try name("2011-12-30T09:59:59Z", .week, "Pacific/Apia", fromFriday) == "2011-12-23")
@@ -150,7 +150,7 @@ import Testing
         #expect(try name("1989-01-07T12:00:00Z", .month, "UTC", .japanese) == "1989-01-01")
         #expect(try name("1989-01-31T12:00:00Z", .month, "UTC", .japanese) == "1989-01-08")
         #expect(try name("2020-03-01T12:00:00Z", .year, "UTC", .japanese) == "2020-01-01")
-        // There is no Julian calendar here, by which Foundation would read these dates.
+        // Early dates are Gregorian, too. Foundation would read these dates by the Julian calendar.
         for (system, unit) in [(SectionCalendar.System.japanese, CalendarUnit.month), (.buddhist, .quarter)] {
             let sections = try DateSections(unit, timeZone: "UTC", SectionCalendar(system))
             let day = CalendarDay.daysSince1970(year: 1500, month: 4)
@@ -158,7 +158,7 @@ import Testing
             #expect(try name(sections, lastDay) == (unit == .month ? "1500-03-01" : "1500-01-01"), "\(system)")
             #expect(try name(sections, lastDay.addingTimeInterval(1)) == "1500-04-01", "\(system)")
         }
-        // The dates are Rosh Hashanah, Nowruz and Chinese new year.
+        // The dates are Rosh Hashanah, the day before Nowruz, Chinese New Year, and the day before it.
         #expect(try name("2024-10-03T12:00:00Z", .year, "UTC", .hebrew) == "2024-10-03")
         #expect(try name("2024-03-19T12:00:00Z", .year, "UTC", .persian) == "2023-03-21")
         #expect(try name("2024-02-10T12:00:00Z", .year, "UTC", .chinese) == "2024-02-10")
@@ -166,14 +166,15 @@ import Testing
         #expect(throws: UnusableCalendar.self) { try DateSections(.quarter, timeZone: "UTC", .hebrew) }
     }
 
-    // The Chinese calendar is left out, since the two ICUs differ by a day at some new moons.
+    // The Chinese and Korean calendars are left out, because Foundation's ICU and the system's differ by a day at some
+    // new moons.
     static let calendars: [(SectionCalendar.System, Calendar.Identifier)] = [
         (.japanese, .japanese), (.buddhist, .buddhist), (.republicOfChina, .republicOfChina), (.hebrew, .hebrew),
         (.islamicCivil, .islamicCivil), (.islamicUmmAlQura, .islamicUmmAlQura), (.persian, .persian),
         (.indian, .indian), (.coptic, .coptic), (.ethiopic, .ethiopicAmeteMihret),
     ]
 
-    /// By Foundation's calendar, the day that names a section is in it, and the day before is not.
+    /// In Foundation's calendar, the day that names a section is in the section, and the day before isn't.
     @Test(arguments: calendars) func sectionsOfOtherCalendarsAgreeWithFoundation(
         system: SectionCalendar.System, identifier: Calendar.Identifier
     ) throws {
@@ -195,7 +196,7 @@ import Testing
                 let noon = Date(timeIntervalSince1970: (day + 0.5) * 86_400)
                 let name = try name(sections, noon)
                 guard case .date(let first) = Value(name + "T12:00:00Z", as: .date) else {
-                    Issue.record("\(name) is no date")
+                    Issue.record("\(name) isn't a date")
                     continue
                 }
                 let comment: Comment = "\(system) \(unit) \(name) of \(noon), seed 22"

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FetchIndexValues
 
-/// Dates as texts, read and written.
+/// Dates are written as texts and read from texts.
 @Suite struct DateTextTests {
     @Test(
         arguments: [
@@ -12,7 +12,7 @@ import Testing
             ("1999-12-31T23:59:59.500Z", -31_622_400.5),
             ("1582-10-14T00:00:00Z", -13_197_686_400), ("1000-03-01T00:00:00Z", -31_583_433_600),
             ("0000-01-01T00:00:00Z", -63_145_526_400), ("9999-12-31T23:59:59Z", 252_423_993_599),
-        ] as [(String, Double)]) func datesOfAllYearsAreGregorian(text: String, seconds: Double)
+        ] as [(String, Double)]) func datesOfAllYearsAreWrittenInTheGregorianCalendar(text: String, seconds: Double)
     {
         #expect(Value.date(Date(timeIntervalSinceReferenceDate: seconds)).description == text)
         #expect(Value(text, as: .date) == .date(Date(timeIntervalSinceReferenceDate: seconds)))
@@ -21,7 +21,7 @@ import Testing
     @Test(arguments: [
         "2016-02-30", "2016-13-01", "2016-5-16", "2016-05-16x", "2016-05-16T25:00:00Z", "16-05-2016", "", "2016-05",
         "2016-05-16\u{301}", "2016-05-16T", "２０１６-05-16", "+016-05-16",
-    ]) func textsWithoutAValidDayAreNoDates(text: String) {
+    ]) func textsWithoutAValidDayAreNotDates(text: String) {
         #expect(Value(text, as: .date) == nil)
     }
 
@@ -49,11 +49,12 @@ import Testing
         "2024-01-02T03:04:05.", "2024-01-02T03:04:05.5.5", "2024-01-02  03:04:05", "2024-01-02T03:04:05+25:00",
         "2024-01-02T03:04:05+09:60", "2024-01-02T03:04:05Z ",
     ])
-    func textsWithoutAValidTimeAreNoDates(text: String) {
+    func textsWithoutAValidTimeAreNotDates(text: String) {
         #expect(Value(text, as: .date) == nil)
     }
 
-    /// A printed date is never later than the text that was read, with all digits and with milliseconds.
+    /// A date is read from a text, and printed with all digits and with milliseconds. The printed dates are never later
+    /// than the text.
     @Test(arguments: 1...5) func fractionsOfSecondsAreNeverRoundedUp(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<3000 {
@@ -71,7 +72,7 @@ import Testing
                     "seed \(seed): \(text) as \(printed)")
             }
             #expect(Date(exactText: date.exactText) == date, "seed \(seed): \(text) as \(date.exactText)")
-            // Milliseconds are distinct in all years of four digits.
+            // Milliseconds are kept, since doubles distinguish them in all these years.
             let shown = text.trimmingSuffix { $0 == "0" }.trimmingSuffix { $0 == "." }
             if places <= 3 { #expect(date.iso8601.hasPrefix(shown), "seed \(seed): \(text) as \(date.iso8601)") }
         }
@@ -87,8 +88,8 @@ import Testing
         }
     }
 
-    /// A date of whole milliseconds is read back as it was written.
-    @Test(arguments: 1...5) func writtenDatesReadBackUnchanged(seed: UInt64) {
+    /// A date of whole milliseconds reads back from its description unchanged.
+    @Test(arguments: 1...5) func datesOfWholeMillisecondsReadBackUnchanged(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<500 {
             let milliseconds = Int64.random(in: -62_000_000_000_000...250_000_000_000_000, using: &generator)

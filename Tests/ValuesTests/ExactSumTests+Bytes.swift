@@ -4,9 +4,9 @@ import Testing
 
 @testable import FetchIndexValues
 
-/// The bytes of sums.
+/// The encoding of sums.
 extension ExactSumTests {
-    /// The fast path gives the same integer as the general one, or no integer: without a lowest limb, and from 2^63 on.
+    /// The fast path returns the sum that was added, or nil if the lowest limb is 0 or the magnitude is at least 2^63.
     @Test(arguments: 1...20 as ClosedRange<UInt64>) func theFastPathOfSmallIntegersAgreesWithTheGeneralOne(seed: UInt64)
     {
         var generator = SeededGenerator(seed: seed)

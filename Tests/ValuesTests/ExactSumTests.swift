@@ -25,11 +25,11 @@ extension ExactSum {
     }
 }
 
-/// Sums in any order and grouping, compared with 128-bit integers and decimals.
+/// Sums of numbers, in any order and grouping, equal sums of 128-bit integers or of decimals.
 @Suite struct ExactSumTests {
     func bytes(_ sum: ExactSum) -> [UInt8] { sum.bytes }
 
-    /// The sum of parts that are added in the form of bytes.
+    /// Adds up parts that are encoded as bytes.
     private func joined(_ base: ExactSum.Base, _ parts: [ExactSum]) throws -> ExactSum {
         var sum = ExactSum(base)
         for part in parts {
@@ -91,7 +91,7 @@ extension ExactSum {
         #expect(try bytes(joined(.binary, parts.shuffled(using: &generator))) == bytes(sum), "seed \(seed)")
     }
 
-    /// Doubles of all exponents are added, and all except one are subtracted in another order.
+    /// Doubles of all sizes are added. Then the opposites of all except one are added in another order.
     @Test(arguments: 1...20 as ClosedRange<UInt64>) func oppositeDoublesOfAllSizesCancelExactly(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         func random() -> Double {
@@ -128,14 +128,16 @@ extension ExactSum {
         #expect(try sum(.nan, .infinity).isNaN)
         #expect(try sum(.greatestFiniteMagnitude, .greatestFiniteMagnitude) == .infinity)
         #expect(try sum(.greatestFiniteMagnitude, .greatestFiniteMagnitude, -.greatestFiniteMagnitude).isFinite)
-        #expect(try sum(0.1, 0.2, 0.3) == 0.6, "the sum is rounded once: one after the other gives 0.6000000000000001")
+        #expect(
+            try sum(0.1, 0.2, 0.3) == 0.6,
+            "the sum is rounded once; rounding after each addition would give 0.6000000000000001")
     }
 
     private func add(_ number: Decimal, to sum: inout ExactSum) {
         var key: [UInt8] = []
         OrderKey.append(.decimal(number), to: &key)
         guard let decimal = OrderKey.decimal(in: key.span.bytes) else {
-            Issue.record("\(number) is no decimal")
+            Issue.record("\(number) isn't a decimal")
             return
         }
         let isAdded = sum.add(decimalDigits: decimal.digits, point: decimal.point, isNegative: decimal.isNegative)
@@ -173,7 +175,7 @@ extension ExactSum {
         #expect(bytes(sum) == [0, 0, 0])
     }
 
-    /// Averages of doubles are divided exactly, and rounded once.
+    /// The sum of doubles is divided exactly, and only the quotient is rounded.
     @Test(arguments: 1...20 as ClosedRange<UInt64>) func averagesAreDividedExactlyAndRoundedOnce(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<200 {
@@ -185,7 +187,8 @@ extension ExactSum {
                 exact += Int128(number) << 40
                 _ = sum.add(Double(number))
             }
-            // The quotient has 40 more bits than a double, so rounding it equals rounding the exact one, except for halves.
+            // The integer quotient has 40 more bits than the average's whole part, so rounding it equals rounding the
+            // exact average, except for halves.
             let expected = Double(exact / Int128(count)) / Double(1 << 40)
             let bytes = sum.bytes
             let found = EncodedSum(bytes.span.bytes, .binary).double(dividedBy: count)
@@ -200,7 +203,8 @@ extension ExactSum {
         }
     }
 
-    /// Bits far below the rounding position decide a half.
+    /// A sum is halfway between two doubles, or differs from the half by a bit far below. That bit decides the
+    /// rounding.
     @Test func bitsFarBelowTheRoundingPositionDecideAHalf() {
         func read(_ numbers: [Double], dividedBy divisor: Int) -> (sum: Double, quotient: Double) {
             var sum = ExactSum(.binary)
@@ -225,7 +229,7 @@ extension ExactSum {
         }
     }
 
-    /// Averages of multiples of the least double: halves are rounded to even.
+    /// Averages of multiples of the least double are rounded to the nearest multiple, a half to the even one.
     @Test func averagesOfTheLeastDoublesAreRoundedToEven() {
         for total in 0...40 {
             for count in 1...7 {

@@ -29,13 +29,15 @@ import Testing
         ),
         ("zh", "pinyin", ["漢字", "北京", "apple"], ["H", "B", "A"]),
         ("ko", "hangul", ["한국", "김", "apple"], ["ㅎ", "ㄱ", "A"]),
-    ]) func aTextHasTheIndexTitleOfItsLetter(locale: String, what: String, texts: [String], expected: [String]) throws {
+    ]) func aTextHasTheIndexTitleOfItsFirstLetter(locale: String, what: String, texts: [String], expected: [String])
+        throws
+    {
         let titles = try IndexTitles(locale)
         let found = try texts.map { try title($0, titles) }
         #expect(found == expected, "\(locale): \(what)")
     }
 
-    /// Some locales have letters of several characters (cs, hu, cy, hr, da, sq), and some have not.
+    /// Some locales have letters of several characters (cs, hu, cy, hr, da, sq); the others don't.
     static let locales = [
         "en", "ja", "cs", "hu", "cy", "hr", "da", "sv", "de", "de@collation=phonebook", "th", "zh", "zh_TW", "ko", "ru",
         "el", "tr", "vi", "sk", "sq", "lv", "lt", "et", "fi", "es@collation=traditional", "und", "nl", "az", "pl",
@@ -46,7 +48,7 @@ import Testing
         let (plain, quick) = (try IndexTitles(locale), try IndexTitles(locale))
         _ = try title("", quick)
         quick.makeShortcut()
-        // The texts have parts of letters of several characters, and marks that may follow a letter.
+        // The ends include parts of letters of several characters, and marks that may follow a letter.
         let ends = ["", "s", "\u{30A}", "\u{301}x", "é", "か", "zs", "\u{0}", " "]
         for _ in 0..<3000 {
             let isLetters = Bool.random(using: &generator)
@@ -60,7 +62,7 @@ import Testing
             text += ends.randomElement(using: &generator) ?? ""
             #expect(try title(text, quick) == title(text, plain), "\(locale): \(text.debugDescription), seed 31")
         }
-        // All texts of two ASCII characters are compared too.
+        // Many texts of two ASCII characters are compared too, including all pairs of letters.
         for first in UInt8(0)...127 {
             for second in UInt8(0)...127 where first % 3 == 0 || second % 5 == 0 || first > 64 && second > 64 {
                 let text = String(decoding: [first, second], as: UTF8.self)
@@ -70,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func theFastPathOmitsLettersThatMayBeginALongerOne() throws {
+    @Test func theFastPathOmitsLettersThatMayBeginALongerLetter() throws {
         func lettersWithout(_ locale: String) throws -> String {
             let titles = try IndexTitles(locale)
             _ = try title("", titles)

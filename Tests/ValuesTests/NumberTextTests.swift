@@ -4,7 +4,7 @@ import Testing
 
 @testable import FetchIndexValues
 
-/// Numbers as texts: which type holds them exactly.
+/// Numbers as texts: their forms, and the types that represent them exactly.
 @Suite struct NumberTextTests {
     private func number<Result>(_ text: String, _ body: (NumberText) -> Result) -> Result? {
         var text = text
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    /// The oracle is Foundation's `Decimal`: an exact text is read back with all digits.
+    /// A text that `Decimal` represents exactly is printed like Foundation's `Decimal`, which is the oracle.
     @Test(arguments: 1...5) func exactDecimalsPrintAsFoundationPrintsThem(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<2000 {

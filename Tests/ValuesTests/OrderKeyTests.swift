@@ -4,7 +4,7 @@ import Testing
 
 @testable import FetchIndexValues
 
-/// Values of one type with many ties, shared prefixes and edges.
+/// Makes a random value of a type, such that many values are equal, share a prefix or are extreme.
 func randomValue(_ type: ValueType, using generator: inout SeededGenerator) -> Value {
     func any<Element>(_ elements: [Element]) -> Element {
         elements[Int.random(in: 0..<elements.count, using: &generator)]
@@ -50,7 +50,8 @@ func randomValue(_ type: ValueType, using generator: inout SeededGenerator) -> V
         return key
     }
 
-    /// The oracle of the bytes' order: null first ascending and last descending, then the order of the values.
+    /// The expected order of two keys: null is first in ascending and last in descending order; other values are in
+    /// their own order.
     func compare(_ left: [Component], _ right: [Component]) -> Int {
         for (left, right) in zip(left, right) {
             let order: Int
@@ -71,7 +72,7 @@ func randomValue(_ type: ValueType, using generator: inout SeededGenerator) -> V
         return 0
     }
 
-    @Test(arguments: 1...20) func orderKeysCompareAsTheirValues(seed: Int) {
+    @Test(arguments: 1...20) func orderKeysCompareLikeTheirValues(seed: Int) {
         var generator = SeededGenerator(seed: UInt64(seed))
         for round in 0..<2000 {
             let types = (0..<Int.random(in: 1...3, using: &generator)).map { _ in

@@ -4,19 +4,20 @@ import Testing
 
 @testable import FetchIndexValues
 
-/// Days by the system's time zone data.
+/// Days in time zones, mostly by the system's time zone data.
 @Suite struct TimeZoneTests {
     private static let system = ZoneFolder(path: "")
     private static let hasSystemData = (try? system.version()) != nil
     private static let hasPython =
         (try? TemporaryFolder.run("python3", ["-c", "import zoneinfo"]))?.status == 0
-    /// The data have summer time in Cairo from 2023 on, and one zone in Kazakhstan from 2024 on.
+    /// Whether the system's data have the summer time of Cairo since 2023, and the single zone of Kazakhstan since
+    /// 2024.
     private static let knows2024 = (try? system.version()).map { $0 >= ZoneDataVersion("2024a") ?? $0 } ?? false
 
     private let folder = TemporaryFolder()
 
     private func day(_ moment: String, _ zone: TimeZoneOffsets) -> String {
-        guard case .date(let date) = Value(moment, as: .date) else { return "\(moment) is no date" }
+        guard case .date(let date) = Value(moment, as: .date) else { return "\(moment) isn't a date" }
         var name: [UInt8] = []
         let day = zone.day(of: date.timeIntervalSinceReferenceDate)
         CalendarUnit.day.appendName(ofFirst: day, to: &name)
@@ -28,7 +29,7 @@ import Testing
         return ZoneFolder(path: folder.path)
     }
 
-    // The system's zones are fat and slim files and links.
+    // The system's zones include fat files, slim files and links.
     @Test(.enabled(if: hasSystemData && hasPython, "no time zone data with a version, or no Python with zoneinfo"))
     func timeZoneOffsetsAgreeWithPython() throws {
         let seed = 61 &+ TestSettings.seed
@@ -64,7 +65,7 @@ import Testing
         }
     }
 
-    /// The answer of a script in Tests/Oracles: lines with a text, a moment and an offset.
+    /// Runs a script in Tests/Oracles. Returns its lines, each with a text, a moment and an offset.
     private func ask(_ script: String, _ arguments: String...) throws -> [(Substring, Double, Double)] {
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
         let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -82,7 +83,7 @@ import Testing
         let cairo = try TimeZoneOffsets("Africa/Cairo")
         #expect(day("2023-07-01T21:30:00Z", cairo) == "2023-07-02")
         #expect(day("2023-12-01T21:30:00Z", cairo) == "2023-12-01")
-        // At the end of 31 October 2024, clocks go back to its last hour.
+        // At the end of 31 October 2024, clocks go back by an hour, to 23:00 of the same day.
         #expect(day("2024-10-31T20:59:59Z", cairo) == "2024-10-31")
         #expect(day("2024-10-31T21:59:59Z", cairo) == "2024-10-31")
         #expect(day("2024-10-31T22:00:00Z", cairo) == "2024-11-01")

@@ -5,9 +5,9 @@ internal import FetchIndex
     internal import Foundation
     internal import CFetchIndexWriteRecorder
 
-    /// Makes each file system call of each kind of step fail in turn, in each way, and looks whether the store is what
-    /// it was before, whether the error says so, and whether the step can be done then. Prints a line for each defect, and
-    /// in the end how many faults were met.
+    /// Makes each file system call of each kind of step fail in turn, in several ways. Checks that the store is
+    /// unchanged, that the error says so, and that the step then succeeds. Prints a line for each defect, and finally
+    /// the number of faults.
     final class FaultRun {
         private let arguments: VictimArguments
         private let faults: [Fault]
@@ -34,7 +34,7 @@ internal import FetchIndex
 
         init(_ arguments: VictimArguments) throws {
             self.arguments = arguments
-            // The seed chooses which faults.
+            // The seed determines which kinds of faults are used.
             let ways = arguments.number("ways", or: Fault.all.count)
             faults = (0..<ways).map { Fault.all[($0 * 3 + Int(arguments.seed % 4)) % 4] }
             script = Script(seed: arguments.seed, rowCount: 60, noteLength: 3000)
@@ -63,7 +63,8 @@ internal import FetchIndex
             number += 1
         }
 
-        /// Performs steps of a kind with a fault in the first call, in the second, and so on, until a step has fewer calls.
+        /// Performs steps of a kind with a fault in the first call, in the second call, and so on, until a step has
+        /// fewer calls.
         private func fail(_ kind: Script.Kind, _ fault: Fault) throws {
             for call in 0..<200 {
                 try prepare(kind)
@@ -74,7 +75,7 @@ internal import FetchIndex
                 do { try performer.perform(step) } catch { failure = error }
                 recorder_disarm()
                 if recorder_met() == 0 {
-                    if let failure { report(kind, fault, call, "without a fault: \(failure)") }
+                    if let failure { report(kind, fault, call, "it failed without a fault: \(failure)") }
                     state = state.after(step)
                     return
                 }
@@ -82,7 +83,7 @@ internal import FetchIndex
                 if recorder_met_file() == RECORDER_SORT { sorted += 1 }
                 try examine(kind, fault, call, step, failure)
             }
-            report(kind, fault, 200, "its calls do not end")
+            report(kind, fault, 200, "it makes more calls than this test expects")
         }
 
         /// Prepares the store so that a step of a kind writes.
@@ -92,22 +93,22 @@ internal import FetchIndex
             case .deleteCache, .deleteAllCaches:
                 for cache in ScriptCache.allCases { try performer.perform(.open(cache)) }
             case .trim: for _ in 0..<9 { try perform(.transaction) }
-            // The log is trimmed, since a long one takes long to check.
+            // The log is trimmed, since checking a long log takes long.
             default: if number % 8 == 0 { try performer.perform(.trim(keeping: 4)) }
             }
-            // Rows are added after deletions, since enough notes must be sorted on disk.
+            // Deleted rows are replaced, so that enough notes are sorted on disk.
             if state.rows.count < 60 { try perform(.batchInsert) }
         }
 
         private func examine(
             _ kind: Script.Kind, _ fault: Fault, _ call: Int, _ step: ScriptStep, _ failure: (any Error)?
         ) throws {
-            guard let failure else { return report(kind, fault, call, "the fault went unnoticed") }
+            guard let failure else { return report(kind, fault, call, "the step succeeded despite the fault") }
             let sentence = "\(failure)"
             let isDead = failure as? StoreError == .mustBeReopened
             let saysNothingWasSaved = sentence.contains("nothing of this transaction was saved")
             if sentence.contains("\n") || !(isDead || saysNothingWasSaved) {
-                report(kind, fault, call, "it says: \(sentence)")
+                report(kind, fault, call, "the error is: \(sentence)")
             }
             if isDead {
                 deaths += 1
@@ -116,13 +117,13 @@ internal import FetchIndex
             try compare(kind, fault, call, "after the fault")
             do {
                 if isDead { try performer.perform(step) } else { try performer.performAgain(step) }
-            } catch { report(kind, fault, call, "again, with room: \(error)") }
+            } catch { report(kind, fault, call, "the repeated step failed: \(error)") }
             state = state.after(step)
             let found = try ScriptState(of: performer.container)
-            if found != state { report(kind, fault, call, "done again, the rows or the commit are others") }
+            if found != state { report(kind, fault, call, "after the repeated step, the rows or the commit are wrong") }
         }
 
-        /// Releases everything that has the store open, and opens it again.
+        /// Releases everything that has the store open, and opens the store again.
         private func reopen() throws {
             performer = ScriptPerformer(try Self.open(arguments.store + "/other"))
             performer = ScriptPerformer(try Self.open(arguments.store + "/store"))
@@ -130,7 +131,7 @@ internal import FetchIndex
 
         private func compare(_ kind: Script.Kind, _ fault: Fault, _ call: Int, _ when: String) throws {
             let found = try ScriptState(of: performer.container)
-            if found != state { report(kind, fault, call, "\(when), the rows or the commit are others") }
+            if found != state { report(kind, fault, call, "\(when), the rows or the commit are wrong") }
             for defect in try performer.container.check(progress: { _, _ in }) {
                 report(kind, fault, call, "\(when), \(defect)")
             }
@@ -140,7 +141,7 @@ internal import FetchIndex
             VictimOutput.line("defect \(kind), disk \(fault.name) at call \(call): \(text)")
         }
 
-        /// Creates stores under faults, and opens them without.
+        /// Creates stores while calls fail, and opens them again without faults.
         private func failOpening(_ fault: Fault) throws {
             for call in 0..<100 {
                 let path = arguments.store + "/new-\(fault.fate)-\(call)"
@@ -149,7 +150,7 @@ internal import FetchIndex
                 do { _ = try Self.open(path) } catch { failure = error }
                 recorder_disarm()
                 if recorder_met() == 0 {
-                    if let failure { VictimOutput.line("defect opening without a fault: \(failure)") }
+                    if let failure { VictimOutput.line("defect opening failed without a fault: \(failure)") }
                     return
                 }
                 met += 1
@@ -157,7 +158,7 @@ internal import FetchIndex
                 let isDead = failure as? StoreError == .mustBeReopened
                 if isDead { deaths += 1 }
                 if !(isDead || sentence.contains("nothing of this transaction was saved")) {
-                    VictimOutput.line("defect opening, disk \(fault.name) at call \(call): it says \(sentence)")
+                    VictimOutput.line("defect opening, disk \(fault.name) at call \(call): the error is: \(sentence)")
                 }
                 let container = try Self.open(path)
                 let defects = try container.check(progress: { _, _ in })
@@ -167,7 +168,7 @@ internal import FetchIndex
                 }
                 try FileManager.default.removeItem(atPath: path)
             }
-            VictimOutput.line("defect opening: its calls do not end")
+            VictimOutput.line("defect opening: it makes more calls than this test expects")
         }
     }
 #endif

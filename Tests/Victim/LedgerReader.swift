@@ -2,7 +2,7 @@ internal import FetchIndexFaultScript
 internal import FetchIndex
 internal import Foundation
 
-/// Reads states until it is told to stop, and prints commit and digest of each.
+/// Reads states until it's told to stop, and prints the commit and digest of each state.
 struct LedgerReader {
     private let arguments: VictimArguments
     private let stop: StopSign

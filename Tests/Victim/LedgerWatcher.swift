@@ -2,7 +2,8 @@ internal import FetchIndexFaultScript
 internal import FetchIndex
 internal import Foundation
 
-/// Follows orders by their changes alone, until it is told to stop; then each list must be the order computed anew.
+/// Follows orders only by their reported changes, until it's told to stop. Each list must then equal the newly computed
+/// order.
 struct LedgerWatcher {
     private let arguments: VictimArguments
     private let stop: StopSign
@@ -18,10 +19,10 @@ struct LedgerWatcher {
         VictimOutput.line("begun")
         var isLast = false
         repeat {
-            // The writers have ended when the time is up.
+            // When the stop file exists, the writers have ended, so the next merge is the last one.
             isLast = stop.isUp
             do { try context.mergeChanges() } catch let error as StoreError {
-                // A newer program added a subentity, which needs a new context once.
+                // A newer program added a subentity. This requires a new context, once.
                 guard case .modelMismatch = error else { throw error }
                 (context, lists) = try followed(in: container)
             }
@@ -60,7 +61,7 @@ private final class FollowedList: FetchedResultsControllerDelegate {
             fetchRequest: order.request, context: context, sectionKey: order.sectionKey)
         try anew.performFetch()
         if list != anew.snapshot.objectIDs {
-            VictimOutput.line("defect the watcher's list \(order.cache) is not the order")
+            VictimOutput.line("defect the watcher's list \(order.cache) differs from the order")
         }
     }
 

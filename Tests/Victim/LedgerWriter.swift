@@ -3,7 +3,8 @@ internal import FetchIndex
 internal import Foundation
 internal import FetchIndexTestSupport
 
-/// Makes transfers by optimistic retries, until it is told to stop. Each is acknowledged by a line: entry, commit, digest.
+/// Makes transfers until it's told to stop, and repeats a transfer that conflicts with another writer's. Acknowledges
+/// each transfer by a line with its commit, digest and entry.
 struct LedgerWriter {
     private let arguments: VictimArguments
     private let stop: StopSign

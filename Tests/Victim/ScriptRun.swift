@@ -5,9 +5,9 @@ import FetchIndexRecords
     internal import Foundation
     internal import CFetchIndexWriteRecorder
 
-    /// Performs the steps of a script, and acknowledges each by a line: its number, the commit after it, and the
-    /// store's last transaction. With `trace`, the file system calls go to that file, and acknowledgements to it, too;
-    /// with `die`, the process is killed at a call.
+    /// Performs the steps of a script, and acknowledges each step by a line: its number, the commit after it, and the
+    /// store's last transaction. If `trace` is given, the file system calls and the acknowledgements are also written
+    /// to that file. If `die` is given, the process is killed at that call.
     struct ScriptRun {
         private let arguments: VictimArguments
         private let script: Script
@@ -30,7 +30,7 @@ import FetchIndexRecords
                 try performer.perform(step)
                 state = state.after(step)
                 let transaction = try container.store.lastTransaction()
-                // The number of the done step and the transaction have 32 bits each.
+                // The number of steps done and the transaction have 32 bits each.
                 recorder_mark(UInt64(number + 1) << 32 | UInt64(transaction))
                 VictimOutput.line("done \(number) \(try container.store.snapshot().commit) \(transaction)")
             }

@@ -1,10 +1,10 @@
 internal import FetchIndex
 internal import Foundation
 
-/// A user's program that runs out of descriptors, and waits for commits as programs with an async `main` do.
+/// A user's program that runs out of descriptors, and waits for commits like a program with an async `main`.
 ///
-/// `of=stores`: opens stores until it gets no more. `of=files`: opens a store, then files until it gets no more.
-/// `of=nothing`: opens as many stores as `count` says. `of=bytes`: saves until a file may not grow.
+/// `of=stores`: opens stores until one is refused. `of=files`: opens a store, then files until no descriptor is left.
+/// `of=nothing`: opens `count` stores. `of=bytes`: saves until a file may not grow any more.
 struct StarvedProgram {
     private let arguments: VictimArguments
 
@@ -19,7 +19,7 @@ struct StarvedProgram {
             }
         case "files":
             containers.append(try open(0))
-            // The runtime of tasks has been used by then, but no task has slept.
+            // The runtime of tasks is used before the descriptors run out, but no task has slept.
             let isRunning = DispatchSemaphore(value: 0)
             Task { isRunning.signal() }
             isRunning.wait()
@@ -31,7 +31,7 @@ struct StarvedProgram {
                 let container = try open(0)
                 while true { try save(text, in: container) }
             } catch { VictimOutput.line("refused \(error)") }
-            // The program's handler of the signal must be unchanged.
+            // The signal must still have its default action.
             if signal(SIGXFSZ, SIG_DFL) == nil { VictimOutput.line("finished") }
             return
         default:
@@ -56,8 +56,8 @@ struct StarvedProgram {
                 exit(0)
             }
         }
-        // An async `main` ends the main thread when it first waits, which takes a descriptor. If none is left, the program
-        // has another kind of `main`.
+        // Like an async `main`, `dispatchMain` ends the main thread, which takes a descriptor. If `of=files`, no
+        // descriptor is left, so the main thread sleeps instead.
         if arguments["of"] == "stores" { dispatchMain() }
         while true { sleep(1) }
     }

@@ -2,7 +2,7 @@ internal import FetchIndexFaultScript
 internal import FetchIndex
 internal import Foundation
 
-/// A program to be killed, starved, failed and traced.
+/// A program that tests kill, starve of resources, make fail, and trace.
 ///
 /// usage: Victim script|faults|writer|reader|watcher|starved STORE [NAME=VALUE]...
 @main
@@ -19,7 +19,7 @@ enum Victim {
             case "reader": try LedgerReader(arguments).run()
             case "watcher": try LedgerWatcher(arguments).run()
             case "starved": try StarvedProgram(arguments).run()
-            default: throw VictimArguments.Wrong(text: "there is no mode \(arguments.mode)")
+            default: throw VictimArguments.Wrong(text: "\(arguments.mode) is not a mode")
             }
         } catch {
             VictimOutput.line("defect \(error)")
@@ -28,7 +28,7 @@ enum Victim {
     }
 }
 
-/// Lines that the test reads. Each is written at once, so that a line is complete or missing.
+/// Prints lines that the test reads. Each line is written by one call, so that it's complete or missing.
 enum VictimOutput {
     static func line(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
 }

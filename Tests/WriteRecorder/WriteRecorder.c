@@ -13,7 +13,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-// Files are told by their paths, and everything is done by raw system calls, so that nothing here calls itself.
+// Files are recognized by their paths. All work is done by raw system calls, so that no function calls itself.
 
 static struct {
     pthread_mutex_t mutex;
@@ -58,7 +58,7 @@ long recorder_met(void) { return recorder.met; }
 int recorder_met_file(void) { return recorder.met_file; }
 long recorder_calls(void) { return recorder.calls; }
 
-/// What a path is in the recorded folder; 0 when it is elsewhere.
+/// The kind of a file in the recorded folder, by its path; 0 for other paths.
 static int kind_of_path(const char *path) {
     if (strncmp(path, recorder.folder, recorder.folder_length) != 0) return 0;
     const char *name = strrchr(path, '/');
@@ -77,7 +77,7 @@ static int kind_of(int file) {
     return kind_of_path(path);
 }
 
-/// What is to become of a call on a file of a kind: 0, or its fate.
+/// Counts a call on a file of a kind. Returns the fate of the call; 0 if it's an ordinary call.
 static int fate_of(int kind) {
     if (kind == RECORDER_OTHER) return 0;
     recorder.calls += 1;
@@ -128,7 +128,7 @@ static ssize_t raw_write_at(int file, const void *bytes, size_t count, off_t off
     return syscall(SYS_pwrite64, file, bytes, count, offset);
 }
 
-/// A write at an offset, with its fate.
+/// Writes at an offset, subject to the fate of the call.
 static ssize_t write_at(int kind, int file, const void *bytes, size_t count, off_t offset) {
     ssize_t result = -1;
     pthread_mutex_lock(&recorder.mutex);
@@ -172,7 +172,7 @@ ssize_t write(int file, const void *bytes, size_t count) {
     return result;
 }
 
-/// One write for each part, of which the first may have a fate: a call that ends between parts is an ordinary short one.
+/// Writes each part by a call of its own. If a part after the first fails, the result is an ordinary short write.
 static ssize_t write_parts(int kind, int file, const struct iovec *parts, int count, off_t offset) {
     ssize_t sum = 0;
     for (int part = 0; part < count; part++) {
@@ -201,7 +201,7 @@ ssize_t pwritev(int file, const struct iovec *parts, int count, off_t offset) {
     return write_parts(kind, file, parts, count, offset);
 }
 
-/// A call that has no bytes, with its fate.
+/// Makes a call that writes no bytes, subject to its fate.
 static int call(
     int entry, int kind, int file, uint64_t offset, long number, long first, long second, long third, long fourth) {
     long result = -1;
@@ -222,7 +222,7 @@ static int call(
     return (int)result;
 }
 
-/// A folder is told from the files in it.
+/// Like `kind_of`, but distinguishes a folder from the files in it.
 static int kind_of_synced(int file) {
     int kind = kind_of(file);
     if (kind != RECORDER_OTHER && kind != 0) return kind;
@@ -243,7 +243,7 @@ int fsync(int file) {
     return call(RECORDER_SYNC, kind, file, 0, SYS_fsync, file, 0, 0, 0);
 }
 
-/// LMDB syncs its map only when it writes through it, which we never let it.
+/// msync isn't recorded: LMDB calls it only if it writes through its map, which the library never lets it do.
 int msync(void *start, size_t length, int flags) { return (int)syscall(SYS_msync, start, length, flags); }
 
 int ftruncate(int file, off_t length) {

@@ -46,7 +46,7 @@ int32_t fi_index_bucket(const fi_index *index, const uint16_t *text, int32_t len
     return U_SUCCESS(status) ? std::max(bucket, 0) : 0;
 }
 
-/// Removes the characters that form one letter of the collation with another ASCII character behind them.
+/// Sets the bucket of a character to -1 if the collation has a letter that begins with it and another ASCII character.
 static bool forgetContractions(const char *locale, int16_t buckets[128]) {
     UErrorCode status = U_ZERO_ERROR;
     std::unique_ptr<UCollator, decltype(&ucol_close)> collator(ucol_open(locale, &status), ucol_close);
@@ -63,8 +63,8 @@ static bool forgetContractions(const char *locale, int16_t buckets[128]) {
 
 bool fi_index_ascii_buckets(const fi_index *index, int16_t buckets[128]) {
     for (uint16_t character = 0; character < 128; character++) {
-        // U+FFFF sorts after all others: what begins with the character lies between these two, unless the collation
-        // reads the character with the next as one letter.
+        // U+FFFF sorts after all other characters. So the texts that begin with the character are between these two
+        // texts, unless the collation reads the character and the next one as one letter.
         uint16_t bounds[2] = {character, 0xFFFF};
         int32_t least = fi_index_bucket(index, bounds, 1);
         buckets[character] = least == fi_index_bucket(index, bounds, 2) ? static_cast<int16_t>(least) : -1;

@@ -7,8 +7,8 @@
 
 #include "CFetchIndexICU.h"
 
-// This file is C++, because ICU's C functions can neither remove the Julian calendar from the Japanese one and similar
-// ones, nor list the names of a time zone.
+// This file is C++, because ICU's C functions can't remove the Julian calendar from the Japanese calendar and similar
+// ones, and can't list the names of a time zone.
 
 fi_calendar *fi_calendar_open(const char *type) {
     UErrorCode status = U_ZERO_ERROR;

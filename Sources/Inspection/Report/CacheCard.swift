@@ -62,7 +62,7 @@ struct CacheCard {
         return facts
     }
 
-    /// The size of the cache, and the depth and fill of its rows tree.
+    /// The size of the cache, and the depth and fill of its tree of rows.
     private func treeFacts() throws -> [Fact] {
         guard let order = try? pinned.storedOrder(ofCache: name),
             let size = try? order.size(sampledLeaves: Self.sampledLeaves)
@@ -84,14 +84,15 @@ struct CacheCard {
         let defects = try container.verifyCache(name) { options.progress(name, $0, $1) }
         let sound =
             isComparable(cache)
-            ? "verified: it equals the records" : "its nodes are sound; it cannot be compared with the records"
+            ? "verified: it agrees with the records" : "its nodes are sound; it cannot be compared with the records"
         return Verified(
-            sentence: defects.isEmpty ? sound : "verified: it is wrong",
+            sentence: defects.isEmpty ? sound : "verified: it has defects",
             style: defects.isEmpty ? "good" : "bad", defects: defects.map(\.visible))
     }
 
-    /// Whether the cache can be compared with the records. It can't if it is unusable, if the model or the rules of text order have
-    /// changed since it was built, or if only the program that built it knows its section key.
+    /// Whether the cache can be compared with the records. That isn't possible if the cache is unusable, if the model
+    /// or the rules of text order have changed since it was built, or if only the program that built it knows its
+    /// section key.
     private func isComparable(_ cache: NamedCache) -> Bool {
         if case .unusable = cache.state { return false }
         guard case .readable(let request)? = try? pinned.request(ofCache: name) else { return false }

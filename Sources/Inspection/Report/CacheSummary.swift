@@ -1,7 +1,7 @@
 package import FetchIndex
 internal import FetchIndexEssentials
 
-/// One line about a cache, as lists show it.
+/// One line about a cache, for lists.
 package struct CacheSummary: Hashable, Sendable {
     package let name: String
     /// The name without control characters.
@@ -10,7 +10,7 @@ package struct CacheSummary: Hashable, Sendable {
     package let state: String
     /// good, behind or bad
     package let style: String
-    /// A text that changes whenever the cache's card would change.
+    /// A text that changes whenever the cache's card changes.
     package let version: String
 
     /// Returns the summaries of all caches, sorted by name. O(caches x log n). Throws `StoreError`.

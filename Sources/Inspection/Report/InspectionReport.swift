@@ -19,13 +19,14 @@ package struct InspectionReport {
     package init(of container: PersistentContainer, _ options: Options = Options()) throws {
         self.container = container
         self.options = options
-        // Read before the state is pinned, because the pinned state would be listed as a reader.
+        // The information is read before the state is pinned: otherwise it would list this process as a reader of the
+        // state.
         information = try container.information()
         state = try container.pinnedState()
     }
 
-    /// Returns the page, and whether no verified cache has defects. O(branches and sections of the caches + commits of the log). Throws
-    /// `StoreError`.
+    /// Returns the page, and whether all verified caches are free of defects. O(branches and sections of the caches +
+    /// commits of the log), without verification. Throws `StoreError`.
     package func html() throws -> (page: String, isSound: Bool) {
         let names = try state.cacheNames()
         let cards = try names.enumerated().map { try card($1, $0) }

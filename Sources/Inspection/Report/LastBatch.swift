@@ -1,7 +1,8 @@
 internal import FetchIndex
 internal import FetchIndexModels
 
-/// Computes the changes of a cache's order since the commit at which it was last caught up or rebuilt.
+/// Computes the changes that the last catch-up or rebuild applied to a cache's order: those since the commit that the
+/// cache had before.
 struct LastBatch {
     private static let mostRows = 24
     private static let mostNameLength = 60
@@ -16,8 +17,8 @@ struct LastBatch {
         (self.name, self.container, self.state) = (name, container, state)
     }
 
-    /// Returns nil if the batch is empty or can't be computed: the cache was never caught up or isn't current, the log no longer
-    /// reaches back that far, too many records changed, or the order depends on other objects.
+    /// Returns nil if the batch is empty or can't be computed: the cache was never caught up or isn't current, the log
+    /// no longer reaches back to that commit, too many records changed, or the order depends on other objects.
     func batch(_ history: CacheHistory) throws -> Batch? {
         guard let start = history.openings.last(where: \.isStored)?.start,
             let change = try? state.change(ofCache: name, since: start, mostRecords: Self.mostChanges), !change.isEmpty
@@ -35,7 +36,7 @@ struct LastBatch {
             rows: Array(rows.prefix(Self.mostRows)), more: left > 0 ? "… \(Numbers.grouped(left)) more" : "")
     }
 
-    /// The name is nil for the section of the rows without a value.
+    /// `name` is nil for the section of the rows without a value.
     private static func row(_ event: SectionEvent, name: String?) -> BatchRow {
         func shown(_ index: Int?) -> String { index.map { "section \(Numbers.grouped($0))" } ?? "" }
         let title = name.map { $0.isEmpty ? "of empty texts" : $0.shortened(to: mostNameLength) }

@@ -51,7 +51,8 @@ struct SectionChart {
         }
     }
 
-    /// Computes the mean section size of each column from the ranks of the columns' first sections. O(columns x log n).
+    /// Computes the mean section size of each column from the number of rows before the column's first section.
+    /// O(columns x log n).
     private func means() throws -> [ColumnChart.Column] {
         let width = (order.sectionCount + Self.mostColumns - 1) / Self.mostColumns
         let starts = try stride(from: 0, to: order.sectionCount, by: width).map { ($0, try order.section(at: $0)) }
@@ -62,7 +63,7 @@ struct SectionChart {
             let count = (isLast ? order.sectionCount : starts[index + 1].0) - first
             let mean = Double(end - section.rowsBefore) / Double(count)
             return ColumnChart.Column(
-                title: "\(count) sections from \(shownName(section)): \(Numbers.rounded(mean, places: 1)) each",
+                title: "\(count) sections from \(shownName(section)): \(Numbers.rounded(mean, places: 1)) rows each",
                 values: [mean])
         }
     }

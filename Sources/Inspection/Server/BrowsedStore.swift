@@ -2,8 +2,8 @@ internal import FetchIndex
 internal import FetchIndexInspection
 internal import FetchIndexPlatform
 
-/// The store that the live page shows. It is opened again after it was moved, and its changes are sent to all listeners (open event
-/// streams).
+/// The store that the live page shows. It's opened again after it was moved. Its changes are sent to all listeners
+/// (open event streams).
 ///
 ///     poll, every second ──> summaries of all caches ──> "caches", "store", "problem" ──┐
 ///                                                                                       ├──> listeners
@@ -11,11 +11,12 @@ internal import FetchIndexPlatform
 actor BrowsedStore {
     private static let pollInterval = Duration.seconds(1)
     private static let keepAliveInterval = Duration.seconds(10)
-    /// The time after which a view without listeners is closed.
+    /// A view without listeners is closed if it hasn't been used for this time.
     private static let idleTime = Duration.seconds(2)
-    /// The stream of a listener with more waiting events than this is ended. The page then connects again and receives the whole state.
+    /// A listener's stream is ended if more than this many events wait in it. The page then connects again and receives
+    /// the whole state.
     private static let mostWaitingEvents = 256
-    /// A follower whose advance took longer than `longAdvance` pauses for `restFactor` times that time.
+    /// A follower whose advance took longer than `longAdvance` then pauses for `restFactor` times as long.
     private static let (longAdvance, restFactor) = (Duration.milliseconds(20), 4)
 
     private struct Listener {
@@ -67,14 +68,15 @@ actor BrowsedStore {
         var viewed = views[cache] ?? Viewed(view: CacheView(cache, in: container))
         viewed.lastUse = .now
         views[cache] = viewed
-        // A view is followed even without listeners: one that doesn't advance would pin pages that other processes free.
+        // A view is followed even without listeners: a view that doesn't advance would pin pages that other processes
+        // free.
         follow(viewed.view)
         return viewed.view
     }
 
     /// Returns a stream of the store's events and, if a cache is given, of the events of its rows.
     func events(ofCache cache: String?) async -> AsyncStream<ServerEvent> {
-        // The summaries are not kept up to date while nobody listens.
+        // The summaries aren't updated while no one listens, so they are computed here.
         if summaries == nil, let container { summaries = try? await summarizer.summaries(of: container) }
         let (stream, continuation) = AsyncStream.makeStream(
             of: ServerEvent.self, bufferingPolicy: .bufferingOldest(Self.mostWaitingEvents))
@@ -149,7 +151,7 @@ actor BrowsedStore {
         summaries = new
         if isChange || commit != lastCommit { broadcast("store", StoreEvent()) }
         lastCommit = commit
-        // Rebuilding a cache for another request and deleting one make no commit, so the followers don't notice.
+        // A cache can be rebuilt for another request, or deleted, without a commit. The followers don't notice that.
         for name in changed.map(\.name) + removed {
             if let view = views[name]?.view { Task { await advance(view) } }
         }
@@ -162,7 +164,8 @@ actor BrowsedStore {
         if sentence == nil { beginAnew() }
     }
 
-    /// Opens the caches that have listeners in the newly opened store.
+    /// Opens, in the newly opened store, the views that have listeners, and tells the listeners to read everything
+    /// again.
     private func beginAnew() {
         for name in Set(listeners.values.compactMap(\.cache)) {
             _ = try? view(of: name)
@@ -179,7 +182,7 @@ actor BrowsedStore {
     private func drop(_ name: String) {
         views[name]?.follower?.cancel()
         views[name] = nil
-        // An order that was caught up in memory can be large.
+        // The order may have been caught up in memory, and so may have been large.
         Memory.giveBack()
     }
 
@@ -194,7 +197,7 @@ actor BrowsedStore {
                 let time = ContinuousClock.now - start
                 if time > Self.longAdvance { try? await Task.sleep(for: time * Self.restFactor) }
             }
-            // The commits ended because the store was moved. It may be back before `poll` notices.
+            // The sequence of commits ended, because the store was moved. The store may be back before `poll` notices.
             if !Task.isCancelled, views[view.name]?.view === view {
                 drop(view.name)
                 if problem == nil { beginAnew() }
@@ -204,12 +207,12 @@ actor BrowsedStore {
 
     private func advance(_ view: CacheView) async {
         let event: RowsEvent?
-        // The page then asks for the rows again, and gets the reason as the answer.
+        // After a reset, the page asks for the rows again, and gets the reason as the answer.
         do { event = try await view.advance() } catch { event = RowsEvent(cache: view.name, isReset: true) }
         if let event, views[view.name]?.view === view { broadcast("rows", event, ofCache: view.name) }
     }
 
-    // MARK: Telling
+    // MARK: Sending events
 
     private func broadcast(_ name: String, _ message: some Encodable & Sendable, ofCache cache: String? = nil) {
         for listener in listeners.values where cache == nil || listener.cache == cache {

@@ -11,7 +11,7 @@ extension CacheView {
     /// The time after which a search answers with the rows found so far.
     private static let searchTime = Duration.milliseconds(12)
 
-    /// Returns the columns and counts: the answer to the page's first request. The order is caught up before.
+    /// Catches the order up, and returns its columns and counts: the answer to the page's first request.
     func view() throws -> ViewMessage {
         _ = try bringUpToDate()
         return try read { opened, order in
@@ -78,8 +78,8 @@ extension CacheView {
         try read { opened, _ in PlaceMessage(row: opened.controller.row(of: RecordKey(rawValue: id))) }
     }
 
-    /// Returns rows that match a predicate, beginning at row `start`. Ends early when `searchTime` is over; the page then asks again
-    /// from `next`.
+    /// Returns rows that match a predicate, beginning at row `start`. Ends early when `searchTime` is over; in that
+    /// case the page asks again from `next`.
     func search(_ format: String, from start: Int, limit: Int) throws -> SearchMessage {
         let predicate = try MalformedPredicate.naming(format) { try FetchPredicate(format: format, argumentArray: []) }
         return try read { opened, order in

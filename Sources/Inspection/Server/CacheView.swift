@@ -12,7 +12,8 @@ internal import FetchIndexInspection
 ///                            next `advance` returns a reset
 actor CacheView {
     private static let mostEvents = 1000
-    /// The rows of a cache that is further behind are not shown: catching it up in memory would take too long.
+    /// The maximum number of changes that a shown cache may be behind: catching up with more changes in memory would take
+    /// too long.
     private static let mostBehind = 1_000_000
     /// The number of the newest state; all views share the counter.
     private static let lastState = Mutex(0)
@@ -66,7 +67,8 @@ actor CacheView {
 
     // MARK: Opening and following
 
-    /// Returns the request of the cache. Throws `Unshown` if its rows can't be shown without computing the order anew.
+    /// Returns the request of the cache. Throws `Unshown` if the rows can't be shown, for example because the order
+    /// must be rebuilt.
     private func definition(in state: PinnedState) throws -> OrderDefinition {
         switch try state.facts(ofCache: name).state {
         case .current: break
@@ -112,7 +114,7 @@ actor CacheView {
         opened = nil
     }
 
-    /// Opens the order, or advances it to the newest commit. The changes are collected for `advance`.
+    /// Opens the order or, if it's open, advances it to the newest commit. The changes are collected for `advance`.
     func bringUpToDate() throws -> Opened {
         let current = try open()
         do {
@@ -125,9 +127,10 @@ actor CacheView {
         return current
     }
 
-    /// Advances to the newest commit. Returns what changed since the last call; nil if nothing did. Throws `StoreError` and `Unshown`.
+    /// Advances to the newest commit. Returns the changes since the last call; nil if nothing changed. Throws
+    /// `StoreError` and `Unshown`.
     func advance() throws -> RowsEvent? {
-        // No rows were asked for yet.
+        // The page hasn't asked for rows yet.
         if opened == nil, !needsReset { return nil }
         let current: Opened
         do { current = try bringUpToDate() } catch {
@@ -167,7 +170,7 @@ actor CacheView {
         return event
     }
 
-    /// Calls the body with the order. An opened order isn't advanced here: its follower does that.
+    /// Calls the body with the order. An open order isn't advanced here: its follower advances it.
     func read<Result>(_ body: (Opened, FetchedOrder) throws -> Result) throws -> Result {
         let current = try opened ?? open()
         do {
@@ -182,7 +185,7 @@ actor CacheView {
     }
 }
 
-/// The rows of a cache can't be shown, with the reason.
+/// The reason why the rows of a cache can't be shown.
 struct Unshown: Error, CustomStringConvertible {
     let description: String
 

@@ -1,8 +1,9 @@
 internal import Synchronization
 internal import FetchIndexCLibrary
 
-/// The open connections of a server, and their maximum number. If the server is full, a new connection replaces the oldest one that
-/// hasn't sent the token, otherwise the oldest one that waits for its next request. So idle connections can't shut out new ones.
+/// The open connections of a server, and their maximum number. If the server is full, a new connection replaces the
+/// oldest connection that hasn't sent the token; if all have sent it, the oldest connection that waits for its next
+/// request. So idle connections can't shut out new ones.
 ///
 ///     admitted, unknown --begin--> answering --pause--> waiting --begin--> answering
 ///          |                                               |
@@ -44,8 +45,8 @@ final class Connections: Sendable {
             if state.open.count >= most {
                 state.closing += 1
                 guard let dropped = state.oldest(.unknown) ?? state.oldest(.waiting) else { return nil }
-                // The dropped connection's task reads the end of the stream and closes the descriptor, so that the number isn't reused
-                // before.
+                // The dropped connection's task closes the descriptor when it reads the end of the stream. If this
+                // method closed it, its number could be reused while that task still uses it.
                 if let connection = state.open.removeValue(forKey: dropped) {
                     shutdown(connection.file, CInt(SHUT_RDWR))
                 }
@@ -60,7 +61,7 @@ final class Connections: Sendable {
 
     func pause(_ number: Int) { state.withLock { $0.open[number]?.standing = .waiting } }
 
-    /// Ends a connection (nil: a refused one). The body closes its descriptor.
+    /// Ends a connection; `number` is nil for a refused one. The body closes the connection's descriptor.
     func close(_ number: Int?, _ body: () -> Void) {
         state.withLock { state in
             body()

@@ -3,7 +3,7 @@ internal import Foundation
 /// The head of an HTTP request without a body. https://www.rfc-editor.org/rfc/rfc9112
 struct HTTPRequest {
     let method: String
-    /// The path as it was sent, neither decoded nor simplified.
+    /// The path as it was sent, without decoding or simplification.
     let path: String
     let query: [String: String]
     let host: String

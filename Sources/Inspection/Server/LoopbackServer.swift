@@ -3,11 +3,11 @@ internal import FetchIndexEssentials
 internal import FetchIndexPlatform
 internal import FlyingSocks
 
-/// An HTTP server on 127.0.0.1 for requests without bodies. It limits what a client decides: the length of a request, the time for it,
-/// and the number of connections.
+/// An HTTP server on 127.0.0.1 for requests without bodies. It limits the length of a request, the time for receiving
+/// it, and the number of connections.
 ///
-/// FlyingSocks waits for the sockets. Its companion server FlyingFox isn't used: it reads lines of any length before a handler sees the
-/// request, in quadratic time.
+/// FlyingSocks waits for the sockets. Its companion server FlyingFox isn't used: FlyingFox reads lines of any length,
+/// in quadratic time, before a handler sees the request.
 struct LoopbackServer: Sendable {
     private static let mostConnections = 512
     /// The number of descriptors that connections leave free. They are needed to open the store again after it was moved, to read files
@@ -123,7 +123,8 @@ struct LoopbackServer: Sendable {
         }
     }
 
-    /// Returns the head of the next request; nil at the end of the connection, and after it has refused a head that is too long.
+    /// Returns the head of the next request. Returns nil at the end of the connection, and after it has answered an
+    /// overlong head with an error.
     private func head(_ received: inout [UInt8], from socket: Socket) async throws -> [UInt8]? {
         let end = ContinuousClock.now + Self.readTime
         var searched = 0

@@ -52,8 +52,8 @@ extension Unicode.Scalar {
         }
     }
 
-    /// Whether a joiner may follow: after letters and marks of Arabic to Mongolian and other Indian scripts, and after emoji and their
-    /// variants.
+    /// Whether a joiner may follow this character: an emoji, the variation selector of one, or a letter or mark of the
+    /// scripts from Arabic to Mongolian and of further Indian scripts.
     private var takesJoiners: Bool {
         switch value {
         case 0x600...0x1CFF, 0xA840...0xABFF, 0x10A00...0x11FFF:
@@ -71,7 +71,7 @@ extension Unicode.Scalar {
         }.joined()
     }
 
-    /// Unicode's picture of an ASCII control character, or � for others.
+    /// Unicode's picture of an ASCII control character, or � for other characters.
     fileprivate var picture: String {
         let picture = value < 0x20 ? Unicode.Scalar(0x2400 + value) : value == 0x7F ? "\u{2421}" : nil
         return String(picture ?? "\u{FFFD}")
@@ -80,7 +80,7 @@ extension Unicode.Scalar {
 
 /// Finds texts that may have control or hidden characters by their bytes, without decoding them.
 package enum HiddenCharacters {
-    /// Whether the UTF-8 bytes of a text contain the beginning of a control or hidden character. O(bytes).
+    /// Whether the UTF-8 bytes of a text may contain a control or hidden character. O(bytes).
     package static func mayBeIn(_ text: UnsafeRawBufferPointer) -> Bool {
         var index = 0
         while index < text.count {

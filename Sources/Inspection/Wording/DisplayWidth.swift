@@ -65,7 +65,7 @@ package struct FittedText {
         }
     }
 
-    /// Decodes a scalar of one to three bytes. Returns nil for longer ones and for bytes that aren't UTF-8.
+    /// Decodes a scalar of one to three bytes. Returns nil for a longer scalar, and for bytes that aren't UTF-8.
     private static func scalar(in text: UnsafeRawBufferPointer, at offset: Int) -> (scalar: UInt32, length: Int)? {
         let first = text[offset]
         if first < 0x80 { return (UInt32(first), 1) }

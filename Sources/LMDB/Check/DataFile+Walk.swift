@@ -5,7 +5,7 @@ extension DataFile {
         -> PageReport?
     {
         guard let file = try DataFile(inFolder: path), let metas = try MetaPage.both(of: file) else {
-            throw DataFileError.damaged("its data.mdb is gone")
+            throw DataFileError.damaged("its data.mdb is missing")
         }
         let meta = metas[transaction & 1]
         // The meta page is read twice, because a writer may be writing it.

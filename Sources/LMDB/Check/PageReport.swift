@@ -1,7 +1,7 @@
 /// The findings of a walk over the pages of a data file.
 package struct PageReport: Sendable {
-    /// The maximum number of defects that are kept. Further ones are only counted, since one damaged page often causes
-    /// many.
+    /// The maximum number of defects that are kept. Further defects are only counted, since one damaged page often
+    /// causes many.
     private static let limit = 1000
 
     private var sentences: [String] = []

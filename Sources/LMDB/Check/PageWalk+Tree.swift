@@ -1,14 +1,14 @@
 extension PageWalk {
-    /// Checks an entry of a leaf. Returns a defect, worded to follow the page's number in a sentence; nil if it's
-    /// intact.
+    /// Checks an entry of a leaf. Returns a defect, worded to follow "page 7: in the main tree, it"; nil if the entry
+    /// is intact.
     typealias Visitor = (_ page: PageView, _ key: Range<Int>, _ value: PageView.Value) throws -> String?
 
     /// The walk over one tree, with its settings and the counts so far.
     private struct Descent {
         let subject: String
         let keys: KeyKind
-        /// The minimum number of a branch's children. While LMDB writes the free list, its branches may have a single
-        /// child.
+        /// The minimum number of a branch's children: 1 in the free list, otherwise 2. LMDB may leave branches of the
+        /// free list with a single child.
         let fewestChildren: Int
         let visit: Visitor
         var branchPages = 0
@@ -36,8 +36,7 @@ extension PageWalk {
             overflowPages: descent.overflowPages, entries: descent.entries)
     }
 
-    /// Walks over a node and all nodes below it. Leaves have level 0. The level decreases with each step, from at most
-    /// 31 in the root.
+    /// Walks over a node and all nodes below it. Leaves have level 0; the root has a level of at most 31.
     private func walk(_ number: PageNumber, level: Int, _ bounds: Bounds, _ descent: inout Descent) throws {
         guard use(number, descent.subject) else { return }
         let isLeaf = level == 0
@@ -47,7 +46,7 @@ extension PageWalk {
             return add(defect, number, descent)
         }
         if page.nodeCount < (isLeaf ? 1 : descent.fewestChildren) {
-            return add("has \(page.nodeCount) nodes", number, descent)
+            return add("has too few nodes (\(page.nodeCount))", number, descent)
         }
         // The first key of a branch isn't used.
         let firstKey = isLeaf ? 0 : 1
@@ -112,7 +111,7 @@ extension PageWalk {
         }
         let count = UInt64(head.overflowCount)
         guard use(number, count: count, descent.subject) else { return nil }
-        // If LMDB overwrites a value with a shorter one, its run keeps its length.
+        // A run may be longer than needed: it keeps its length if LMDB overwrites its value with a shorter one.
         let needed = Page.overflowCount(of: byteCount, pageLength: meta.pageSize)
         if count < needed {
             add("has \(count) overflow pages for \(byteCount) bytes", number, descent)

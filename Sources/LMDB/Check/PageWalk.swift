@@ -1,8 +1,9 @@
 internal import FetchIndexPlatform
-/// A walk over all pages of one committed state of a data file. It doesn't use LMDB, which trusts the pages.
+/// A walk over all pages of one committed state of a data file. It reads the file without LMDB, because LMDB trusts the
+/// pages.
 ///
-/// It checks the two trees of a meta page and the trees of the named tables against LMDB's page format: each page is at
-/// the place and of the kind that its parent says, nodes are within their page, keys are in order, stored counts are
+/// It checks the two trees of a meta page and the trees of the named tables against LMDB's page format: each page has
+/// the number and the kind that its parent expects, nodes are within their page, keys are in order, stored counts are
 /// right, and each page is either used once or free. Values aren't checked, except those of the free list. O(pages)
 /// time, and two bits of memory per page. No page is visited twice, so the walk ends even if pages form a cycle.
 final class PageWalk {
@@ -18,7 +19,8 @@ final class PageWalk {
     /// that page.
     init(_ file: consuming DataFile, _ meta: MetaPage, fileLength: Int) throws {
         filePages = UInt64(fileLength / meta.pageSize)
-        // The free list may name pages at the end that were never written. It has eight bytes for each of them.
+        // Pages at the end that were never written may be missing from the file. The free list must name them, with
+        // eight bytes each, so the file's length limits their number.
         guard meta.pageCount <= filePages + UInt64(fileLength / 8) else {
             throw Self.cutOff(fileLength: fileLength, meta)
         }
@@ -55,7 +57,7 @@ final class PageWalk {
                 continue
             }
             let keys = tables.first { $0.name == name }?.keys ?? tree.keys ?? .bytes
-            if keys != tree.keys { report.add("\(subject) has keys of another kind than it should") }
+            if keys != tree.keys { report.add("\(subject) has the wrong kind of keys") }
             let counts = try walk(tree, subject, keys: keys) { _, _, value in
                 switch value {
                 case .here, .overflow: nil
@@ -84,8 +86,8 @@ final class PageWalk {
     /// Marks `count` successive pages as used. Returns false, and reports the defect, if they must not be read.
     func use(_ page: PageNumber, count: UInt64 = 1, _ subject: String) -> Bool {
         guard page >= MetaPage.count, page < meta.pageCount, count >= 1, count <= meta.pageCount - page else {
-            let run = count == 1 ? "page \(page)" : "\(count) pages from \(page) on"
-            report.add("\(run): \(subject) leads there, and the last page is \(meta.lastPage)")
+            let run = count == 1 ? "page \(page)" : "the \(count) pages starting at page \(page)"
+            report.add("\(run): \(subject) leads there, but the last page is \(meta.lastPage)")
             return false
         }
         guard page + count <= filePages else {
@@ -93,8 +95,8 @@ final class PageWalk {
             return false
         }
         for number in page..<page + count {
-            // Stops at the first page that is used twice: otherwise many values that name one long run would take too
-            // long.
+            // Stops at the first page that is used twice. Otherwise the check would take too long if many values named
+            // the same long run.
             guard used.insert(number) else {
                 report.add("page \(number): it is used twice, the second time by \(subject)")
                 return false
@@ -107,7 +109,7 @@ final class PageWalk {
     /// Marks a page as free.
     func release(_ page: PageNumber) {
         guard page >= MetaPage.count, page < meta.pageCount else {
-            report.add("page \(page): the free list names it, and the last page is \(meta.lastPage)")
+            report.add("page \(page): the free list names it, but the last page is \(meta.lastPage)")
             return
         }
         if used.contains(page) { report.add("page \(page): it is used and in the free list") }
@@ -124,13 +126,13 @@ final class PageWalk {
             ("overflow pages", counts.overflowPages, tree.overflowPages), ("entries", counts.entries, tree.entries),
         ]
         for (what, found, kept) in pairs where UInt64(found) != kept {
-            report.add("\(subject) counts \(kept) \(what) and has \(found)")
+            report.add("\(subject) counts \(kept) \(what), but has \(found)")
         }
     }
 }
 
 extension PageWalk {
-    /// Walks over the free list, whose entries are the pages that a transaction freed.
+    /// Walks over the free list. Each entry lists the pages that one transaction freed.
     ///
     ///     transaction 8 (integer key)    count 8 | page 8 x count, in descending order | [room]
     func walkFreeList() throws {
@@ -138,13 +140,16 @@ extension PageWalk {
         let counts = try walk(meta.freeList, subject, keys: .integers) { page, key, value in
             let keyBytes = page.bytes(key)
             let transaction = keyBytes.span.bytes.unsafeLoadUnaligned(as: UInt64.self)
-            if transaction > self.meta.transaction { return "names pages that transaction \(transaction) is to free" }
+            if transaction > self.meta.transaction {
+                return "lists pages freed by transaction \(transaction), which is later than the checked state"
+            }
             switch value {
             case .here(let range): return self.release(listed: page.bytes(range))
             case .overflow(let first, let byteCount):
                 let bytes = try self.file.bytes(
                     at: Int(first) * self.meta.pageSize + Page.headerLength, count: byteCount)
-                return bytes.count == byteCount ? self.release(listed: bytes) : "has a list that the file cuts off"
+                return bytes.count == byteCount
+                    ? self.release(listed: bytes) : "has a page list that extends past the end of the file"
             case .table, .unknown: return "has a node that is not a list of pages"
             }
         }
@@ -153,9 +158,11 @@ extension PageWalk {
 
     private func release(listed bytes: [UInt8]) -> String? {
         let list = bytes.span.bytes
-        guard bytes.count >= 8, bytes.count % 8 == 0 else { return "has a list of \(bytes.count) bytes" }
+        guard bytes.count >= 8, bytes.count % 8 == 0 else { return "has a page list of \(bytes.count) bytes" }
         let count = list.unsafeLoadUnaligned(as: UInt64.self)
-        guard count < UInt64(bytes.count / 8) else { return "has a list of \(count) pages in \(bytes.count) bytes" }
+        guard count < UInt64(bytes.count / 8) else {
+            return "has a page list that counts \(count) pages in \(bytes.count) bytes"
+        }
         var last = PageNumber.max
         var isInOrder = true
         for index in 0..<Int(count) {
@@ -164,6 +171,6 @@ extension PageWalk {
             last = page
             release(page)
         }
-        return isInOrder ? nil : "has a list that is not in order"
+        return isInOrder ? nil : "has a page list that is not in descending order"
     }
 }

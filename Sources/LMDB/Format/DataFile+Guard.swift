@@ -2,12 +2,13 @@ internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 
 extension DataFile {
-    /// The number of attempts to read a file while others write it. If all fail, it's reported as damaged.
+    /// The maximum number of attempts to read a file while other processes write it. If all attempts fail, the file is
+    /// reported as damaged.
     private static let tries = 50
     private static let pauseInMicroseconds: UInt32 = 2000
 
-    /// Throws `DataFileError` unless LMDB can safely open the files of a folder. LMDB trusts the meta pages, and
-    /// reading a page after the end of the file would kill the process.
+    /// Throws `DataFileError` unless LMDB can safely open the files of a folder. LMDB trusts the meta pages: if they
+    /// named a page after the end of the file, reading it would kill the process.
     ///
     /// The lock file is examined without opening it, since closing it would drop this process's locks on it.
     package static func checkFiles(inFolder path: String, creates: Bool, _ witness: Witness?) throws {
@@ -34,7 +35,8 @@ extension DataFile {
     /// The length of LMDB's lock file without readers, in bytes.
     private static let shortestLockFile = 192
 
-    /// Throws if one of these files exists, but isn't a regular file. Returns the lengths of the existing files.
+    /// Throws if a file with one of the names exists, but isn't a regular file. Returns the lengths of the existing
+    /// files.
     @discardableResult
     package static func requirePlainFiles(_ names: [String], inFolder path: String) throws -> [String: Int] {
         var lengths: [String: Int] = [:]
@@ -57,7 +59,7 @@ extension DataFile {
         if let defect = MetaPage.defect(of: metas) ?? meta.defect { return .damaged(defect) }
         if let witness, let defect = try file.defect(of: meta, by: witness) { return .damaged(defect) }
         if UInt64(length / meta.pageSize) >= meta.pageCount { return nil }
-        // The last pages of a state may be free, and so may never have been written.
+        // The last pages of a state may be free and never written, so the file may be shorter than the state.
         do {
             let walk = try PageWalk(file, meta, fileLength: length)
             try walk.walkFreeList()

@@ -6,8 +6,8 @@ package struct Witness: Sendable {
     let key: [UInt8]
     package typealias Check = @Sendable (_ transaction: UInt64, _ value: [UInt8]?) -> String?
 
-    /// Returns the defect of the newest state; nil if it's intact. The arguments are the transaction that the meta page
-    /// names, and the value; nil if it's missing or can't be read.
+    /// Returns the defect of the newest state; nil if the state is intact. The arguments are the transaction that the
+    /// meta page names, and the witness's value, which is nil if it's missing or can't be read.
     let defect: Check
 
     package init(table: String, key: [UInt8], defect: @escaping Check) {
@@ -23,8 +23,8 @@ extension DataFile {
         return witness.defect(meta.transaction, value)
     }
 
-    /// Looks up a value by its byte key in a named table. Returns nil if the key is missing, or a page on the way is
-    /// damaged. O(log n).
+    /// Looks up a value by its byte key in a named table. Returns nil if the key is missing, if the value is in
+    /// overflow pages, or if a page on the way is damaged. O(log n).
     private func value(of key: [UInt8], inTable table: String, of meta: MetaPage) throws -> [UInt8]? {
         guard let (page, value) = try find(Array(table.utf8), in: meta.main, of: meta), case .table(let range) = value,
             range.count == TreeRecord.length

@@ -1,8 +1,8 @@
 internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 
-/// The data file of an environment, read by pread instead of LMDB's map. Reading a page through the map that the file
-/// lacks would kill the process.
+/// The data file of an environment, read with pread instead of through LMDB's map. If the file is too short, reading a
+/// missing page through the map would kill the process (SIGBUS).
 package struct DataFile: ~Copyable {
     private let file: OpenFile
 
@@ -21,7 +21,7 @@ package struct DataFile: ~Copyable {
         return Int(status.st_size)
     }
 
-    /// Reads bytes from an offset on; fewer than `count` if the file ends before. pread
+    /// Reads `count` bytes starting at an offset, or fewer if the file ends earlier. pread
     func bytes(at offset: Int, count: Int) throws -> [UInt8] {
         var code: CInt = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in

@@ -9,8 +9,8 @@ struct MetaPage: Equatable {
     private static let magic: UInt32 = 0xBEEF_C0DE
     private static let version: UInt32 = 1
     private static let pageSizes = 512...32768
-    /// The greatest number that counts as valid: a thousand transactions per second would take 300,000 years to reach
-    /// it. Greater numbers are damage.
+    /// The greatest valid transaction number; a greater number is damage. At a thousand transactions per second,
+    /// reaching it would take almost 300,000 years.
     private static let lastTransaction: UInt64 = 1 << 53
 
     let freeList: TreeRecord
@@ -19,7 +19,7 @@ struct MetaPage: Equatable {
     let transaction: UInt64
 
     var pageSize: Int { Int(freeList.pad) }
-    /// The number of the state's pages, including free pages, and pages that the file lacks.
+    /// The number of the state's pages. Free pages count, even those at the end that were never written to the file.
     var pageCount: UInt64 { lastPage &+ 1 }
 
     /// Decodes a page. Throws if LMDB couldn't read it, or would read invalid data.
@@ -41,7 +41,7 @@ struct MetaPage: Equatable {
         }
     }
 
-    /// Reads both meta pages; nil if the file is too short. LMDB doesn't open a file that lacks one of them.
+    /// Reads both meta pages. Returns nil if the file is too short; LMDB doesn't open a file that lacks one of them.
     static func both(of file: borrowing DataFile) throws -> [MetaPage]? {
         let bytes = try file.bytes(at: 0, count: length)
         guard bytes.count == length else { return nil }
@@ -51,10 +51,12 @@ struct MetaPage: Equatable {
         let second = try MetaPage(secondBytes)
         let metas = [first, second]
         for (index, meta) in metas.enumerated() where meta.transaction != 0 && meta.transaction & 1 != UInt64(index) {
-            throw DataFileError.damaged("page \(index) of its data.mdb belongs to transaction \(meta.transaction)")
+            throw DataFileError.damaged(
+                "page \(index) of its data.mdb has transaction \(meta.transaction), which LMDB writes to the other meta page"
+            )
         }
         guard first.pageSize == second.pageSize else {
-            throw DataFileError.damaged("the first pages of its data.mdb do not agree on the size of a page")
+            throw DataFileError.damaged("the first two pages of its data.mdb name different page sizes")
         }
         return metas
     }
@@ -64,10 +66,11 @@ struct MetaPage: Equatable {
         metas[0].transaction < metas[1].transaction ? metas[1] : metas[0]
     }
 
-    /// The defect of the pair of pages; nil if it's intact. Each transaction writes one page, even if it fails, so the
-    /// pages' numbers are consecutive. In a new file both are 0. If the first transaction failed, both are still 0, but
-    /// the second page may have that transaction's trees; LMDB then reads the first page. The number of the last page
-    /// distinguishes this case from a page with a damaged transaction number.
+    /// The defect of the pair of pages; nil if the pair is intact. Each transaction writes one page, even if it fails,
+    /// so the pages have consecutive transaction numbers. In a new file, both numbers are 0. If the first transaction
+    /// failed, both numbers are still 0, but the second page may have that transaction's trees; LMDB then reads the
+    /// first page. In this case the second page still names page 1 as the last one, unlike a page whose transaction
+    /// number is damaged.
     static func defect(of metas: [MetaPage]) -> String? {
         let (first, second) = (metas[0].transaction, metas[1].transaction)
         if max(first, second) - min(first, second) == 1 { return nil }
@@ -78,14 +81,16 @@ struct MetaPage: Equatable {
             "the first pages of its data.mdb belong to the transactions \(first) and \(second), which do not follow each other"
     }
 
-    /// A defect that `init` doesn't check; nil if the page is intact. To be used for the page of the state that is
-    /// read. Of the other page LMDB reads only the fields that `init` checks, and a failed write may have left half of
-    /// its transaction in it.
+    /// A defect that `init` doesn't check; nil if the page is intact. Use it only for the page of the state that is
+    /// read. From the other page LMDB reads only the fields that `init` checks, and a failed write may have left part
+    /// of a transaction in that page.
     var defect: String? {
         guard lastPage >= Self.count - 1, lastPage < UInt64(Int.max / pageSize) else {
-            return "its data.mdb has the last page \(lastPage)"
+            return "its data.mdb has the invalid last page number \(lastPage)"
         }
-        if transaction > Self.lastTransaction { return "its data.mdb belongs to transaction \(transaction)" }
+        if transaction > Self.lastTransaction {
+            return "its data.mdb has the invalid transaction number \(transaction)"
+        }
         if let defect = freeList.defect(pageCount: pageCount) { return "the free list of its data.mdb \(defect)" }
         if freeList.keys != .integers { return "the free list of its data.mdb has keys that are not numbers" }
         if let defect = main.defect(pageCount: pageCount) { return "the main tree of its data.mdb \(defect)" }

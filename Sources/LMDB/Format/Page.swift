@@ -1,5 +1,5 @@
-/// A page as LMDB 0.9 writes it, in the map or read from the file. The accessors don't validate: check first what they
-/// rely on.
+/// A page as LMDB 0.9 writes it, in the map or read from the file. The accessors don't validate: their caller must have
+/// checked the fields and offsets that they use.
 ///
 ///     page number 8 | pad 2 | flags 2 | lower 2 | upper 2 | offset of each node 2 | free room | nodes
 ///
@@ -51,7 +51,7 @@ struct Page {
         (headerLength + byteCount - 1) / pageLength + 1
     }
 
-    /// The maximum length of a node that isn't alone in its page.
+    /// The maximum length of a leaf's node. If a node would be longer, its value is stored in overflow pages.
     static func longestNode(pageLength: Int) -> Int { (pageLength - headerLength) / 2 / 2 * 2 - 2 }
 }
 
@@ -85,7 +85,7 @@ extension Page {
         var keyOffset: Int { offset + Self.headerLength }
         /// The offset in the page of a leaf's value, or of the number of its overflow page.
         var valueOffset: Int { keyOffset + keyLength }
-        /// The number of bytes that a value takes in its leaf.
+        /// The number of bytes that a node's value takes in its leaf.
         var storedLength: Int { flags & Self.overflowFlag == 0 ? valueLength : Self.overflowNumberLength }
         var overflowPage: PageNumber { number(at: valueOffset - offset, as: UInt64.self) }
     }

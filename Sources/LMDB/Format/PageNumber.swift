@@ -6,7 +6,7 @@ struct PageSet {
     private var words: [UInt64]
     private(set) var count = 0
 
-    /// An empty set for the pages below a number.
+    /// Creates an empty set for the page numbers below `end`.
     init(below end: Int) { words = [UInt64](repeating: 0, count: end / 64 + 1) }
 
     func contains(_ page: PageNumber) -> Bool {

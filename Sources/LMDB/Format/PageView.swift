@@ -17,7 +17,7 @@ struct PageView {
         guard bytes.count >= Page.headerLength else { return "is missing" }
         if pageNumber != wanted { return "says that it is page \(pageNumber)" }
         let flags = read(\.flags)
-        return flags == kind.rawValue ? nil : "should be a \(kind.name) and has the flags \(flags)"
+        return flags == kind.rawValue ? nil : "should be a \(kind.name), but has the flags \(flags)"
     }
 
     /// The defect of the nodes' offsets and lengths; nil if all nodes can be read.
@@ -34,7 +34,7 @@ struct PageView {
             let node = page.node(index)
             let start = node.offset
             guard start >= upper, start % 2 == 0, start + Page.Node.headerLength <= length else {
-                return "has node \(index) at \(start)"
+                return "has node \(index) at the invalid offset \(start)"
             }
             let end = node.valueOffset + (isLeaf ? node.storedLength : 0)
             guard end <= length else { return "has a node \(index) that extends past its end" }

@@ -17,7 +17,7 @@ package struct TableDescription: Sendable {
     }
 }
 
-/// LMDB's numbers of a tree's pages and entries.
+/// The depth of a tree, and the numbers of its pages and entries.
 package struct TreeStatistics: Sendable {
     package let depth: Int
     package let branchPages: Int

@@ -15,7 +15,7 @@ package struct TreeRecord: Equatable {
     private static let keyFlags: UInt16 = 0x7F
     private static let integerKey: UInt16 = 0x08
 
-    /// The page size, in the free list's record; unused in others.
+    /// The page size in the free list's record; unused in other records.
     let pad: UInt32
     private let flags: UInt16
     let depth: Int
@@ -49,9 +49,9 @@ package struct TreeRecord: Equatable {
 
     /// A defect of the record, in a file of `pageCount` pages; nil if it's intact.
     func defect(pageCount: UInt64) -> String? {
-        if keys == nil { return "has flags that this package never writes" }
-        if root == Self.noRoot { return depth == 0 ? nil : "has a depth and no root" }
+        if keys == nil { return "has flags that FetchIndex never writes" }
+        if root == Self.noRoot { return depth == 0 ? nil : "has a depth, but no root" }
         if root < MetaPage.count || root >= pageCount { return "has its root outside of the file, at page \(root)" }
-        return (1...Self.maximumDepth).contains(depth) ? nil : "has the depth \(depth)"
+        return (1...Self.maximumDepth).contains(depth) ? nil : "has the invalid depth \(depth)"
     }
 }

@@ -1,13 +1,14 @@
 internal import FetchIndexPlatform
 internal import CFetchIndexLMDB
 /// A position in a table. After a move that returned true, `key` and `value` are the bytes of the entry at the cursor.
-/// They are valid until the cursor moves or its transaction writes.
+/// These bytes are valid until the cursor moves or its transaction writes.
 package struct Cursor: ~Copyable {
     private let handle: OpaquePointer
     private let keys: KeyKind
     private let isInMap: Bool
     private let bounds: PageBounds
-    /// A copy of the key that `seekToNext` starts from: moving or deleting can invalidate the original.
+    /// A copy of the key that `seekToNext` starts from. Moving the cursor or deleting the entry can invalidate the
+    /// original.
     private var passedKey: [UInt8] = []
     private var hasDeleted = false
     private var currentKey = MDB_val()
@@ -57,7 +58,7 @@ package struct Cursor: ~Copyable {
     }
 
     /// Moves to the next entry; returns false at the end. Throws `LMDBError.corrupted` if the next key isn't greater:
-    /// damaged pages could form a cycle.
+    /// damaged pages could form a cycle, and the walk wouldn't end.
     package mutating func seekToNext() throws -> Bool {
         if keys == .integers, !hasDeleted {
             let last = integerKey
@@ -86,8 +87,8 @@ package struct Cursor: ~Copyable {
         }
     }
 
-    /// Moves to the first entry whose key is `key` or greater; returns false if all are less. Throws if damaged pages
-    /// lead to a lesser one. MDB_SET_RANGE
+    /// Moves to the first entry whose key is `key` or greater; returns false if all keys are less. Throws if damaged
+    /// pages lead to a lesser key. MDB_SET_RANGE
     package mutating func seek(toKeyFrom key: RawSpan) throws -> Bool {
         let (code, foundKey, foundValue) = withKey(key) { seek($0) }
         guard try settle(code, foundKey, foundValue) else { return false }
@@ -95,8 +96,8 @@ package struct Cursor: ~Copyable {
         return true
     }
 
-    /// Moves to the last entry whose key is less than `key`; returns false if none is. Throws if damaged pages lead to
-    /// a greater one. MDB_SET_RANGE, and MDB_PREV or MDB_LAST
+    /// Moves to the last entry whose key is less than `key`; returns false if no key is less. Throws if damaged pages
+    /// lead to another key. MDB_SET_RANGE, and MDB_PREV or MDB_LAST
     package mutating func seek(toLastKeyBefore key: RawSpan) throws -> Bool {
         guard try step(seek(toKeyFrom: key) ? MDB_PREV : MDB_LAST) else { return false }
         if keys == .bytes, self.key.compare(key) >= 0 { throw LMDBError.corrupted }
@@ -123,9 +124,10 @@ package struct Cursor: ~Copyable {
         }
     }
 
-    /// Appends entries to a block, beginning with the one at the cursor, until the block is full or a key is greater
-    /// than `last`. The cursor then is at the entry after them. If the block isn't full, no more entries up to `last`
-    /// exist. If an entry can't be read, throws, and the block has the entries before it. For tables of integer keys.
+    /// Appends entries to a block, beginning with the entry at the cursor, until the block is full or a key is greater
+    /// than `last`. Then the cursor is at the first entry that wasn't appended. If the block isn't full afterwards, all
+    /// entries up to `last` have been read. If an entry can't be read, throws, and the block has the entries before it.
+    /// For tables of integer keys.
     package mutating func read(into block: inout EntryBlock, through last: UInt64) throws {
         while !block.isFull, let value = currentValue.mv_data, integerKey <= last {
             loadPage()
@@ -150,8 +152,9 @@ package struct Cursor: ~Copyable {
         return true
     }
 
-    /// Appends the entry at the cursor and those after it on the same page, up to the first whose value is in overflow
-    /// pages. Appends no entries if the page is damaged: LMDB then reports the damage.
+    /// Appends the entry at the cursor and the entries after it on the same page, and stops at an entry whose value is
+    /// in overflow pages. Appends nothing if the page's header or the places of its nodes are damaged: LMDB then
+    /// reports the damage.
     private func readPage(into block: inout EntryBlock, through last: UInt64) throws(LMDBError) {
         // If the value isn't directly after its key, it's in overflow pages, and the page isn't read.
         guard let value = currentValue.mv_data, value == currentKey.mv_data + currentKey.mv_size,
@@ -224,8 +227,8 @@ package struct Cursor: ~Copyable {
         try check(code, writtenIn: mdb_cursor_txn(handle))
     }
 
-    /// Inserts or replaces a value that `fill` then writes in place. `appending` says that the key is greater than all
-    /// keys of the table. mdb_cursor_put with MDB_RESERVE
+    /// Inserts or replaces a value in a table of integer keys, and calls `fill` to write the value in place.
+    /// `appending` says that the key is greater than all keys of the table. mdb_cursor_put with MDB_RESERVE
     package mutating func put(
         reserving byteCount: Int, for key: UInt64, appending: Bool = false,
         _ fill: (UnsafeMutableRawBufferPointer) -> Void
@@ -235,7 +238,7 @@ package struct Cursor: ~Copyable {
         fill(UnsafeMutableRawBufferPointer(start: mdbValue.mv_data, count: mdbValue.mv_size))
     }
 
-    /// Clears the current entry, which may become invalid with a write.
+    /// Clears the current entry, which a write may invalidate.
     private mutating func begin() {
         currentKey = MDB_val()
         currentValue = MDB_val()

@@ -1,8 +1,7 @@
 /// Entries of a table of integer keys that are read together. They point into the transaction's pages, and are valid
-/// until it writes or ends.
+/// until the transaction writes or ends.
 package struct EntryBlock: ~Copyable {
-    /// The maximum number of entries. It's so small that the entries of a usual table fit into a processor core's
-    /// cache.
+    /// The maximum number of entries: few enough that the entries of a usual table fit into a processor core's cache.
     package static let capacity = 128
 
     /// The keys. Only the first `count` elements are set. The memory is valid while the block exists.

@@ -1,8 +1,8 @@
 internal import CFetchIndexLMDB
 internal import FetchIndexCLibrary
 
-/// Checks that an entry is within its page. Damage can give an entry a length that reaches far outside of its page, and
-/// reading that would kill the process. Values in overflow pages, which follow a page header, aren't checked like this.
+/// Checks that an entry is within its page. A damaged length could reach far outside of the page, and reading that far
+/// would kill the process. A value in overflow pages must be within its run of pages instead.
 struct PageBounds {
     static let systemPageLength = Int(getpagesize())
 
@@ -18,12 +18,13 @@ struct PageBounds {
         return offset &+ bytes.mv_size <= pageLength || isOverflow(bytes, offset)
     }
 
-    /// Whether a long value has as many overflow pages as it needs. Returns true for a value that is short enough to
-    /// share a page.
+    /// Whether the run of a long value's overflow pages has the right length. Returns true for a value that is short
+    /// enough to share a page.
     ///
-    /// If a transaction overwrites a value with a shorter one, its run keeps its length. The pages that it no longer
-    /// needs hold bytes of the longer value, and so don't begin with their own number as pages of others do.
-    /// `pageCount` is the number of pages in the newest commit.
+    /// A run may be longer than its value needs: it keeps its length when a transaction overwrites the value with a
+    /// shorter one. The surplus pages contain bytes of the longer value. A page that doesn't belong to the run begins
+    /// with its own page number; so if the first surplus page does, the run's length is damaged. `pageCount` is the
+    /// number of pages in the newest commit.
     static func hasRightPages(_ value: MDB_val, keyLength: Int, pageLength: Int, pageCount: UInt64) -> Bool {
         let length = Page.Node.headerLength + keyLength + value.mv_size
         guard length > Page.longestNode(pageLength: pageLength), let bytes = value.mv_data else { return true }

@@ -5,20 +5,21 @@ internal import FetchIndexCLibrary
 /// opened without the system's read-ahead, because most reads are of a few scattered pages.
 struct PageLoader {
     private static let cacheLine = 64
-    /// The number of bytes to read ahead: the least when a walk begins or jumps, four times as many each time it
-    /// continues.
+    /// The number of bytes to read ahead: `leastAhead` when a walk begins or jumps, then four times as many each time,
+    /// up to `mostAhead`.
     private static let leastAhead: UInt = 1 << 17
     private static let mostAhead: UInt = 1 << 20
-    /// One page in this many bytes is sampled.
+    /// One page in this many bytes is sampled, and at least one page per request.
     private static let sampled: UInt = 1 << 18
     /// The maximum distance in pages between two reads of a walk that counts as sequential: pages of other tables may
     /// be in between.
     private static let gap: UInt = 16
 
-    /// The shift from an address to a page's number, which is the address's high bits.
+    /// The number of bits by which an address is shifted to get the number of its page.
     private let shift = UInt(PageBounds.systemPageLength.trailingZeroBitCount)
     private var page: UInt = 0
-    /// The pages in first..<end have been requested from the disk. The last request was for `ahead` of them.
+    /// The pages in first..<end have been requested from the disk, or were in memory. The last request was for `ahead`
+    /// pages.
     private var first: UInt = 0
     private var end: UInt = 0
     private var ahead: UInt = 0
@@ -68,9 +69,9 @@ struct PageLoader {
         end += ahead
     }
 
-    /// Whether the sampled pages are in memory, and so probably all are: requesting such pages would cost much more
-    /// than sampling. The first page isn't sampled, because the walk may have read it. If the user neither owns the
-    /// file nor may write it, mincore reports all pages as in memory.
+    /// Whether the sampled pages are in memory, and so probably all pages of the request. Requesting pages that are in
+    /// memory would cost much more than sampling. The first page isn't sampled, because the walk may have read it.
+    /// mincore reports all pages as in memory unless the user owns the file or may write it.
     private func isInMemory(_ first: UInt, _ length: UInt) -> Bool {
         let step = min(length, Self.sampled >> shift)
         for page in stride(from: first + step - 1, to: first + length, by: Int(step)) {

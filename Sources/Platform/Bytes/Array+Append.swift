@@ -9,7 +9,7 @@ extension [UInt8] {
             self.init(copying: first)
             return
         }
-        // Measured with short pieces: faster than two appends, and than `init(repeating:count:)`, which isn't
+        // Measured with short spans: this is faster than two appends, and than `init(repeating:count:)`, which isn't
         // specialized here.
         self = withUnsafeTemporaryAllocation(byteCount: first.byteCount + second.byteCount, alignment: 1) { bytes in
             first.withUnsafeBytes { bytes.copyMemory(from: $0) }

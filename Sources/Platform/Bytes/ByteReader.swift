@@ -1,4 +1,4 @@
-/// Reads numbers and texts from bytes, one after the other. Throws if the bytes end too soon.
+/// Reads numbers and texts from bytes, one after the other. Throws if too few bytes are left.
 @usableFromInline
 package struct ByteReader: ~Escapable {
     @usableFromInline package let bytes: RawSpan
@@ -14,7 +14,8 @@ package struct ByteReader: ~Escapable {
         self.damage = damage
     }
 
-    /// Reads bytes that end with a checksum XOR `other`. Throws if the checksum doesn't match.
+    /// Creates a reader of the bytes before a checksum, which must be the last four bytes. Throws unless they are the
+    /// checksum of the bytes before them, XORed with `other`.
     @_lifetime(copy bytes)
     package init(
         checked bytes: RawSpan, with other: UInt32 = 0, subject: @escaping () -> String,
@@ -89,8 +90,8 @@ package struct ByteReader: ~Escapable {
         }
     }
 
-    /// Reads a varint that counts elements. Throws if it exceeds the number of remaining bytes, so that damage causes
-    /// no huge allocation.
+    /// Reads a varint that counts elements. Throws if it exceeds the number of remaining bytes: otherwise a damaged
+    /// count could cause a huge allocation.
     @inlinable
     package mutating func count() throws -> Int {
         let number = try varint()

@@ -11,7 +11,7 @@ extension RawSpan {
     @inlinable
     package var hash: UInt64 { withUnsafeBytes { fi_xxh3($0.baseAddress, $0.count) } }
 
-    /// Whether the last four bytes are the checksum of the others XOR `other`.
+    /// Whether the last four bytes are the checksum of the bytes before them, XORed with `other`.
     @inlinable @inline(__always)
     package func endsWithChecksum(mixedWith other: UInt32 = 0) -> Bool {
         let end = byteCount - 4
@@ -22,8 +22,8 @@ extension RawSpan {
 }
 
 extension [UInt8] {
-    /// Appends the checksum of the bytes XOR `other`, which is usually the checksum of the key that the bytes are
-    /// stored under.
+    /// Appends the checksum of the bytes, XORed with `other`: usually the checksum of the key under which the bytes are
+    /// stored.
     @inlinable
     package mutating func appendChecksum(with other: UInt32 = 0) {
         let checksum = withUnsafeBytes { $0.bytes.checksum }

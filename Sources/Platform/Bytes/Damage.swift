@@ -4,7 +4,7 @@ package protocol DamageReporting: Error {
 }
 
 extension Error {
-    /// Whether damaged stored bytes caused the error. They may belong to a cache, which can be rebuilt, or to the
+    /// Whether damaged stored bytes caused the error. The bytes may belong to a cache, which can be rebuilt, or to the
     /// records or the log. False for errors that aren't `DamageReporting`.
     package var isDamage: Bool { (self as? any DamageReporting)?.isDamage ?? false }
 }

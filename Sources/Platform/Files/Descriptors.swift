@@ -1,8 +1,8 @@
 internal import FetchIndexCLibrary
 
-/// Opens files with descriptors of 3 or more. Descriptors 0 to 2 are standard input, output and error; if a program is
-/// started with one of them closed, the next file that it opens gets this descriptor, and everything the program prints
-/// is written into that file. So a store's files never keep such a descriptor.
+/// Opens files with descriptors of 3 or more. Descriptors 0 to 2 are standard input, output and error. If a program is
+/// started with one of these closed, the next file that the program opens gets the free descriptor, and everything that
+/// the program prints could be written into that file. So a store's files never keep such a descriptor.
 package enum Descriptors {
     private static let firstFree: CInt = 3
     /// The greatest limit that `raiseLimit` sets: enough for a server on one machine.
@@ -18,7 +18,8 @@ package enum Descriptors {
         raised(FetchIndexCLibrary.open(path, flags, mode_t(mode)))
     }
 
-    /// Duplicates a descriptor below 3 as one of 3 or more, and closes it. fcntl(F_DUPFD_CLOEXEC)
+    /// Replaces a descriptor below 3 by a duplicate of 3 or more; returns other descriptors unchanged.
+    /// fcntl(F_DUPFD_CLOEXEC)
     package static func raised(_ file: CInt) -> CInt {
         guard (0..<firstFree).contains(file) else { return file }
         let raised = fcntl(file, duplicateClosing, firstFree)
@@ -28,8 +29,8 @@ package enum Descriptors {
         return raised
     }
 
-    /// Opens /dev/null for each of the descriptors 0 to 2 that is closed. Called before libraries open files. Standard
-    /// input is opened for writing and the others for reading, so that using them still fails.
+    /// Opens /dev/null for each of the descriptors 0 to 2 that is closed; to be called before libraries open files.
+    /// Standard input is opened for writing and the others for reading, so that using them still fails.
     package static func openMissingStandard() {
         for file in 0..<firstFree where fcntl(file, F_GETFD) < 0 && errno == EBADF {
             // open(2) returns the lowest closed descriptor, which is `file`.
@@ -62,8 +63,8 @@ package enum Descriptors {
         return getrlimit(limitKind, &limits) == 0 ? Int(clamping: limits.rlim_cur) : .max
     }
 
-    /// The number of files that could be opened now, at most `most`. It examines descriptors without opening any, so
-    /// that other threads can't run out of them meanwhile. O(most), or O(limit) if few are free.
+    /// The number of files that could be opened now, at most `most`. Examines descriptors without opening any: opening
+    /// them could leave other threads without descriptors. O(most), or O(limit) if few are free.
     package static func free(upTo most: Int) -> Int {
         var count = 0
         var file = min(limit, Int(CInt.max)) - 1

@@ -11,8 +11,8 @@ package struct FileIdentity: Hashable, Sendable {
         number = UInt64(truncatingIfNeeded: status.st_ino)
     }
 
-    /// Looks up the file at a path. Returns nil if it's missing; throws if the system can't tell. Doesn't follow a
-    /// symbolic link.
+    /// Looks up the file at a path. Returns nil if the file is missing; throws on other errors of the system. Doesn't
+    /// follow a symbolic link.
     package init?(ofPath path: String) throws(SystemError) {
         var status = stat()
         if lstat(path, &status) != 0 {

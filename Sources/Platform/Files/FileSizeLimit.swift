@@ -15,8 +15,8 @@ package enum FileSizeLimit {
     }
 
     /// Runs a call that writes. A write beyond the limit fails with EFBIG, and the system also sends the thread
-    /// SIGXFSZ, which would end the process. Unless the process handles that signal, the thread blocks it during the
-    /// call and consumes it. If the process has no limit, this costs one system call. pthread_sigmask
+    /// SIGXFSZ, which would end the process. Unless the process handles or ignores that signal, the thread blocks it
+    /// during the call and consumes it. If the process has no limit, this costs one system call. pthread_sigmask
     package static func withoutSignal<Result, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {

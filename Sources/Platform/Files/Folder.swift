@@ -10,7 +10,7 @@ package enum Folder {
         case other
     }
 
-    /// The kind of the file at a path; nil if it's missing. lstat
+    /// Returns the kind of the file at a path; nil if the file is missing. lstat
     package static func kind(at path: String) throws(SystemError) -> FileKind? {
         var status = stat()
         guard lstat(path, &status) == 0 else {
@@ -25,7 +25,7 @@ package enum Folder {
         }
     }
 
-    /// The names of a folder's files; nil if the path isn't a folder, or can't be read. readdir
+    /// Returns the names of a folder's files; nil if the path isn't a folder or can't be read. readdir
     package static func names(in path: String) -> [String]? {
         guard let folder = opendir(path) else { return nil }
         defer { closedir(folder) }

@@ -13,7 +13,8 @@ package struct FolderLock: ~Copyable {
         file = opened
     }
 
-    /// Writes a number into the locked file. Others can read it with `valueOfHeld` while the lock is held.
+    /// Writes a number into the locked file. While the lock is held, other processes can read the number with
+    /// `valueOfHeld`.
     package func write(_ number: UInt64) {
         var number = number.littleEndian
         let descriptor = file.descriptor
@@ -22,7 +23,7 @@ package struct FolderLock: ~Copyable {
         }
     }
 
-    /// The number that a lock's holder wrote; nil if the lock is free, or if the file has no number.
+    /// Returns the number that a lock's holder wrote; nil if the lock is free, or if the file has no number.
     package static func valueOfHeld(_ name: String, inFolder path: String) -> UInt64? {
         let opened = Descriptors.open(path + "/" + name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard opened >= 0 else { return nil }
@@ -33,7 +34,7 @@ package struct FolderLock: ~Copyable {
         return length == 8 ? UInt64(littleEndian: number) : nil
     }
 
-    /// Unlocks explicitly. Closing the descriptor wouldn't unlock the file if a child process shares the descriptor, as
-    /// it does between fork and exec.
+    /// Unlocks explicitly. Closing the descriptor wouldn't unlock the file if a child process has a copy of the
+    /// descriptor, which it has between fork and exec.
     deinit { flock(file.descriptor, LOCK_UN) }
 }

@@ -1,7 +1,7 @@
 internal import FetchIndexCLibrary
 
 /// A file that gets its final name when it's complete. Until `keep`, its name is PATH.partial, and destroying this
-/// value removes it. If the process dies before, the next writer of the same path replaces it.
+/// value removes it. If the process dies earlier, the next writer of the same path replaces PATH.partial.
 package struct NewFile: ~Copyable {
     /// The users who may read and write the file.
     package enum Access {
@@ -18,7 +18,7 @@ package struct NewFile: ~Copyable {
     /// Creates PATH.partial. Throws EBUSY if another process is writing to the same path.
     package init(at path: String, _ access: Access = .ownerOnly) throws(SystemError) {
         let partial = path + ".partial"
-        // Signals are blocked until the path is registered, so that the handler of a signal removes this file too.
+        // Signals are blocked until the path is registered: otherwise a signal's handler could miss this file.
         let held = UnfinishedFiles.holdSignals()
         defer { UnfinishedFiles.release(held) }
         let opened: CInt
@@ -43,7 +43,7 @@ package struct NewFile: ~Copyable {
         let opened = Descriptors.open(partial, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | flags, mode)
         guard opened >= 0 else { throw errno == EEXIST ? .busy : .last }
         if flock(opened, LOCK_EX | LOCK_NB) != 0 { throw closing(opened, errno == EWOULDBLOCK ? EBUSY : errno) }
-        // If this fails, the process that held the lock has just renamed the file to its final name.
+        // This fails if the process that held the lock has just renamed or removed the file.
         guard isOnlyName(partial, of: opened) else { throw closing(opened, EBUSY) }
         if removing, unlink(partial) != 0 { throw closing(opened, errno) }
         return opened
@@ -54,7 +54,7 @@ package struct NewFile: ~Copyable {
         return SystemError(rawValue: code)
     }
 
-    /// Whether the path names the open file, which is a regular file without another name.
+    /// Whether the path names the open file, and the file is a regular one without other names.
     private static func isOnlyName(_ path: String, of file: CInt) -> Bool {
         var opened = stat()
         var named = stat()
@@ -91,8 +91,8 @@ package struct NewFile: ~Copyable {
         if code != 0 { throw SystemError(rawValue: code) }
     }
 
-    /// Syncs the file and gives it its final name. If a file of that name exists, replaces it, or throws EEXIST if
-    /// `replacing` is false. fsync, rename or link
+    /// Syncs the file and gives it its final name. If a file of that name exists, replaces that file, or throws EEXIST
+    /// if `replacing` is false. fsync, rename or link
     package consuming func keep(replacing: Bool = true) throws(SystemError) {
         let partial = path + ".partial"
         guard fsync(descriptor) == 0, (replacing ? rename(partial, path) : link(partial, path)) == 0 else {

@@ -1,7 +1,7 @@
 internal import FetchIndexCLibrary
 
-/// An open file, closed when this value is destroyed. Symbolic links aren't followed, and child processes don't inherit
-/// the descriptor.
+/// An open file, closed when this value is destroyed. A symbolic link at the path isn't followed, and programs that
+/// this process starts don't inherit the descriptor.
 package struct OpenFile: ~Copyable {
     package let descriptor: CInt
 
@@ -14,8 +14,8 @@ package struct OpenFile: ~Copyable {
 
     private static let longestPause: UInt32 = 5000
 
-    /// Locks the file until it's closed. If another lock is held, waits until the deadline, or without limit if `end`
-    /// is nil. Returns false after the deadline. flock
+    /// Locks the file until it's closed. While another open file holds the lock, waits until the deadline, or without
+    /// limit if `end` is nil. Returns false after the deadline. flock
     package borrowing func lock(until end: ContinuousClock.Instant?) throws(SystemError) -> Bool {
         var pause: UInt32 = 50
         while flock(descriptor, end == nil ? LOCK_EX : LOCK_EX | LOCK_NB) != 0 {
@@ -28,7 +28,7 @@ package struct OpenFile: ~Copyable {
         return true
     }
 
-    /// Syncs the file. Ignores EINVAL, which file systems that can't sync folders return. fsync
+    /// Syncs the file. Ignores EINVAL, the error of file systems that can't sync folders. fsync
     package borrowing func sync() throws(SystemError) {
         if fsync(descriptor) != 0 && errno != EINVAL { throw SystemError.last }
     }

@@ -1,8 +1,8 @@
 internal import FetchIndexCLibrary
 internal import Synchronization
 
-/// A small optional file that stays open between its uses. If it can't be opened, it's not used; if another process
-/// keeps it locked, it's not written. If it's deleted or replaced, the next use that is at least a second later opens
+/// A small optional file that stays open between its uses. It's not used if it can't be opened, and not written while
+/// another process keeps it locked. After it's deleted or replaced, the next use that is at least a second later opens
 /// the new file.
 package final class SideFile: Sendable {
     package enum Use {
@@ -40,8 +40,8 @@ package final class SideFile: Sendable {
 
     deinit { opened.withLock { if let opened = $0 { close(opened.descriptor) } } }
 
-    /// Calls the body with the file's descriptor, under an exclusive lock if it writes. After the file is opened, calls
-    /// `accepts` once; if this returns false, the file isn't used.
+    /// Calls the body with the file's descriptor, under an exclusive lock if the use writes. After opening the file,
+    /// calls `accepts` once; if that returns false, the file isn't used.
     package func use(
         _ use: Use, accepts: (_ descriptor: CInt, _ isWritable: Bool) -> Bool, _ body: (CInt) -> Void
     ) {
@@ -52,7 +52,7 @@ package final class SideFile: Sendable {
                 opened = nil
             }
             guard let file = opened ?? open(use) else { return }
-            // A reader goes on without the lock: checksums reveal a half written file.
+            // A reader that doesn't get the lock reads anyway: checksums reveal a half-written file.
             let isLocked = Self.lock(file.descriptor, use == .read ? LOCK_SH : LOCK_EX)
             let isUsed = (isLocked || use == .read) && (opened != nil || accepts(file.descriptor, use != .read))
             if isUsed { body(file.descriptor) }

@@ -21,7 +21,7 @@ package enum Signals {
         return pthread_sigmask(SIG_BLOCK, &added, &before) == 0 ? before : nil
     }
 
-    /// Restores the mask that `block` returned, and consumes the signal if it came meanwhile. sigpending, sigwait
+    /// Restores the mask that `block` returned, and consumes the signal if it arrived since. sigpending, sigwait
     static func release(_ number: CInt, _ before: sigset_t) {
         var before = before
         if sigismember(&before, number) == 1 { return }
@@ -33,9 +33,9 @@ package enum Signals {
         pthread_sigmask(SIG_SETMASK, &before, nil)
     }
 
-    /// Unblocks signals on this thread, and on threads that it creates. A program inherits the mask of the thread that
-    /// started it, and threads of Dispatch block nearly all signals; a signal that should end the program would stay
-    /// pending. pthread_sigmask
+    /// Unblocks signals on this thread, and on threads that it creates later. A program inherits the mask of the thread
+    /// that started it, and threads of Dispatch block nearly all signals. So a signal that should end the program would
+    /// stay pending. pthread_sigmask
     package static func unblock(_ numbers: [CInt]) {
         var set = sigset_t()
         sigemptyset(&set)

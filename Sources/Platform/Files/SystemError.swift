@@ -11,7 +11,7 @@ package struct SystemError: Error, RawRepresentable, Hashable, Sendable, CustomS
 
     package static let busy = SystemError(rawValue: EBUSY)
 
-    /// strerror, and the process's limit if the error is about one.
+    /// The text of strerror, and the process's limit if the error is about a limit.
     package var description: String {
         let reason = String(cString: strerror(rawValue))
         return switch rawValue {

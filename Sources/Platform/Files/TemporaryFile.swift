@@ -1,13 +1,14 @@
 internal import FetchIndexCLibrary
 
-/// A temporary file without a name, so that the system deletes it when the process ends or dies.
+/// A temporary file without a name, so that the system deletes it when the process ends or is killed.
 package final class TemporaryFile {
     private let file: Int32
     package private(set) var length = 0
 
-    /// Creates the file in a folder. It has a name that begins with `prefix` for a moment, and then none. mkstemp
+    /// Creates the file in a folder. The file has a name that begins with `prefix` until it's unlinked a moment later.
+    /// mkstemp
     package init(inFolder folder: String, prefix: String) throws(SystemError) {
-        // mkstemp makes a new name that only the owner can read, so no symbolic link can have it already.
+        // mkstemp creates a new file that only the owner can read, so the name can't be an existing symbolic link.
         var template = Array((folder + "/" + prefix + "-XXXXXX").utf8CString)
         let opened = mkstemp(&template)
         guard opened >= 0 else { throw SystemError.last }
@@ -33,7 +34,7 @@ package final class TemporaryFile {
         length += written
     }
 
-    /// Reads bytes at an offset: as many as fit in the buffer, or fewer at the end of the file.
+    /// Reads bytes at an offset, at most as many as fit in the buffer, and returns their number.
     package func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
         while true {
             let count = pread(file, buffer.baseAddress, buffer.count, off_t(offset))

@@ -11,8 +11,8 @@ package enum UnfinishedFiles {
 
     private static let most = 16
     private static let lock = Mutex(())
-    /// The registered paths, which the signal handler reads. They are never freed, since the handler may be reading one
-    /// on another thread; a program writes few files.
+    /// The registered paths, which the signal handler reads. The texts are never freed, since the handler may be
+    /// reading one on another thread; a program writes few files.
     nonisolated(unsafe) private static let paths = {
         let paths = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>.allocate(capacity: most)
         paths.initialize(repeating: nil, count: most)
@@ -39,8 +39,8 @@ package enum UnfinishedFiles {
         }
     }
 
-    /// Blocks the signals of `areRemoved(by:)` on this thread. Returns the thread's previous mask; nil if
-    /// `areRemoved(by:)` wasn't called.
+    /// Blocks the signals of `areRemoved(by:)` on this thread. Returns the thread's previous mask; nil if the signals
+    /// weren't blocked, for example because `areRemoved(by:)` wasn't called.
     static func holdSignals() -> sigset_t? {
         guard isAsked.load(ordering: .sequentiallyConsistent) else { return nil }
         var added = sigset_t()
@@ -54,8 +54,8 @@ package enum UnfinishedFiles {
         if var held { pthread_sigmask(SIG_SETMASK, &held, nil) }
     }
 
-    /// Registers the path of an unfinished file. Returns nil if `areRemoved(by:)` wasn't called, or if all places are
-    /// taken.
+    /// Registers the path of an unfinished file. Returns nil if `areRemoved(by:)` wasn't called, or if `most` paths are
+    /// registered.
     static func add(_ path: String) -> Place? {
         guard isAsked.load(ordering: .sequentiallyConsistent) else { return nil }
         return lock.withLock { _ in

@@ -1,6 +1,6 @@
-/// Two threads: a leader divides its work into parts, and a helper takes some of them once it has done other work.
-/// `Threads.run` doesn't fit, because the helper is an existing thread that is busy at first, and the leader must not
-/// wait for it.
+/// Two threads that share work: a leader divides its work into parts, and a helper takes some of the parts once it has
+/// done other work. `Threads.run` doesn't fit, because the helper is an existing thread that is busy at first, and the
+/// leader must not wait for it.
 ///
 ///     leader    lead { ... share(parts) ... share(parts) ... }
 ///     helper    other work, then help, until `lead` returns
@@ -11,16 +11,17 @@ package final class Crew: @unchecked Sendable {
 
     package init() {}
 
-    /// Runs the leader's work. The body may call `share`, and `help` takes part until the body returns.
+    /// Runs the leader's work. The body may call `share`; until the body returns, `help` on the other thread takes
+    /// parts.
     package func lead(_ body: () throws -> Void) rethrows {
         monitor.locked { isLed = true }
         defer { monitor.locked { isLed = false } }
         try body()
     }
 
-    /// Calls the body with 0 to count - 1, in that order, on this thread (number 0) and on the helper's (number 1).
-    /// Only the leader may call this, in the body of `lead`. Returns when all calls have returned. After an error no
-    /// more parts begin, and the error of the part with the least number is thrown.
+    /// Calls the body with 0 to count - 1 on this thread (number 0) and the helper's (number 1), which take the parts
+    /// in that order. Only the leader may call this, in the body of `lead`. Returns when all calls have returned. After
+    /// an error no more parts begin, and the error of the part with the least number is thrown.
     package func share(_ count: Int, _ body: (_ thread: Int, _ part: Int) throws -> Void) throws {
         // No call of the body runs any more when `end` returns, so the body doesn't escape.
         try withoutActuallyEscaping(body) { body in
@@ -32,13 +33,13 @@ package final class Crew: @unchecked Sendable {
         }
     }
 
-    /// Takes parts of the leader's work until `lead` returns. Returns at once if `lead` wasn't called yet, because it
-    /// may never be called.
+    /// Takes parts of the leader's work until `lead` returns. If `lead` isn't running, returns immediately: it may
+    /// never be called.
     package func help() {
         while let work = nextWork() { while work.runNext(as: 1) {} }
     }
 
-    /// Waits until a share has parts left; nil once `lead` has returned.
+    /// Waits until shared work has parts left, and returns that work. Returns nil if `lead` isn't running.
     private func nextWork() -> SharedWork? {
         monitor.locked {
             while isLed {

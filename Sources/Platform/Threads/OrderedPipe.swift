@@ -11,7 +11,7 @@ private final class OrderedPipe<Item>: @unchecked Sendable {
     }
 
     private let monitor = Monitor()
-    /// The maximum number of items that are being made or are waiting.
+    /// The maximum number of items that are being made or are waiting to be consumed.
     private let capacity: Int
     /// The number of items. It decreases if an item fails, or when `end` is called.
     private var count: Int
@@ -33,7 +33,7 @@ private final class OrderedPipe<Item>: @unchecked Sendable {
     }
 
     /// Returns the number of the next item to make; waits until the pipe has room for it. Returns nil if no more items
-    /// are wanted.
+    /// may begin.
     func begin() -> Int? {
         monitor.locked {
             while !hasRoom && !isClosed && begun < count { monitor.wait() }
@@ -45,16 +45,16 @@ private final class OrderedPipe<Item>: @unchecked Sendable {
         monitor.locked {
             if isClosed { return }
             waiting[place] = item
-            // Items with greater numbers than the failed one aren't wanted.
+            // The consumer stops at the failed item, so no more items may begin.
             if case .failure = item { count = begun }
         }
     }
 
-    /// Notes that no more items will be made than those that have begun.
+    /// Notes that no more items will begin.
     func end() { monitor.locked { count = min(count, begun) } }
 
-    /// The consumer's next step: consume the next item, or, if the consumer is also a producer and the item isn't made
-    /// yet, make one. Waits if neither is possible. Nil at the end.
+    /// The consumer's next step: it consumes the next item, if that one is ready. Otherwise, if the consumer is also a
+    /// producer, it makes an item. Waits if neither is possible. Returns nil at the end.
     func next(isProducer: Bool) -> Step? {
         monitor.locked {
             while consumed < count {
@@ -69,7 +69,7 @@ private final class OrderedPipe<Item>: @unchecked Sendable {
         }
     }
 
-    /// Waits for the next item; nil at the end. Throws the error if the item failed.
+    /// Waits for the next item; returns nil at the end. Throws the item's error if making it failed.
     func take() throws -> Item? {
         guard case .consume(let item)? = next(isProducer: false) else { return nil }
         return try item.get()
@@ -87,8 +87,9 @@ private final class OrderedPipe<Item>: @unchecked Sendable {
 extension Threads {
     /// Calls `make` with each part, 0 to count - 1, on several threads including this one. Calls `consume` with the
     /// results on this thread, in the order of the parts, until it returns false. At most `ahead` results per thread
-    /// wait. If a part fails, the results before it are consumed, and then its error is thrown. After an error, or when
-    /// `consume` returns false, no more parts begin, and `isWanted` returns false on the other threads.
+    /// are being made or wait. If a part fails, the results of the parts before it are consumed, and then its error is
+    /// thrown. After an error, or when `consume` returns false, no more parts begin, and `isWanted` returns false on
+    /// the other threads.
     package static func inOrder<Value>(
         _ threads: Int, parts count: Int, ahead: Int = 2,
         make: (_ thread: Int, _ part: Int, _ isWanted: () -> Bool) throws -> Value, consume: (Value) throws -> Bool
@@ -115,10 +116,10 @@ extension Threads {
     /// Thrown to a producer that delivers an item after the consumer has failed.
     private struct NoConsumer: Error {}
 
-    /// Calls the producer on a new thread, and the consumer on this one with each delivered item, in order. At most
-    /// `capacity` items wait. If the producer fails, the items before are consumed, and then its error is thrown. If
-    /// the consumer fails, the producer's next delivery throws. If `threads` is 1, or the system gives no thread, each
-    /// delivery calls the consumer directly.
+    /// Calls the producer on a new thread, and the consumer on this thread with each delivered item, in order. At most
+    /// `capacity` items wait. If the producer fails, the items that it has delivered are consumed, and then its error
+    /// is thrown. If the consumer fails, the producer's next delivery throws, and then the consumer's error is thrown.
+    /// If `threads` is 1, or the system gives no thread, each delivery calls the consumer directly.
     package static func pipe<Item>(
         _ threads: Int, capacity: Int, produce: ((consuming Item) throws -> Void) throws -> Void,
         consume: (consuming Item) throws -> Void
@@ -132,15 +133,15 @@ extension Threads {
         }
     }
 
-    /// Like the other `pipe`, with a consumer that answers: a delivery returns the newest answer, which is one to this
-    /// item or to an earlier one; nil before the first.
+    /// Like the other `pipe`, but the consumer answers each item. A delivery returns the newest answer, which may be
+    /// the answer to an earlier item; nil before the first answer.
     package static func pipe<Item, Answer: Sendable>(
         _ threads: Int, capacity: Int, produce: ((consuming Item) throws -> Answer?) throws -> Void,
         answer: (consuming Item) throws -> Answer
     ) throws {
         let pipe = OrderedPipe<Item>(capacity: capacity)
         let newest = Mutex<Answer?>(nil)
-        // The producer has returned when this function returns, so it doesn't escape.
+        // The producer doesn't escape: it has returned when this function returns.
         try withoutActuallyEscaping(produce) { produce in
             let work = SharedWork(1) { _, _ in
                 defer { pipe.end() }

@@ -4,9 +4,9 @@
 ///     end                                 on the thread that shares the work: waits for all calls
 final class SharedWork: @unchecked Sendable {
     private let monitor = Monitor()
-    /// The number of parts. After an error, or after `end`, the number of parts that have begun.
+    /// The number of parts. After an error or after `end`: the number of parts that have begun.
     private var count: Int
-    /// The body; nil after `end`, so that threads which begin later don't retain it.
+    /// The body; nil after `end`, so that a thread that begins later doesn't retain it.
     private var body: ((_ thread: Int, _ part: Int) throws -> Void)?
     private var begun = 0
     private var ended = 0
@@ -55,8 +55,8 @@ final class SharedWork: @unchecked Sendable {
         return true
     }
 
-    /// Waits until all parts that have begun have ended. If parts failed, throws the error of the one with the least
-    /// number.
+    /// Waits until all parts that have begun have ended. If parts failed, throws the error of the failed part with the
+    /// least number.
     func end() throws {
         let failure = monitor.locked {
             count = begun

@@ -3,7 +3,7 @@ internal import FetchIndexEssentials
 
 /// Ways to divide work among threads.
 ///
-///     run        calls a body with each of some numbers, on new threads and this one (`SharedWork`)
+///     run        calls a body with 0 to count - 1, on new threads and this one  (`SharedWork`)
 ///     Crew       calls a body with each part, on this thread and on a helper that is busy at first
 ///     pipe       passes a producer's items to a consumer, in order         (`OrderedPipe`)
 ///     inOrder    makes results of parts, consumed in the parts' order      (`OrderedPipe`)
@@ -11,13 +11,13 @@ package enum Threads {
     /// The maximum number of threads for one task. Each thread has its own reader of the store, its own files and
     /// memory.
     package static let most = 8
-    /// The default number of threads for a task. Computed once, because the system reads files for it.
+    /// The default number of threads for a task. It's computed once, because the system reads files to compute it.
     package static let available = min(ProcessInfo.processInfo.activeProcessorCount, most)
 
     /// Calls the body with 0 to count - 1, each on its own thread, 0 on this one. Returns when all calls have returned.
-    /// If several calls throw, throws the error of the least number. If the system gives too few threads, or a thread
-    /// hasn't begun when this one is idle, this thread makes its call. So a call must not wait for a call with a
-    /// greater number.
+    /// If several calls throw, throws the error of the call with the least number. If the system gives too few threads,
+    /// or a thread hasn't begun when this thread is idle, this thread makes the missing calls. So a call must not wait
+    /// for a call with a greater number.
     package static func run(_ count: Int, _ body: (Int) throws -> Void) throws {
         if count == 1 { return try body(0) }
         // No call of the body runs any more when `end` returns, so the body doesn't escape.

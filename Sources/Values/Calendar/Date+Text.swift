@@ -45,8 +45,8 @@ extension Date {
         if places > told {
             // The difference is exact, and the fused multiplication and addition keeps the sign of the remainder.
             while (-digits).addingProduct(number - whole, scale) > 0 { number = number.nextDown }
-            // Rounded to the digits that a double distinguishes, the fraction could print as a later time than was
-            // given.
+            // If the fraction, rounded to the digits that a double distinguishes, would print as a later time than was
+            // given, takes the next lower double.
             let fewer = ((number - whole) * Self.powers[told]).rounded()
             let isLater = fewer * Self.powers[places - told] > digits
             if isLater && whole + fewer / Self.powers[told] == number { number = max(number.nextDown, whole) }
@@ -84,7 +84,7 @@ extension Date {
     private static let namedDates = -63_145_526_400.0..<252_423_993_600.0
 
     /// ISO 8601 in UTC, with milliseconds unless the seconds are whole: 2016-05-16T01:30:00Z. Further digits are cut
-    /// off.
+    /// off. A date 9e15 seconds or more from 2001 is written in seconds after 2001.
     package var iso8601: String {
         let seconds = timeIntervalSinceReferenceDate
         guard seconds.magnitude < 9e15 else { return "\(seconds)" + Self.unnamed }

@@ -1,14 +1,15 @@
 /// Groups instants by a calendar unit in a time zone. Not thread-safe.
 ///
-/// An instant belongs to the unit that contains its local date, whatever the length of the day when clocks change. If a
-/// unit's first day was skipped by the zone, the unit is still named after it.
+/// An instant belongs to the unit that contains its local date, whatever the length of the day when clocks change. If
+/// the zone skipped a unit's first day, the unit is still named after that day.
 package final class DateSections {
     private let zone: TimeZoneOffsets
     private let unit: CalendarUnit
     private let calendar: SectionCalendar
     /// ICU's calendar; nil if Gregorian arithmetic is enough.
     private let other: ICUCalendar?
-    /// The days since 1970 in the section named last, cached because neighbouring rows often share a section.
+    /// The section that `lastName` names, as a range of days since 1970. It's cached, because neighbouring rows often
+    /// share a section.
     private var lastDays = 0..<0
     private var lastName: [UInt8] = []
 
@@ -30,7 +31,7 @@ package final class DateSections {
             + (other == nil ? [] : [ICUVersion.library, ICUVersion.localeData])
     }
 
-    /// Returns the name, in UTF-8, of the section to which an instant belongs, given in seconds since 2001.
+    /// Returns the UTF-8 name of the section to which an instant, in seconds since 2001, belongs.
     package func name(of moment: Double) throws(UnusableCalendar) -> [UInt8] {
         let day = zone.day(of: moment)
         if !lastDays.contains(day) {

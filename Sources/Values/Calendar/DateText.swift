@@ -1,8 +1,8 @@
 package import FetchIndexEssentials
 
-/// Parses a date, as 2016-05-16, or a date and time, as 2016-05-16T01:30:00Z. A blank may replace the T; a fraction may
-/// follow a point or a comma; an offset from UTC is +09:00, +0900 or +09. A time without an offset is in UTC. The
-/// calendar is the proleptic Gregorian one.
+/// Parses a date like 2016-05-16, or a date and time like 2016-05-16T01:30:00Z. A blank may replace the T; a fraction
+/// may follow the seconds, after a point or a comma; an offset from UTC is written +09:00, +0900 or +09. A time without
+/// an offset is in UTC. The calendar is the proleptic Gregorian one.
 package struct DateText {
     /// The accepted forms, for error messages.
     package static let forms = "2024-01-31, 2024-01-31T03:04:05Z or 2024-01-31 03:04:05.678+09:00"
@@ -53,7 +53,7 @@ package struct DateText {
         return number
     }
 
-    /// Parses the date, as days since 1970.
+    /// Parses the date. Returns days since 1970.
     private mutating func day() -> Int? {
         guard let year = number(digits: 4), skip("-"), let month = number(digits: 2), skip("-"),
             let day = number(digits: 2)
@@ -61,7 +61,7 @@ package struct DateText {
         return CalendarDay.daysSince1970(year: year, month: month, day: day)
     }
 
-    /// Parses the time, as seconds since midnight.
+    /// Parses the time. Returns seconds since midnight.
     private mutating func clock() -> Int? {
         guard let hour = number(digits: 2), skip(":"), let minute = number(digits: 2), skip(":"),
             let second = number(digits: 2), hour < 24, minute < 60, second < 60
@@ -69,7 +69,7 @@ package struct DateText {
         return hour * 3600 + minute * 60 + second
     }
 
-    /// Parses the offset, as seconds east of UTC; 0 if it's missing.
+    /// Parses the offset. Returns seconds east of UTC; 0 if the offset is missing.
     private mutating func offset() -> Int? {
         if isAtEnd || skip("Z") { return 0 }
         _ = skip(" ")

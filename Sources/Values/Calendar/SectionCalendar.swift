@@ -1,4 +1,4 @@
-/// The calendar whose weeks, months, quarters and years dates are grouped by.
+/// The calendar by whose weeks, months, quarters and years dates are grouped.
 ///
 /// A section has its unit's name in ISO 8601: 2016-05-16, 2016-W20, 2016-05, 2016-Q2 or 2016. If ISO 8601 has no name
 /// for the unit (in other calendars, and for weeks that don't begin on Monday), the section is named by the ISO date of
@@ -40,8 +40,8 @@ public struct SectionCalendar: Hashable, Sendable {
     public let system: System
     public let firstWeekday: Weekday
 
-    /// The default: the Gregorian calendar with weeks from Monday, in which a year's first week has at least four days
-    /// of the year.
+    /// The default: the Gregorian calendar with weeks that begin on Monday. A year's first week has at least four days
+    /// of that year.
     public static let iso8601 = SectionCalendar(.gregorian)
     public static let japanese = SectionCalendar(.japanese)
     public static let buddhist = SectionCalendar(.buddhist)

@@ -1,19 +1,19 @@
 internal import CFetchIndexICU
 internal import Synchronization
 
-/// The error for a time zone that is in neither the system's data nor ICU's.
+/// The error for a name that isn't a known time zone.
 public struct UnknownTimeZone: Error, Equatable, CustomStringConvertible {
     public let name: String
     public var description: String { "\"\(name)\" is not a time zone; write one like \"UTC\" or \"Asia/Tokyo\"" }
 }
 
-/// Converts instants to the days of a time zone, with the newer of the system's and ICU's data. Caches the offset of
-/// each period, because ICU needs 2 µs to find one.
+/// Converts instants to the days of a time zone. Uses the system's data of the zone if they are newer than ICU's,
+/// otherwise ICU's. Caches the offset of each period, because ICU needs 2 µs to find one.
 package final class TimeZoneOffsets: Sendable {
     private struct State {
         // ICU's calendar isn't thread-safe; the mutex around this state guards it.
         nonisolated(unsafe) var zone: OpaquePointer?
-        /// The period used last, because neighbouring rows often share it.
+        /// The last period that was used: neighbouring rows often share it.
         var last = OffsetPeriod.none
         /// Cached periods, in order.
         var known: [OffsetPeriod] = []
@@ -30,7 +30,8 @@ package final class TimeZoneOffsets: Sendable {
     private let file: ZoneFile?
     private let state: Mutex<State>
 
-    /// Throws if neither the system nor ICU has data of the zone, or if the system's file for it is damaged.
+    /// Throws if the system's data aren't newer or lack the zone, and ICU lacks it too; also throws if the system's
+    /// file for the zone is damaged.
     package init(_ name: String, in folder: ZoneFolder = .ofProcess) throws {
         self.name = name
         if name == "UTC" {
@@ -61,8 +62,8 @@ package final class TimeZoneOffsets: Sendable {
         }
     }
 
-    /// The day since 1970, in this zone, of an instant in seconds since 2001. Instants beyond 100 million years are
-    /// clamped.
+    /// Returns the day, in days since 1970 in this zone, to which an instant in seconds since 2001 belongs. Instants
+    /// farther than 100 million years from 2001 are clamped.
     package func day(of moment: Double) -> Int {
         let bound = 3.15e15
         let seconds = min(max(moment.isNaN ? 0 : moment, -bound), bound) + 978_307_200

@@ -1,4 +1,4 @@
-/// The version of time zone data: a year, and letters that count the releases of the year, as in 2025b.
+/// The version of time zone data, such as 2025b: a year, and letters that count the releases of the year.
 package struct ZoneDataVersion: Comparable, Sendable, CustomStringConvertible {
     package let description: String
     private let year: Int

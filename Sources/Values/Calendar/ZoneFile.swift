@@ -3,8 +3,8 @@ internal import FetchIndexPlatform
 /// The offsets of a time zone, read from a compiled file: TZif, RFC 8536 (and 9636).
 ///
 ///     TZif, version | counts | changes, their types, types, …   with 4 bytes a change
-///     TZif, version | counts | the same with 8 bytes            from version 2 on
-///     \n rule \n                                                for what comes after the last change
+///     TZif, version | counts | the same with 8 bytes            since version 2
+///     \n rule \n                                                for the time after the last change
 struct ZoneFile: Sendable {
     struct Damage: Error {
         let reason: String
@@ -12,7 +12,7 @@ struct ZoneFile: Sendable {
 
     /// The moments when the clocks change, in seconds since 1970, in order.
     private let changes: [Int64]
-    /// Offsets in seconds ahead of UTC: before the first change, then from each change on.
+    /// Offsets in seconds ahead of UTC: the offset before the first change, then the offset after each change.
     private let offsets: [Int32]
     /// The rule for the time after the last change; nil if the last offset stays.
     private let rule: ZoneRule?
@@ -94,7 +94,9 @@ struct ZoneFile: Sendable {
             var known: [Int32] = []
             for _ in 0..<types {
                 let offset = try body.number(4)
-                guard ZoneRule.offsets.contains(Int(offset)) else { throw Damage(reason: "it has an offset of days") }
+                guard ZoneRule.offsets.contains(Int(offset)) else {
+                    throw Damage(reason: "it has an offset of 26 hours or more")
+                }
                 known.append(Int32(offset))
                 _ = try body.bytes(2)  // whether it is summer time, and its name
             }

@@ -36,7 +36,7 @@ package final class ZoneFolder: Sendable {
         fi_zone_data_version().flatMap { ZoneDataVersion(String(cString: $0)) }
     }
 
-    /// The version of the folder's data; nil if the folder is missing or doesn't tell its version.
+    /// The version of the folder's data; nil if the folder is missing or has no version.
     package func version() throws -> ZoneDataVersion? {
         try state.withLock { state in
             if !state.isVersionKnown {
@@ -53,8 +53,8 @@ package final class ZoneFolder: Sendable {
         return Self.versionOfICU.map { version > $0 } ?? true
     }
 
-    /// Returns a zone by its name, or by an equivalent name that ICU knows if the folder lacks the name. Nil if the
-    /// folder has none of these names.
+    /// Returns a zone by its name. If the folder lacks the name, looks for the equivalent names that ICU knows. Returns
+    /// nil if the folder has none of these names.
     func zone(_ name: String) throws -> ZoneFile? {
         if let file = try file(name) { return file }
         for other in Self.otherNames(of: name) {
@@ -96,8 +96,8 @@ package final class ZoneFolder: Sendable {
         }
     }
 
-    /// Whether a text is the name of a zone below the folder. Excluded are names of zones that depend on the machine or
-    /// count leap seconds.
+    /// Whether a text is the name of a zone in the folder. Names of zones that depend on the machine or count leap
+    /// seconds are excluded.
     private static func isName(_ text: String) -> Bool {
         let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         let letters = text.utf8.allSatisfy { byte in

@@ -1,7 +1,7 @@
 extension Sequence<String> {
-    /// The name that a misspelled name probably means: the same name in another case, otherwise the nearest by edit
-    /// distance, if at most a third of the letters (one to three) differ. Nil if no name is near, or if several are
-    /// equally near.
+    /// Returns the name that a misspelled name probably means: the same name in another case, otherwise the nearest
+    /// name by edit distance, if at most a third of the letters (one to three) differ. Returns nil if no name is near,
+    /// or if several are equally near.
     package func nearest(to name: String) -> String? {
         let names = filter { $0 != name && $0.count <= mostLetters }
         if name.count > mostLetters { return nil }
@@ -39,7 +39,7 @@ extension String {
     }
 }
 
-/// The known name that an error suggests in place of an unknown one. It's ignored when errors are compared.
+/// The known name that an error suggests instead of an unknown one. It's ignored when errors are compared.
 public struct NearName: Hashable, Sendable {
     /// The known name; nil if no known name is near.
     public let name: String?

@@ -26,7 +26,7 @@ extension UnsafeRawBufferPointer {
     package var isPlainText: Bool {
         var index = 0
         while index < count {
-            // Checks eight bytes of ASCII at once.
+            // Checks eight bytes of ASCII in one step.
             if index + 8 <= count, loadUnaligned(fromByteOffset: index, as: UInt64.self) & 0x8080_8080_8080_8080 == 0 {
                 index += 8
                 continue

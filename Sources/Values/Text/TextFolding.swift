@@ -45,7 +45,7 @@ extension TextFolding {
         return Array(kept.utf16)
     }
 
-    /// Whether folding removes the diacritics of a letter: only in the Latin, Greek and Cyrillic blocks.
+    /// Whether folding removes the diacritics of a letter: true in the Latin, Greek and Cyrillic blocks only.
     private static func losesDiacritics(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x41...0x5A, 0x61...0x7A, 0xC0...0x24F, 0x1E00...0x1EFF: true
@@ -59,8 +59,8 @@ extension TextFolding {
         transform(text) { fi_normalize(composed, $0, $1, $2, $3) }
     }
 
-    /// Calls an ICU function that returns the length of its result, again with a larger buffer if needed. Returns the
-    /// text unchanged if the function fails.
+    /// Calls an ICU function that returns the length of its result, and repeats the call with a larger buffer if
+    /// needed. Returns the text unchanged if the function fails.
     private static func transform(
         _ text: [UInt16],
         _ function: (UnsafePointer<UInt16>?, Int32, UnsafeMutablePointer<UInt16>?, Int32) -> Int32

@@ -1,6 +1,6 @@
 internal import CFetchIndexICU
 
-/// The order of texts. It depends on the request alone, not on the machine's current locale.
+/// The order of texts. It's a part of the request, and doesn't depend on the machine's current locale.
 public enum TextOrder: Hashable, Sendable {
     /// By code point.
     case binary

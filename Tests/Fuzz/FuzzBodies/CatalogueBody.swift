@@ -2,14 +2,14 @@ import FetchIndexCatalogues
 import Foundation
 import FetchIndexValues
 
-/// A catalogue or change file: it is read at once and in pieces, which must agree, and its rows are written and
+/// A catalogue or change file. It's read whole and in pieces, which must give the same rows; its rows are written and
 /// read again.
 ///
 ///     format 1 | length of pieces 1 | longest line 1 | file
 ///
 /// Format: CSV, TSV, JSON lines or changes, by the remainder of 4.
 enum CatalogueBody {
-    /// The rows and errors of a reading.
+    /// The rows and errors that reading a file gives.
     private struct Reading: Equatable {
         var columns: [String] = []
         var rows: [[[UInt8]]] = []
@@ -47,14 +47,14 @@ enum CatalogueBody {
                     if row.count > 0 { _ = row.excerpt(of: row.count - 1) }
                 }, bad: { reading.bad.append("\($0)") })
         } catch {
-            precondition(error is BadInput || error is UnreadableFile, "\(error) is no error of a file")
+            precondition(error is BadInput || error is UnreadableFile, "\(error) isn't an error of a file")
             reading.error = "\(error)"
         }
         precondition(reading.lines == reading.lines.sorted(), "lines do not ascend")
         return reading
     }
 
-    /// Inferred types must be able to read all values that they were inferred from.
+    /// Inferred types must be able to represent all values that they were inferred from.
     private static func readValues(_ reading: Reading) {
         var inference = TypeInference(columns: reading.columns.count)
         let rows = reading.rows.prefix(4).filter { $0.count == reading.columns.count }
@@ -91,7 +91,7 @@ enum CatalogueBody {
         if format == .jsonl && reading.rows.allSatisfy({ $0.allSatisfy(\.isEmpty) }) { return }
         precondition(
             again.columns == reading.columns && again.rows == reading.rows && again.error == nil && again.bad.isEmpty,
-            "written and read again, it is \(again), not \(reading)")
+            "written and read again, the file gives \(again), not \(reading)")
     }
 
     private static func quoted(_ field: [UInt8]) -> [UInt8] {
@@ -102,7 +102,9 @@ enum CatalogueBody {
     private static func json(_ row: [[UInt8]], _ columns: [String]) -> Data {
         let object = Dictionary(
             zip(columns, row.map { String(decoding: $0, as: UTF8.self) }), uniquingKeysWith: { first, _ in first })
-        guard let data = try? JSONEncoder().encode(object) else { preconditionFailure("\(object) is no JSON") }
+        guard let data = try? JSONEncoder().encode(object) else {
+            preconditionFailure("\(object) can't be encoded as JSON")
+        }
         return data
     }
 
@@ -126,7 +128,7 @@ enum CatalogueBody {
                     }
                 }, tooLong: { _ in preconditionFailure("no line is as long as that") })
         } catch {
-            precondition(error is UnreadableFile, "\(error) is no error of a file")
+            precondition(error is UnreadableFile, "\(error) isn't an error of a file")
         }
     }
 }

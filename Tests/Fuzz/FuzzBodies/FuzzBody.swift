@@ -1,5 +1,6 @@
-/// The work of a fuzz target on arbitrary bytes. An error is a right answer; a trap, a hang or an answer that
-/// contradicts another is a finding. Each fuzz target runs one body, and the tests run all of them on the kept corpus.
+/// The work of a fuzz target on arbitrary bytes. An error is an acceptable answer; a trap, a hang or an answer that
+/// contradicts another one is a finding. Each fuzz target runs one body, and the tests run all bodies on the stored
+/// corpus.
 package enum FuzzBody: String, CaseIterable, Sendable {
     case predicate = "FuzzPredicate"
     case record = "FuzzRecord"

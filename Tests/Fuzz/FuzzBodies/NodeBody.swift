@@ -48,7 +48,7 @@ enum NodeBody {
         return changes.keys.sorted { $0.lexicographicallyPrecedes($1) }.map { TreeEdit($0, changes[$0] ?? .find) }
     }
 
-    /// A tree without defects must answer all questions.
+    /// Runs a body. A tree without defects must not throw.
     private static func attempt<Result>(_ isWhole: Bool, _ what: String, _ body: () throws -> Result) -> Result? {
         do { return try body() } catch {
             precondition(!isWhole, "\(what) of a whole tree: \(error)")
@@ -96,7 +96,8 @@ enum NodeBody {
         return keys
     }
 
-    /// Applies all edits at once, and one after the other. Both keep a sound tree sound, and give the same tree.
+    /// Applies all edits together, and in a second fork one after the other. Both ways must keep a sound tree sound,
+    /// and give the same tree.
     private static func edit(_ tree: CountedTree, _ edits: [TreeEdit], isWhole: Bool) {
         var together = tree.reopened(in: ForkNodeStore(over: tree.store))
         let outcomes = attempt(isWhole, "edits") { try together.apply(edits) }

@@ -21,7 +21,7 @@ enum PredicateBody {
         if let view = try? RecordView(record.span.bytes) { _ = try? compiled.evaluate(view) }
     }
 
-    /// The first choice is used for most inputs, since mutations begin at 0.
+    /// Most inputs use the first list, since mutations begin with a 0.
     private static let argumentLists: [[any PredicateArgument & Sendable]] = [
         [], [5], ["title"], ["title", 583], [[1, 2, 3]], [Int?.none], [1.5, "x%@\"'", true],
         [Date(timeIntervalSinceReferenceDate: 0.5), Data([0, 255])], [Decimal(5) / 3, ["a", "影"]],

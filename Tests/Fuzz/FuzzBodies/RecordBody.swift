@@ -5,8 +5,8 @@ import FetchIndexPredicates
 import FetchIndexRecords
 import FetchIndexValues
 
-/// The bytes of a record, and of a key: every reader of records reads them, and values are read from them as from a
-/// key. With their checksum they are read as a model, as a part of the log and as headers.
+/// The bytes are read as a record, by every reader of records, and as an order key. After a checksum is appended, they
+/// are read as a model, as a cache's header and as a part of the log.
 enum RecordBody {
     /// Predicates with each kind of test that a compiled predicate has.
     private static let predicates: [CompiledPredicate] = [
@@ -32,7 +32,7 @@ enum RecordBody {
         }
     }
 
-    /// A value that is stored as the slot's bytes has the slot's order key.
+    /// If the bytes of a slot are the stored form of a value, the slot's order key must be the order key of that value.
     private static func read(_ slot: Int, of view: RecordView, as type: ValueType) {
         var key: [UInt8] = []
         let isWritten = (try? view.appendOrderKey(of: slot, as: type, to: &key)) != nil
@@ -51,7 +51,8 @@ enum RecordBody {
         precondition(first?.length == key.count, "the order key of \(value) is read as \(first?.length ?? -1) bytes")
     }
 
-    /// Reads one value after the other. Each is written to a key, and reads back as the same value.
+    /// Reads one value after the other from a key. Each value is written to a key of its own, and must read back as the
+    /// same value.
     private static func readKey(_ input: [UInt8]) {
         let bytes = input.span.bytes
         var offset = 0
@@ -71,7 +72,7 @@ enum RecordBody {
         }
     }
 
-    /// Values read from checked bytes are written as the same bytes.
+    /// A model or header that is read from the bytes must not change when it's written and read again.
     private static func readHeaders(_ input: [UInt8]) {
         var bytes = input
         bytes.appendChecksum()

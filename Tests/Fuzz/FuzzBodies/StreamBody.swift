@@ -3,10 +3,10 @@ import FetchIndexPostgresSource
 import FetchIndexRecords
 import FetchIndexValues
 
-/// Bytes that a PostgreSQL server sends: messages of the stream, or rows of a copy. Rows of a described table become
-/// records, and all their values are read again.
+/// Bytes that a PostgreSQL server sends: messages of the stream, or rows of a copy. The rows become records of an
+/// entity, and all values of the records are read again.
 ///
-///     what 1 | (length 2 | message)...      what: messages of the stream when even, rows of a copy when odd
+///     what 1 | (length 2 | message)...      what: messages of the stream if even, rows of a copy if odd
 enum StreamBody {
     private static let table = FollowedSource.Table(
         schema: "public", name: "t", number: 1, file: 1, entity: "T", key: "k",

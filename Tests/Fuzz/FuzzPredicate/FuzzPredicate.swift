@@ -1,7 +1,7 @@
 import CLibFuzzer
 import FetchIndexFuzzBodies
 
-/// libFuzzer calls it with one input after the other.
+/// libFuzzer calls this function with one input after the other.
 @_cdecl("LLVMFuzzerTestOneInput")
 func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     FuzzBody.predicate.run([UInt8](UnsafeBufferPointer(start: start, count: count)))

@@ -3,47 +3,48 @@
 
 #include <stdint.h>
 
-// Stands between a program and the system calls that change files (Linux): a program that this is linked into calls it
-// instead of the C library, and so do its shared libraries. It counts the calls on the files of one folder, writes them
-// to a trace, and makes one of them fail or be the last.
+// Wraps the system calls that change files (Linux). A program that this library is linked into, and the program's
+// shared libraries, call these functions instead of the C library's. The functions count the calls on files of one
+// folder, write the calls to a trace, and can make calls fail or kill the process at a call.
 //
 // A trace is a sequence of entries: kind 1 | file 1 | durable 1 | 0 | length 4 | offset 8 | bytes of a write,
 // numbers in the machine's byte order.
 
 enum {
-    RECORDER_WRITE = 1,     // bytes at an offset; durable says that the file is open with O_DSYNC
-    RECORDER_SYNC = 2,      // fsync, fdatasync, msync
-    RECORDER_TRUNCATE = 3,  // to the length in offset
-    RECORDER_NAME = 4,      // the data file gets its name
-    RECORDER_MARK = 5       // the program's own, with its number in offset
+    RECORDER_WRITE = 1,     // bytes at an offset; durable is 1 if the file is open with O_DSYNC
+    RECORDER_SYNC = 2,      // fsync, fdatasync
+    RECORDER_TRUNCATE = 3,  // ftruncate; offset is the new length
+    RECORDER_NAME = 4,      // rename of a file to data.mdb
+    RECORDER_MARK = 5       // recorder_mark; offset is its number
 };
 
 enum { RECORDER_DATA = 1, RECORDER_SORT = 2, RECORDER_FOLDER = 3, RECORDER_OTHER = 4 };
 
 enum {
-    RECORDER_FAIL = 1,        // nothing is done, and the call fails
-    RECORDER_FAIL_HALF = 2,   // half of the bytes are written, and the calls after it fail
-    RECORDER_FAIL_LATE = 3,   // it is done, and fails nevertheless
-    RECORDER_FAIL_ON = 4,     // nothing is done, and all calls from this one on fail
+    RECORDER_FAIL = 1,        // the call fails without doing anything
+    RECORDER_FAIL_HALF = 2,   // half of the bytes are written, and all later calls fail
+    RECORDER_FAIL_LATE = 3,   // the call is done, but reports a failure
+    RECORDER_FAIL_ON = 4,     // this call and all later ones fail without doing anything
     RECORDER_DIE = 5,         // the process is killed before the call
-    RECORDER_DIE_HALF = 6     // the process is killed when half of the bytes are written
+    RECORDER_DIE_HALF = 6     // the process is killed after half of the bytes are written
 };
 
-/// Begins to count the calls on files below a folder. Entries go to the file trace; -1: nowhere.
+/// Begins to count the calls on files below a folder. `trace` is the descriptor of the trace file; -1 for no trace.
 void recorder_begin(const char *folder, int trace);
 
-/// The call after so many more meets its fate. Calls on other files than those named above do not count.
+/// After `after` more calls, the next call fails or is the last, as `fate` says. Calls on RECORDER_OTHER files don't
+/// count.
 void recorder_arm(int fate, long after, int error);
 void recorder_disarm(void);
 
-/// Whether a call met its fate since the recorder was armed, and the file that it was on.
+/// The number of calls that were made to fail since the recorder was armed, and the kind of file of the last one.
 long recorder_met(void);
 int recorder_met_file(void);
 
-/// All calls so far.
+/// The number of counted calls so far.
 long recorder_calls(void);
 
-/// Puts a mark into the trace.
+/// Writes a mark to the trace.
 void recorder_mark(uint64_t number);
 
 #endif

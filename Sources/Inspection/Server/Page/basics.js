@@ -30,13 +30,14 @@ function showProblem(sentence) {
   part("problem").hidden = !sentence;
 }
 
-// Returns a function that runs work at once, but at most once in each pause. Calls during the pause run it once more afterwards.
+// Returns a function that runs `work` immediately, but at most once per pause. If it's called during `work` or the
+// pause, `work` runs once more afterwards.
 function paced(work, pause = 1000) {
   let isBusy = false, isWanted = false;
   const run = async () => {
     if (isBusy) { isWanted = true; return; }
     isBusy = true; isWanted = false;
-    try { await work(); } catch { /* events tell problems of the store */ }
+    try { await work(); } catch { /* the "problem" event reports it */ }
     setTimeout(() => { isBusy = false; if (isWanted) run(); }, pause);
   };
   return run;

@@ -5,7 +5,7 @@ const browser = {
   name: undefined,
   state: 0,
   lastTop: 0,
-  // Changes that are not shown yet: kinds by row id.
+  // The kinds of changes that are not shown yet, by row id.
   pending: new Map(),
 
   async open(name) {

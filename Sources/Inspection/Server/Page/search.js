@@ -24,7 +24,7 @@ const search = {
         for (const match of answer.matches) part("matches").append(this.match(match));
         state ??= answer.state;
         found += answer.matches.length; from = answer.next; count = answer.count;
-        const changed = answer.state === state ? "" : "; rows changed meanwhile, search again to find all";
+        const changed = answer.state === state ? "" : "; rows have changed meanwhile: search again to find all";
         part("searchProgress").textContent = `${counted(found, "row")} found in ${grouped(from)} of ${grouped(count)}${changed}`;
       } while (from < count && found < end);
       part("more").hidden = from >= count;
