@@ -8,7 +8,7 @@ package struct BadInput: Error, CustomStringConvertible {
     package let reason: String
     /// Whether a field's text isn't valid for its column's type, so that a text column would accept it.
     package var isOfType = false
-    /// What would make an import accept the field or row, if anything.
+    /// The remedy with which an import would accept the field or row, if any.
     package var remedy: ImportRemedy?
 
     package init(file: String, line: Int, column: Int? = nil, columnName: String? = nil, reason: String) {
@@ -27,15 +27,15 @@ package struct UnreadableFile: Error, CustomStringConvertible {
     package let path: String
     /// The text that follows the path in the message.
     package let reason: String
-    /// Whether the file is empty: it has neither a row nor column names.
+    /// Whether the file is empty: it has no rows and no column names.
     package var isEmpty = false
-    /// What the user can tell the reader, if that helps.
+    /// What the user can specify to make the file readable, if anything.
     package var remedy: ImportRemedy?
 
     package var description: String { "\(path) \(reason)" }
 }
 
-/// What would let a file, a field or a row be imported. A tool says with which option.
+/// A remedy with which a file, a field or a row can be imported. A tool says with which option.
 package enum ImportRemedy: Equatable, Sendable {
     /// The entity gets the columns that it lacks.
     case addColumns
@@ -43,10 +43,11 @@ package enum ImportRemedy: Equatable, Sendable {
     case key
     /// Related objects are named by a value instead of by their numbers.
     case relation
-    /// The delimiter of the columns, which is the found one or a comma. Only CSV has delimiters.
+    /// The user gives the delimiter of the columns, which is the character that was found, or a comma. Only CSV has
+    /// delimiters.
     case delimiter(UInt8, isCSV: Bool)
-    /// The type of a column, which makes its name known.
+    /// The user gives the type of a column, which makes its name a known one.
     case typeOfColumn
-    /// The types of all columns, so that none is inferred.
+    /// The user gives the types of all columns, so that none is inferred.
     case types
 }

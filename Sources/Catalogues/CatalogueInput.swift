@@ -8,19 +8,19 @@ package struct CatalogueInput {
     /// The name of standard input.
     package static let standardInput = "-"
 
-    /// The maximum number of columns, which is that of an entity's attributes.
+    /// The maximum number of columns, which is also the maximum number of an entity's attributes.
     package static let maximumColumns = 1 << 15
     package static let longestLine = 64 << 20
 
     /// The file's path, or its name in errors.
     package let path: String
-    /// The delimiter of CSV fields; if nil, a comma, or the one named by a first line like `sep=;`.
+    /// The delimiter of CSV fields; if nil, the delimiter that a first line like `sep=;` names, otherwise a comma.
     package var delimiter: UInt8?
     /// The bytes to read instead of the file; nil for files and pipes.
     let bytes: [UInt8]?
     /// The bytes of a pipe; nil for a file, which can be opened again.
     let pipe: ReplayedBytes?
-    /// The maximum length of a line without its end, in bytes; for CSV, that of a row's values together.
+    /// The maximum length of a line without its end, in bytes; for CSV, the maximum total length of a row's values.
     let longestLine: Int
     /// The maximum length of the pieces that are read, in bytes.
     let pieceLength: Int
@@ -36,8 +36,8 @@ package struct CatalogueInput {
         (self.longestLine, self.pieceLength) = (longestLine, pieceLength)
     }
 
-    /// Opens a file, or an input that can be read only once: a pipe, or standard input for "-". Throws
-    /// `UnreadableFile`.
+    /// Returns the input for a path. Opens it only if it can be read once: a pipe, or standard input for "-". Throws
+    /// `UnreadableFile` if that fails.
     package static func opening(_ path: String) throws -> CatalogueInput {
         if path != standardInput && isRegularOrMissing(path) { return CatalogueInput(path) }
         let name = path == standardInput ? "standard input" : path
@@ -58,7 +58,8 @@ package struct CatalogueInput {
         return stat(path, &status) != 0 || [S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT)
     }
 
-    /// Call it after several readers have read the beginning: the first bytes of a pipe are then no longer retained.
+    /// Call this when no further reader will be opened. A pipe then retains no newly read bytes, and drops the retained
+    /// ones when the last reader needs bytes after them.
     package func endSampling() { pipe?.endReplay() }
 
     /// The error for a line that exceeds the limit.

@@ -65,7 +65,7 @@ package struct CatalogueWriter {
         case .tsv:
             guard !text.contains(where: { $0 == 0x09 || $0 == 0x0A || $0 == 0x0D }) else {
                 throw Unwritable(
-                    column: column, reason: "TSV holds neither tabs nor line ends; CSV and JSON lines hold them")
+                    column: column, reason: "TSV cannot contain tabs or line ends; CSV and JSON lines can")
             }
             if text.isEmpty { emptyTexts += 1 }
             bytes.append(contentsOf: text)
@@ -84,7 +84,8 @@ package struct CatalogueWriter {
 
     package mutating func endRow() throws(Unwritable) {
         if format != .jsonl, columns.count == 1, bytes.isEmpty || bytes.last == 0x0A {
-            throw Unwritable(column: 0, reason: "one empty field would be an empty line; JSON lines hold such rows")
+            throw Unwritable(
+                column: 0, reason: "a row of one empty field would be an empty line; JSON lines can contain such rows")
         }
         if format == .jsonl { bytes.append(UInt8(ascii: "}")) }
         bytes.append(0x0A)

@@ -1,6 +1,6 @@
 extension FieldRow {
-    /// The column names in this row, which is the header. They must exist and differ, be UTF-8, and have no control
-    /// characters unless they are known.
+    /// Returns the column names in this row, which is the header. Throws if the row is empty, or if a name is empty,
+    /// repeated or not UTF-8, or has control characters and isn't a known name.
     func columnNames(in input: CatalogueInput, _ told: ToldColumns) throws -> [String] {
         guard count > 0 else {
             throw UnreadableFile(
@@ -33,7 +33,7 @@ extension FieldRow {
 }
 
 extension FieldRow {
-    /// Throws for a header with a single column whose name contains another delimiter, so that it looks like several
+    /// Throws for a header with a single column whose name contains a semicolon or a tab, so that it looks like several
     /// names.
     func refuseOtherDelimiter(in input: CatalogueInput, isCSV: Bool) throws {
         guard count == 1 else { return }

@@ -14,7 +14,7 @@ package struct FieldRow {
         let content: Content
     }
 
-    /// The row's fields, followed by leftovers of the previous row.
+    /// The row's fields, followed by unused fields of earlier rows.
     private var fields: [Field] = []
     package private(set) var count = 0
     /// Whether the row lacks a field, because a JSON object lacks the member.
@@ -58,13 +58,14 @@ package struct FieldRow {
         append(Field(start: bytes.count, end: bytes.count, content: .null))
     }
 
-    /// Appends a field that the row lacks; a stored object keeps its value of it.
+    /// Appends a field that the row lacks: a stored object keeps the attribute's value.
     mutating func appendAbsent() {
         append(Field(start: bytes.count, end: bytes.count, content: .absent))
         hasAbsent = true
     }
 
-    /// Appends the fields of a line; an empty one is null. Returns false if the line has more than `most` fields.
+    /// Appends the fields of a line. An empty field is null. Returns false if the row would have more than `most`
+    /// fields.
     mutating func appendFields(
         of line: UnsafeRawBufferPointer, separatedBy separator: UInt8, atMost most: Int
     ) -> Bool {

@@ -2,14 +2,14 @@ internal import FetchIndexEssentials
 package import FetchIndexValues
 
 /// Checks how the keys of a file are written. Two spellings of one key would merge two rows into one object. If a type
-/// has several spellings, the first keys of a column decide:
+/// has several spellings, the first keys of a column decide which spelling its other keys must have:
 ///
 /// - a date as its day alone, and with the time
-/// - a time with a T or a blank, in any zone, and with any number of digits behind the point
+/// - a time with a T or a blank, in any zone, and with any number of digits after the point
 /// - hexadecimal digits of UUIDs and data in either case
 /// - in JSON a number or a boolean in quotation marks, and without; a whole double as 2, and as 2.0
 ///
-/// All other values have one spelling, that of `Value.catalogueText`.
+/// All other values have one spelling, the text `Value.catalogueText`.
 package struct KeySpellings {
     private struct Column {
         /// The forms that all keys so far have in common.
@@ -23,8 +23,8 @@ package struct KeySpellings {
 
     package init() {}
 
-    /// The reason why a text that was read as a value can't be a key beside the preceding ones of the column; nil if it
-    /// can. `isLiteral` tells that it is written in JSON without quotation marks.
+    /// Returns the reason why a text, read as `value`, can't be a key beside the column's preceding keys; nil if it
+    /// can. `isLiteral` tells that JSON has the text without quotation marks.
     package mutating func fault(
         _ text: String, of value: Value, isLiteral: Bool = false, inJSON: Bool = false, column: Int
     ) -> String? {
@@ -44,8 +44,8 @@ package struct KeySpellings {
 
     private func otherForm(_ text: String, _ column: Int) -> String {
         let example = columns[column]?.example ?? ""
-        return "\"\(text.excerpt)\" is written in another way than \"\(example)\", a key before it; "
-            + "a key of texts would keep both"
+        return "\"\(text.excerpt)\" is written in another way than the earlier key \"\(example)\"; "
+            + "a text key would keep both"
     }
 
     private mutating func fault(ofQuoted text: String, isLiteral: Bool, column: Int) -> String? {
@@ -57,8 +57,8 @@ package struct KeySpellings {
         if known == isLiteral { return nil }
         let quoted = "\"\(text.excerpt)\""
         return isLiteral
-            ? "\(text.excerpt) is not in quotation marks, as keys before it are; \(quoted) would be the same key"
-            : "\(quoted) is in quotation marks, which keys before it are not; \(text.excerpt) would be the same key"
+            ? "\(text.excerpt) is not in quotation marks, but earlier keys are; \(quoted) would be the same key"
+            : "\(quoted) is in quotation marks, but earlier keys are not; \(text.excerpt) would be the same key"
     }
 }
 

@@ -1,7 +1,7 @@
 internal import FetchIndexEssentials
 internal import FetchIndexValues
 
-/// The form in which a time is written, apart from its value: 2024-01-02T03:04:05.000Z has a T, three digits behind a
+/// The form in which a time is written, apart from its value: 2024-01-02T03:04:05.000Z has a T, three digits after a
 /// point, and the zone Z. Two different texts of one form are different times.
 struct TimeForm: Equatable {
     private let separator: UInt8
@@ -13,8 +13,8 @@ struct TimeForm: Equatable {
     private static let lengthOfDay = 10
     private static let lengthToSeconds = 19
 
-    /// The form of a text that was read as a date. Nil for a day alone, for seconds since 2001, and for more digits
-    /// than the date can represent, because then other texts of the form could be the same date.
+    /// Finds the form of a text that was read as a date. Returns nil for a day alone, for seconds since 2001, and for
+    /// more digits than the date can represent, because other texts of the form could then be the same date.
     init?(_ text: String, of date: Date) {
         let exact = Array(date.exactText.utf8)
         let bytes = Array(text.utf8)
@@ -28,7 +28,7 @@ struct TimeForm: Equatable {
         zone = Array(bytes[digits.endIndex...])
     }
 
-    /// The digits of the fraction, which end at the zone.
+    /// Returns the digits of the fraction, which end at the zone.
     private static func digits(_ text: [UInt8]) -> ArraySlice<UInt8> {
         let rest = text[lengthToSeconds...]
         guard let mark = rest.first, mark == UInt8(ascii: ".") || mark == UInt8(ascii: ",") else {

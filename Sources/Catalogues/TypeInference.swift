@@ -1,11 +1,12 @@
 package import FetchIndexValues
 
-/// Infers the types of columns from the texts of all rows, without losing or merging any: for a key, values of the type
-/// must print each text exactly; for another column, they must represent its value exactly.
+/// Infers the types of columns from the texts of all rows, so that no text is lost and different texts stay different:
+/// for a key, values of the type must print each text exactly; for another column, they must represent its value
+/// exactly.
 ///
-/// A key is a number only if integers or decimals print every text as written. Another column is one only if every text
-/// is plain notation and exact in the type: an integer, otherwise a decimal, otherwise a double. All other columns are
-/// text.
+/// A key is an integer or a decimal if the type prints every text as written; otherwise it is text. Another column is a
+/// number if every text is plain notation and exact in the type: an integer, otherwise a decimal, otherwise a double.
+/// If every text is true or false, or every text is a date, the column is of that type. All remaining columns are text.
 package struct TypeInference {
     private struct Candidates: OptionSet {
         let rawValue: UInt8
@@ -26,7 +27,8 @@ package struct TypeInference {
     /// The columns with candidates.
     private var undecided: [Int]
 
-    /// `asked` are the columns whose types are inferred; the others are text.
+    /// `asked` are the columns whose types are inferred; if nil, all columns. The columns that aren't asked for are
+    /// text.
     package init(columns: Int, key: Int? = nil, asked: Set<Int>? = nil) {
         self.key = key
         undecided = (0..<columns).filter { asked?.contains($0) ?? true }
@@ -62,7 +64,7 @@ package struct TypeInference {
         candidates[column] = left
     }
 
-    /// The kinds of numbers that a text can be, and all other types.
+    /// Returns the kinds of numbers that a text can be, and all other types.
     private func numbers(_ text: UnsafeRawBufferPointer, _ left: Candidates, isKey: Bool) -> Candidates {
         let others = Candidates.all.subtracting(.numbers)
         guard let number = NumberText(text), number.isPlain, !isKey || number.isCanonical else { return others }
@@ -88,14 +90,14 @@ package struct TypeInference {
 }
 
 extension NumberText {
-    /// Whether the text has neither a point nor an exponent: 1.0 beside 2 is a number with a fraction.
+    /// Whether the text has no point and no exponent: 1.0 counts as a number with a fraction.
     func isWritten(asWhole text: UnsafeRawBufferPointer) -> Bool {
         text.allSatisfy { $0 != 0x2E && $0 | 0x20 != 0x65 }
     }
 }
 
 extension UnsafeRawBufferPointer {
-    /// Whether the text is true or false, in any case; 1 is a number.
+    /// Whether the text is true or false, in upper or lower case. (1 is a number.)
     fileprivate var isBoolean: Bool {
         guard count == 4 || count == 5 else { return false }
         return elementsEqual(count == 4 ? "true".utf8 : "false".utf8) { $0 | 0x20 == $1 }

@@ -1,9 +1,10 @@
 package import FetchIndexValues
 
-/// The texts of values in fields of catalogues; each is read back exactly. They equal `Value.description` except for
-/// booleans, negative zero, infinities, NaN, and dates with fractions of a millisecond.
+/// The texts of values in fields of catalogues; each text is read back exactly. The texts equal `Value.description`,
+/// except for booleans, negative zero, infinities, NaN, and dates with fractions of a millisecond.
 extension Value {
-    /// Reads a field; nil if the type can't represent the text exactly, like a number with too many digits.
+    /// Reads a field. Returns nil if the type can't represent the text exactly, for example a number with too many
+    /// digits.
     package init?(catalogueText text: String, as type: ValueType) { self.init(exactly: text, as: type) }
 
     /// The text of the value, for values other than null.

@@ -1,8 +1,8 @@
 package import FetchIndexValues
 
 extension ValueType {
-    /// The reason why a text can't be read as the type, in the form in which errors append it to the text, and the
-    /// valid forms.
+    /// Returns the reason why a text can't be read as the type, as the end of a sentence that begins with the text. The
+    /// reason names valid forms, if that helps.
     package func refusal(of text: String) -> String {
         let plain = "is not \(nameWithArticle)"
         switch self {
@@ -21,9 +21,9 @@ extension ValueType {
 }
 
 extension Value {
-    /// The reason why a text that was read as this value can't be a key.
+    /// Returns the reason why a text that was read as this value can't be a key.
     package func refusalAsKey(of text: String) -> String {
-        "\"\(text)\" is another spelling of the key \(catalogueText.excerpt); a key of texts would keep both"
+        "\"\(text)\" is another spelling of the key \(catalogueText.excerpt); a text key would keep both"
     }
 }
 

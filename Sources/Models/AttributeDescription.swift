@@ -6,7 +6,8 @@ public struct AttributeDescription: Sendable {
     public let type: ValueType
     /// Whether the value may be null.
     public let isOptional: Bool
-    /// Whether no two objects may have the same value, except null. The key of a unique value has at most 500 bytes.
+    /// Whether no two objects may have the same value, except null. A value is refused if its unique key would exceed
+    /// 511 bytes; a value of up to 500 bytes without zero bytes always fits.
     public let isUnique: Bool
     /// The value in objects that were saved before the attribute was added, and in a new object before the attribute is
     /// set. It's fixed when the attribute is added to a store.
@@ -14,8 +15,8 @@ public struct AttributeDescription: Sendable {
     /// The attribute's name in an older model: adding the attribute to a store that has an attribute of that name
     /// renames the stored one.
     public var renamedFrom: String? { extras?.renamedFrom }
-    /// An expression of the predicate language over other attributes of the object, `canonical:(name)` or
-    /// `price * count`: every writer computes the attribute's value by it. Nil if the attribute isn't derived.
+    /// An expression in the predicate language over other attributes of the object, such as `canonical:(name)` or
+    /// `price * count`. Every writer computes the attribute's value with it. Nil if the attribute isn't derived.
     public var derivation: String? { extras?.derivation }
 
     /// Rarely used properties, kept in a separate object because descriptions are copied in hot paths.
@@ -52,7 +53,7 @@ public struct AttributeDescription: Sendable {
             defaultValue: defaultValue ?? self.defaultValue, derivation: derivation)
     }
 
-    /// Returns a copy with another derivation (nil: the attribute isn't derived), and without `renamedFrom`.
+    /// Returns a copy with the given derivation, or without one if it's nil, and without `renamedFrom`.
     func derived(by derivation: String?) -> AttributeDescription {
         AttributeDescription(
             name, type, isOptional: isOptional, isUnique: isUnique, defaultValue: defaultValue, derivation: derivation)

@@ -13,7 +13,7 @@ package final class Derivations: Sendable {
         fileprivate let inputs: Set<Int>
     }
 
-    /// The derived attributes, or the error in one of their expressions. With an error, the entity's objects can be
+    /// The derived attributes, or the error in one of their expressions. If it's an error, the entity's objects can be
     /// read but not written.
     package let attributes: Result<[Attribute], any Error>
 
@@ -51,11 +51,12 @@ package final class Derivations: Sendable {
 }
 
 extension Entity {
-    /// Throws `StoreError.invalidModel` if an expression can't compute values of its derived attribute.
+    /// Throws `ModelError.invalid` if an expression can't compute values of its derived attribute.
     package func requireDerivations() throws { if hasDerivations { _ = try Derivations.compile(self) } }
 
-    /// Finds the attribute whose name begins a key path that is split at its dots. Returns the attribute's slot and the
-    /// number of parts in its name, because a name may contain dots.
+    /// Finds the attribute with which a key path begins; `names` are the parts of the path between its dots. Returns
+    /// the attribute's slot and the number of parts in its name, because a name may contain dots. The longest name that
+    /// fits is used.
     package func resolve(_ names: [String]) throws -> (slot: Int, nameCount: Int) {
         for count in stride(from: names.count, through: 1, by: -1) {
             if let slot = slot(of: names.prefix(count).joined(separator: ".")) { return (slot, count) }
@@ -66,7 +67,7 @@ extension Entity {
 }
 
 extension Model {
-    /// The model with compiled derivations in its entities.
+    /// Returns the model with compiled derivations in its entities.
     package func withDerivations() -> Model {
         var model = self
         for number in entities.indices where entities[number].hasDerivations {

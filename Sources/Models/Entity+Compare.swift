@@ -2,8 +2,9 @@ internal import FetchIndexPlatform
 internal import FetchIndexValues
 
 extension Entity {
-    /// Whether objects that were read with this entity can be used with a newer version of it: their attributes and
-    /// relationships still exist, and no migration pass has rewritten the records since.
+    /// Whether objects that were read with this entity can be used with a newer version of it: this entity's attributes
+    /// and relationships are unchanged, added attributes don't need a value, and no migration pass has rewritten the
+    /// records since.
     package func isReadable(with newer: Entity) -> Bool {
         guard newer.slots.count >= slots.count, newer.passes == passes else { return false }
         let isSame = zip(slots, newer.slots).allSatisfy { old, new in
@@ -12,22 +13,23 @@ extension Entity {
         }
         let areRelated = zip(storedRelationships, newer.storedRelationships).allSatisfy { $0.isRemoved == $1.isRemoved }
         guard areRelated, newer.storedRelationships.count >= storedRelationships.count else { return false }
-        // An attribute may have become required since; new objects of this entity could lack a value of it.
+        // If an added attribute is required and has no default value, new objects of this entity would lack its value.
         return isSame
             && newer.slots[slots.count...].allSatisfy {
                 $0.isRemoved || $0.attribute.isOptional || !$0.attribute.defaultValue.isNull
             }
     }
 
-    /// Whether two entities have equal attributes and unique constraints, so that records checked by one satisfy the
-    /// other.
+    /// Whether two entities have equal attributes and unique constraints, so that a record that is valid for one is
+    /// valid for the other.
     package func hasSameRules(as other: Entity) -> Bool {
         Set(attributes) == Set(other.attributes) && uniqueConstraints == other.uniqueConstraints
     }
 
-    /// Throws `StoreError.modelMismatch` if this stored entity lacks an attribute or a relationship that a program
-    /// declares. If the store has followed the same declaration before, an attribute must also have the slot that it
-    /// had then.
+    /// Throws `ModelError.mismatch` unless this stored entity has all attributes and relationships that a program
+    /// declares, with the same types and destinations, and with values that can't be null if the program requires them.
+    /// If the store has followed the same declaration before, each attribute that isn't derived must also have the slot
+    /// that it had then.
     package func requireAttributes(of declared: Entity) throws {
         let checksum = declared.declaration
         let known = declarations.first { $0.checksum == checksum }
@@ -40,12 +42,12 @@ extension Entity {
             if stored.type != attribute.type {
                 throw mismatch("is \(stored.type.name) in a newer model, and \(attribute.type.name) in this one")
             }
-            // Recomputing a derived attribute gives it another slot.
+            // A derived attribute gets another slot when it's recomputed.
             if let known, known.slots[index] != slot, stored.derivation == nil {
-                throw mismatch("was replaced by a newer model, by one of the same name")
+                throw mismatch("was replaced by another attribute of the same name in a newer model")
             }
             if stored.isOptional && !attribute.isOptional {
-                throw mismatch("may be null in a newer model, and not in this one")
+                throw mismatch("may be null in a newer model, but not in this one")
             }
         }
         for relationship in declared.relationships {
@@ -56,10 +58,10 @@ extension Entity {
                 throw mismatch("was removed by a newer model")
             }
             guard stored.destination == relationship.destination, stored.isToMany == relationship.isToMany else {
-                throw mismatch("was replaced by a newer model, by one of the same name")
+                throw mismatch("was replaced by another relationship of the same name in a newer model")
             }
             if stored.isOptional && !relationship.isOptional {
-                throw mismatch("may be nil in a newer model, and not in this one")
+                throw mismatch("may be nil in a newer model, but not in this one")
             }
         }
     }

@@ -2,14 +2,14 @@ package import FetchIndexValues
 
 /// Attributes whose combined values must be unique among an entity's objects.
 package struct UniqueConstraint: Hashable, Sendable {
-    /// The constraint's number in keys: the slot of a unique attribute, or a number from `firstCompound` on for
-    /// attributes that are unique together.
+    /// The constraint's number in unique keys: the slot of an attribute that is unique alone, or a number of at least
+    /// `firstCompound` for attributes that are unique together.
     package let number: Int
     package let slots: [Int]
 
-    /// The entity and constraint number that keys contain if the constraint is inherited: those of the topmost
-    /// superentity with the constraint, so that values are unique among the objects of all its subentities. Nil if the
-    /// constraint isn't inherited.
+    /// The entity and the constraint number that unique keys contain if the constraint is inherited: those of the
+    /// topmost superentity with the constraint, so that values are unique among the objects of all its subentities. Nil
+    /// if the constraint isn't inherited.
     package var owner: Owner?
 
     package struct Owner: Hashable, Sendable {
@@ -21,8 +21,8 @@ package struct UniqueConstraint: Hashable, Sendable {
     package static let firstCompound = 1 << 15
 }
 
-/// The type of an attribute's values, and whether a value is required. It has no references, so loops over values count
-/// none.
+/// The slot and the type of an attribute, and whether a record must be given a value; a derived attribute's value is
+/// computed instead. The struct has no references, so loops over rules don't retain objects.
 package struct ValueRule: Sendable {
     package let slot: Int
     package let type: ValueType
@@ -47,18 +47,19 @@ public struct Entity: Sendable {
     // All declared properties are behind one reference, because entities are copied in hot paths. Add properties there,
     // not here.
     private var definition: Definition
-    /// A record with the values of slots that older records lack; empty if these are null. Set when a store is read.
+    /// A record with the values of slots that older records lack; empty if these values are null. Set when a store is
+    /// read.
     package var missingValues: [UInt8] = []
 
     /// The properties of a stored entity besides its declaration.
     package struct Stored: Sendable {
-        /// The declarations that the store has followed for the entity, oldest first.
+        /// The declarations that the store has followed for the entity; the one that was followed last is at the end.
         package var declarations: [Declaration] = []
         /// The number of migration passes that have changed the records.
         package var passes = 0
         /// The derived attributes; nil if the entity has none. Set when a store is read.
         package var derivations: Derivations?
-        /// The owners of inherited unique constraints, by number. Set when a store is read.
+        /// The owners of inherited unique constraints, by the constraints' numbers. Set when a store is read.
         package var keyOwners: [Int: UniqueConstraint.Owner] = [:]
         /// The links of the entity's objects; nil if no relationship involves the entity. Set when a store is read.
         package var links: EntityLinks?
@@ -80,14 +81,14 @@ public struct Entity: Sendable {
     public var superentity: String? { definition.lineage.superentity }
     /// Whether only the subentities have objects, not the entity itself.
     public var isAbstract: Bool { definition.lineage.isAbstract }
-    /// The attributes. In a model, those of the superentity come first. In a stored model they are in the order of
-    /// their slots, which is the order in which they were added.
+    /// The attributes. In a declared model, the superentity's attributes come first. In a stored model, attributes are
+    /// in the order of their slots: an attribute that is added, converted or computed again comes last.
     public var attributes: [AttributeDescription] { definition.attributes }
     /// Lists of attributes and to-one relationships whose combined values are unique; objects with a null among them
-    /// are exempt. Together, the keys of the values have at most 500 bytes. A list of one attribute of the entity's own
-    /// makes that attribute unique, and isn't kept as a list.
+    /// are exempt. The combined values are refused if their unique key would exceed 511 bytes. A list of a single
+    /// attribute that the entity doesn't inherit makes that attribute unique, and isn't kept as a list.
     public var uniqueAttributes: [[String]] { definition.uniqueAttributes }
-    /// The relationships, those of the superentity first.
+    /// The relationships. In a declared model, the superentity's relationships come first.
     public var relationships: [RelationshipDescription] { definition.relationships }
     /// Orders that every writer maintains.
     public var indexes: [Index] { definition.indexes }
@@ -107,7 +108,7 @@ public struct Entity: Sendable {
     package var hasDerivations: Bool { definition.hasDerivations }
     /// The slot of each attribute.
     package var attributeSlots: [Int] { definition.attributeSlots }
-    /// The type of each attribute's values, and whether they are required.
+    /// The rule for the values of each attribute.
     package var valueRules: [ValueRule] { definition.valueRules }
     /// The slots of each list of unique attributes; empty for a removed list.
     package var uniqueLists: [[Int]] { definition.uniqueLists }
@@ -116,7 +117,7 @@ public struct Entity: Sendable {
     /// The unique attributes, then the attributes that are unique together.
     package var uniqueConstraints: [UniqueConstraint] { definition.uniqueConstraints }
 
-    /// Makes an entity. `unique` lists the names of attributes and to-one relationships that are unique together, as
+    /// Makes an entity. `unique` lists the names of attributes and to-one relationships that are unique together, like
     /// `[["isbn", "edition"]]`, or alone. `indexes` may be over to-one relationships, too; a repeated index counts
     /// once. `removed` and `removedIndexes` are attributes (or relationships) and indexes of older models that the
     /// store is to remove. `superentity` names another entity of the model, from which this one inherits attributes,
@@ -133,8 +134,8 @@ public struct Entity: Sendable {
         let unique = unique.filter { $0.count != 1 || !alone.contains($0[0]) || slots[$0[0]] == nil }
             .withoutRepetitions { Set($0) }
         let indexes = indexes.withoutRepetitions { $0 }
-        // Relationships get their slots from the store, so their names have none here (-1). `validate` finds unknown
-        // names.
+        // The store gives relationships their slots, so a relationship's name has the slot -1 here. `validate` finds
+        // unknown names.
         let lists = unique.map { names in names.map { slots[$0] ?? -1 } }
         let keys = indexes.map { index in
             index.keys.map { IndexKey(slot: slots[$0.attribute] ?? -1, isDescending: $0.isDescending) }
@@ -238,7 +239,7 @@ public struct Entity: Sendable {
         }
     }
 
-    /// The attribute of a slot, also of a removed one.
+    /// The attribute of a slot, which may be removed.
     package func attribute(at slot: Int) -> AttributeDescription { definition.slots[slot].attribute }
 
     /// The type of a slot's attribute, without copying the attribute.
@@ -331,7 +332,7 @@ extension Entity: Hashable {
 }
 
 extension Array {
-    /// The array without repetitions: of several elements with the same key, only the first one.
+    /// The array with only the first of several elements that have the same key.
     fileprivate func withoutRepetitions<Key: Hashable>(_ key: (Element) -> Key) -> [Element] {
         var seen: Set<Key> = []
         return filter { seen.insert(key($0)).inserted }

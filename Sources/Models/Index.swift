@@ -1,5 +1,5 @@
-/// An order of all objects of an entity, which every writer maintains in its own transaction, so that fetches can look
-/// objects up in it. It makes each write O(log n) more expensive.
+/// An order of all objects of an entity. Every writer maintains the order in its own transaction, so that fetches can
+/// look objects up in it. An index makes each write O(log n) more expensive.
 public struct Index: Hashable, Sendable {
     public struct Key: Hashable, Sendable {
         public let attribute: String
@@ -11,7 +11,7 @@ public struct Index: Hashable, Sendable {
         }
     }
 
-    /// The attributes that objects are ordered by.
+    /// The attributes and to-one relationships by which objects are sorted.
     public let keys: [Key]
 
     public init(keys: [Key]) { self.keys = keys }

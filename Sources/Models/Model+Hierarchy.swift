@@ -1,10 +1,11 @@
-/// Entities that specialize others. Each has its own number and its own records with all of its attributes, including
-/// inherited ones. The superentity is found by its name.
+/// Entities that specialize other entities. Each entity has its own number and its own records with all of its
+/// attributes, including inherited ones. The superentity is found by its name.
 extension Model {
     /// Whether any entity specializes another one.
     package var hasHierarchies: Bool { entities.contains { $0.superentity != nil } }
 
-    /// The numbers of an entity and of its subentities at any depth, in ascending order. O(entities x depth).
+    /// The numbers of an entity and of its subentities at any depth, in ascending order. O(entities^2 x depth) if the
+    /// model has hierarchies.
     package func hierarchy(of number: Int) -> [Int] {
         if !hasHierarchies { return [number] }
         return entities.indices.filter { $0 == number || superentities(of: $0).contains(number) }
@@ -29,7 +30,7 @@ extension Model {
         return hierarchy(of: outer).contains(inner)
     }
 
-    /// The numbers of all entities in an entity's hierarchy.
+    /// The numbers of the topmost superentity of an entity and of all its subentities, at any depth.
     package func family(of number: Int) -> [Int] { hierarchy(of: superentities(of: number).last ?? number) }
 
     /// The entities, each after its superentity.
@@ -39,8 +40,8 @@ extension Model {
             .map { entities[$0] }
     }
 
-    /// The entities with the attributes, relationships and unique attributes that they inherit. Applying it twice
-    /// changes nothing more.
+    /// Returns the entities with the attributes, relationships and unique attributes that they inherit. Entities that
+    /// already have these stay unchanged.
     static func inheriting(_ entities: [Entity]) -> [Entity] {
         if !entities.contains(where: { $0.superentity != nil }) { return entities }
         var known: [String: Entity] = [:]
@@ -56,7 +57,7 @@ extension Model {
         return entities.map { complete($0, [$0.name]) }
     }
 
-    /// The model with the owners of inherited unique constraints in its entities.
+    /// Returns the model with the owners of inherited unique constraints in its entities.
     package func withKeyOwners() -> Model {
         if !hasHierarchies { return self }
         var model = self
@@ -110,12 +111,13 @@ extension Model {
 }
 
 extension Entity {
-    /// The entity with the attributes, relationships and unique attributes of its superentity, which come first. In a
-    /// store, an inherited attribute has the superentity's default value.
+    /// Returns the entity with the attributes, relationships and unique attributes of its superentity, which come
+    /// first. If `isStored`, an inherited attribute has the superentity's default value.
     func inheriting(from parent: Entity, isStored: Bool = false) -> Entity {
         let above = Dictionary(parent.attributes.map { ($0.name, $0.isUnique) }) { first, _ in first }
-        // A list of one attribute makes that attribute unique; an inherited attribute becomes unique among the
-        // subentity's own objects only. The lists of a stored entity stay as they are.
+        // A list of one attribute makes that attribute unique. If the superentity has the attribute and doesn't make it
+        // unique, the list is kept, and the values are unique among the subentity's own objects only. The lists of a
+        // stored entity stay as they are.
         let declared = declarations.isEmpty ? uniqueAttributes : []
         let alone = Set(declared.filter { $0.count == 1 }.map { $0[0] }).filter {
             slot(of: $0) != nil && above[$0] ?? true

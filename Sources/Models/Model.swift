@@ -1,9 +1,9 @@
 internal import FetchIndexValues
 
-/// The entities of a store. The model is stored in the file.
+/// The entities of a store. The model is stored in the store's file.
 public struct Model: Hashable, Sendable {
     public package(set) var entities: [Entity]
-    /// Types that a user of the model attaches to its entities, by name. Neither stored nor compared.
+    /// Types that a user of the model attaches to its entities, by the entities' names. They aren't stored or compared.
     package var attachedTypes: [String: Any.Type] = [:]
 
     /// Makes a model of entities, which inherit the attributes, relationships and unique attributes of their
@@ -29,7 +29,7 @@ public struct Model: Hashable, Sendable {
         return number
     }
 
-    /// Throws `StoreError.invalidModel` if a name is missing or used twice, or if something exceeds a limit of the file
+    /// Throws `ModelError.invalid` if a name is missing or used twice, or if something exceeds a limit of the file
     /// format.
     package func validate() throws {
         let entities = entities.filter { !$0.isDropped }
@@ -100,7 +100,7 @@ public struct Model: Hashable, Sendable {
 
     private func validate(_ attribute: AttributeDescription, of entity: Entity) throws {
         if attribute.derivation != nil && !attribute.defaultValue.isNull {
-            throw ModelError.invalid("\(entity.name).\(attribute.name) is derived, and has a default value")
+            throw ModelError.invalid("\(entity.name).\(attribute.name) is derived, so it cannot have a default value")
         }
         if attribute.defaultValue.isUnstorable {
             throw ModelError.invalid("the default value of \(entity.name).\(attribute.name) is not a number")

@@ -7,7 +7,7 @@ public import Foundation
 /// the objects that were copied to it. Numbers may be used again only if the store's file is replaced by other means
 /// than a backup.
 ///
-/// Coding an id gives the text of ``uriRepresentation``.
+/// Encoding an id gives the text of ``uriRepresentation``.
 public struct ObjectID: Sendable {
     package let key: RecordKey
     private let origin: ObjectOrigin
@@ -25,11 +25,12 @@ public struct ObjectID: Sendable {
     public var entityName: String { origin.entityName }
 
     /// The store that gave the object its number: the object's own store, or, for an object that a backup copied, the
-    /// original. It is nil if a version without identifiers made the store, until the store is written to and opened
-    /// again. Every store accepts such ids.
+    /// original. It is nil if a version of FetchIndex without identifiers created the store, until the store is written
+    /// to and opened again. Every store accepts an id without an identifier.
     public var storeIdentifier: UUID? { origin.store(of: key.number) }
 
-    /// The object's number within its entity, from 1. The number of a temporary id has a meaning only in its context.
+    /// The object's number within its entity, counted from 1. The number of a temporary id has a meaning only in its
+    /// context.
     public var number: UInt64 { key.number }
 
     /// Whether the object isn't saved yet. Saving it gives it a permanent id.
@@ -51,7 +52,7 @@ extension ObjectID: Hashable, Comparable {
 }
 
 extension ObjectID: CustomStringConvertible {
-    /// #17, or new 17 before the object is saved.
+    /// `#17`, or `new 17` before the object is saved.
     public var description: String { key.description }
 }
 
@@ -68,7 +69,7 @@ extension ObjectID {
         return URL(string: "\(Self.scheme)://\(store)/\(key.entity)/\(number)/\(name)")
     }
 
-    /// Reads an id from a URI; nil if the URI isn't one of an id. Doesn't check whether the object exists.
+    /// Reads an id from a URI; nil if the URI doesn't represent an id. Doesn't check whether the object exists.
     public init?(uriRepresentation uri: URL) {
         let parts = uri.absoluteString.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 6, parts[0] == "\(Self.scheme):", parts[1].isEmpty, let entity = UInt16(parts[3]),
@@ -126,8 +127,8 @@ package final class ObjectOrigin: Sendable {
     /// The store that gave a number to an object.
     package func store(of number: UInt64) -> UUID? { originals.first { number < $0.end }?.store ?? store }
 
-    /// Whether the object number, assigned by another store, identifies the same object here. True also if either store
-    /// has no identifier.
+    /// Whether an object number that the store `other` assigned identifies the same object here. Also true if either
+    /// store has no identifier.
     package func has(_ number: UInt64, of other: UUID?) -> Bool {
         guard let store, let other, other != store else { return true }
         return originals.contains { $0.store == other && number < $0.end }

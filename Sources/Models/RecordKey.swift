@@ -1,5 +1,5 @@
-/// The key of an object's record: the entity's number in the high 16 bits, the object's number in the others. Keys
-/// aren't used again after an object's deletion.
+/// The key of an object's record: the entity's number in the high 16 bits, the object's number in the low 48 bits. A
+/// key isn't used again after the object's deletion.
 @usableFromInline
 package struct RecordKey: Hashable, Comparable, Sendable {
     // @usableFromInline at the type lets other modules inline its inlinable members (Swift 6.3).
@@ -20,12 +20,12 @@ package struct RecordKey: Hashable, Comparable, Sendable {
     @inlinable
     package var entity: Int { Int(rawValue >> 48) }
 
-    /// The object's number within its entity, from 1.
+    /// The object's number within its entity, counted from 1.
     @inlinable
     package var number: UInt64 { rawValue & RecordKey.maximumNumber }
 
     /// The name of the column for object numbers in exported files; `storeName` is the column for the stores that
-    /// assigned them. An @ is prepended if an attribute or a relationship has the name.
+    /// assigned them. An @ is prepended until no attribute or relationship has the name.
     package static func numberName(_ isTaken: (String) -> Bool = { _ in false }) -> String { name("@id", isTaken) }
 
     package static func storeName(_ isTaken: (String) -> Bool = { _ in false }) -> String { name("@store", isTaken) }
@@ -48,7 +48,7 @@ package struct RecordKey: Hashable, Comparable, Sendable {
 }
 
 extension RecordKey: CustomStringConvertible {
-    /// #17, or new 17 before the object is saved.
+    /// `#17`, or `new 17` before the object is saved.
     @usableFromInline
     package var description: String {
         isTemporary ? "new \(number - RecordKey.firstTemporaryNumber)" : "#\(number)"

@@ -11,11 +11,11 @@ public struct FetchPredicate: Hashable, Sendable {
     /// A predicate that holds for all objects, or for none.
     public init(value: Bool) { syntax = .constant(value) }
 
-    /// A predicate that holds if all given predicates hold. Without predicates, it holds for all objects.
+    /// A predicate that holds if all given predicates hold. If none is given, it holds for all objects.
     public init(allOf predicates: [FetchPredicate]) { syntax = Self.combined(predicates, .constant(true)) { .and($0) } }
 
-    /// A predicate that holds if at least one of the given predicates holds. Without predicates, it doesn't hold for
-    /// any object.
+    /// A predicate that holds if at least one of the given predicates holds. If none is given, it doesn't hold for any
+    /// object.
     public init(anyOf predicates: [FetchPredicate]) { syntax = Self.combined(predicates, .constant(false)) { .or($0) } }
 
     private static func combined(
@@ -25,12 +25,12 @@ public struct FetchPredicate: Hashable, Sendable {
     }
 
     /// Parses a format, and replaces its placeholders by the arguments, in order. O(length). Throws
-    /// `FetchPredicateError`, which has the position of an error and the token that was expected there.
+    /// `FetchPredicateError`; for a syntax error it has the position, the token found there, and what was expected.
     public init(_ format: String, _ arguments: any PredicateArgument...) throws {
         try self.init(format: format, argumentArray: arguments)
     }
 
-    /// Parses a format like `init(_:_:)`. The label is that of `NSPredicate`.
+    /// Parses a format like `init(_:_:)`, with the label of `NSPredicate`.
     public init(format: String, _ arguments: any PredicateArgument...) throws {
         try self.init(format: format, argumentArray: arguments)
     }
@@ -41,9 +41,10 @@ public struct FetchPredicate: Hashable, Sendable {
         syntax = try parser.parse()
     }
 
-    /// Whether the predicate holds for values by name; a missing name is null. O(length of the predicate and of the
-    /// values). Throws if a variable has no value, a regular expression doesn't compile, or a pattern takes too much
-    /// time or memory on a text.
+    /// Whether the predicate holds for values by name; a missing name is null. The predicate is compiled for each call.
+    /// O(length of the predicate and of the values), except for patterns, and for predicates on the elements of lists.
+    /// Throws if a variable has no value, a regular expression doesn't compile, or a pattern takes too much time or
+    /// memory on a text.
     public func evaluate(with values: [String: Value]) throws -> Bool {
         try evaluate(with: .dictionary(values.mapValues { .one($0) }))
     }
@@ -68,7 +69,7 @@ public struct FetchPredicate: Hashable, Sendable {
 
 extension FetchPredicate: CustomStringConvertible {
     /// The canonical format, which parses to an equal predicate. It may have more parentheses than the parsed format.
-    /// For a format that is nested nearly as deeply as allowed, they may exceed the allowed depth.
+    /// If a format is nested nearly as deeply as allowed, the added parentheses may exceed the allowed depth.
     public var description: String { syntax.description }
 }
 
@@ -107,7 +108,7 @@ extension FetchPredicate {
         syntax.contains { $0 == .call(.now, []) } ? "now() in the predicate depends on the current time" : nil
     }
 
-    /// The versions of ICU, and of evaluation rules that have changed, on which the predicate's results depend.
+    /// The versions that affect the predicate's results: of ICU, and of evaluation rules that have changed.
     package var versions: [String] {
         let hasFoldedPatterns = syntax.contains { _ in
             false

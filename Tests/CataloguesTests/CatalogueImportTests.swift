@@ -4,7 +4,7 @@ import FetchIndexTestSupport
 import Foundation
 import Testing
 
-/// Imports without the tool: their errors say what is wrong, and none what to type.
+/// Imports without the tool. The errors say what is wrong, but don't suggest commands or options.
 @Suite struct CatalogueImportTests {
     private let folder = TemporaryFolder()
     private let store: String
@@ -27,7 +27,7 @@ import Testing
         try CatalogueImport(request).run { _, _ in }
     }
 
-    /// The error of an import.
+    /// Returns the error of an import.
     private func error(of request: ImportRequest) -> any Error {
         do { try imported(request) } catch { return error }
         struct NoError: Error {}
@@ -57,7 +57,7 @@ import Testing
         #expect(outcome.bad.count == 1 && outcome.bad.listed.map(\.line) == [3] && outcome.counts.inserted == 2)
     }
 
-    @Test func errorsSayNothingOfTheTool() throws {
+    @Test func errorsNameNoOptionsOfTheTool() throws {
         try imported(request("code,title\n1,a\n2,b\n", key: "code"))
         let missing = try #require(error(of: request("code,pages\n1,2\n", key: "code")) as? BadInput)
         #expect(missing.remedy == .addColumns)

@@ -69,11 +69,11 @@ import Testing
         let half = data.count / 2
         let files = [
             data, Self.gzip(data), Self.zstd(data),
-            // Without a checksum at the end, output may be left after all input was read.
+            // If the data has no checksum at its end, output may be left after all input was read.
             Self.zstd(data, hasChecksum: false),
             // A skippable frame comes first.
             Data([0x50, 0x2A, 0x4D, 0x18, 2, 0, 0, 0, 7, 7]) + Self.zstd(data),
-            // Several members or frames follow each other, one of them empty.
+            // The file has several members or frames, one of them empty.
             Self.gzip(data.prefix(half)) + Self.gzip(Data()) + Self.gzip(data.dropFirst(half)),
             Self.zstd(data.prefix(half)) + Self.zstd(Data()) + Self.zstd(data.dropFirst(half)),
             Self.gzip(Data("\u{FEFF}".utf8) + data),
@@ -88,8 +88,8 @@ import Testing
         #expect(names.map { CatalogueFormat(path: $0) } == [.csv, .tsv, .jsonl, .csv, nil, nil])
     }
 
-    /// A pipe's beginning is read by several readers before the rows are, and no byte is read twice.
-    @Test func noByteOfAPipeIsReadTwice() throws {
+    /// Three readers read a pipe's beginning, and then one reads all rows: none of the pipe's bytes is missing.
+    @Test func severalReadersMayReadTheBeginningOfAPipe() throws {
         for data in [Data(text.utf8), Self.gzip(Data(text.utf8)), Self.zstd(Data(text.utf8))] {
             let file = try write(data)
             let pipe = folder.path + "/pipe \(data.count)"
@@ -122,7 +122,7 @@ import Testing
                 damaged[offset] ^= 0x10
                 do { _ = try rows(CatalogueInput(write(damaged))) } catch { found += 1 }
             }
-            // Some bits of gzip's header have no meaning.
+            // Some flipped bits change nothing, because they have no meaning in gzip's header.
             #expect(found > (compressed.count - 10) * 95 / 100)
             let trailing = try write(compressed + Data("rubbish".utf8))
             #expect(throws: UnreadableFile.self) { try rows(CatalogueInput(trailing)) }

@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Files that a second thread decompresses ahead of the reader of their rows.
+/// A second thread decompresses files while the first one reads rows from the decompressed bytes.
 @Suite struct DecompressAheadTests {
     private let folder = TemporaryFolder()
     private let rowCount = 60_000
@@ -23,7 +23,7 @@ import Testing
         return (Reading(format, input), Reading(format, input, decompressesAhead: true))
     }
 
-    /// More pieces than the queue takes, of random values that compress badly.
+    /// Makes a file of more pieces than the queue takes, with random values that compress badly.
     private func text(_ format: CatalogueFormat, _ generator: inout SeededGenerator) -> String {
         var text = format == .jsonl ? "" : format == .csv ? "a,b\n" : "a\tb\n"
         for row in 0..<rowCount {
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    /// The rows before a fault, and its error, are equal with and without decompression ahead.
+    /// A fault in a file gives the same rows before it, and the same error, with and without decompression ahead.
     @Test func decompressionAheadGivesTheSameErrors() throws {
         var generator = SeededGenerator(seed: 3)
         let text = text(.csv, &generator)
@@ -73,8 +73,8 @@ import Testing
         }
     }
 
-    /// The second thread waits with full pieces, since most of the file is not read yet.
-    @Test func anErrorInARowStopsTheDecompression() throws {
+    /// If the row is an early one, the second thread waits with decompressed pieces when the error comes.
+    @Test func anErrorInARowEndsTheReading() throws {
         struct Refused: Error {}
         var generator = SeededGenerator(seed: 4)
         let path = try write(CompressedFileTests.gzip(Data(text(.csv, &generator).utf8)))

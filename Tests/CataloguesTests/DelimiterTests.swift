@@ -2,7 +2,7 @@ import FetchIndexCatalogues
 import FetchIndexTestSupport
 import Testing
 
-/// Delimiters of CSV: given, named by the first line, and guessed in an error.
+/// Delimiters of CSV that are given, named by the file's first line, or suggested by an error.
 @Suite struct DelimiterTests {
     private func reading(_ text: String, _ delimiter: Unicode.Scalar? = nil, pieceLength: Int = 1 << 16) -> Reading {
         var input = CatalogueInput("f", bytes: Array(text.utf8), pieceLength: pieceLength)

@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Malformed and unusual files.
+/// Malformed and unusual files are read completely, or refused with an error that says where and why.
 @Suite struct HostileFileTests {
     @Test(arguments: CatalogueFormat.allCases) func aFileMayMixDifferentLineEnds(format: CatalogueFormat) {
         let (header, rows): (String?, [String]) =
@@ -206,7 +206,7 @@ import Testing
         let file = folder.path + "/a%@ %n\n影.csv"
         try Data("\u{FEFF}a\n1\n".utf8).write(to: URL(fileURLWithPath: file))
         #expect(error(file) == "")
-        // A file of any name is read, also in pieces of two bytes.
+        // A file with any name is read, even in pieces of two bytes.
         var rows = 0
         try CatalogueFormat.csv.open(CatalogueInput(file, pieceLength: 2)).forEachRow(
             { _ in rows += 1 }, bad: { throw $0 })

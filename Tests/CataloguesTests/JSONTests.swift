@@ -45,7 +45,7 @@ import FetchIndexValues
         #expect(Reading(.jsonl, bytes).bad == ["f, line 1: \(Self.prefix)10 there is text that is not UTF-8"])
     }
 
-    @Test func aTooDeeplyNestedJSONValueIsAnError() {
+    @Test func aDeeplyNestedJSONValueIsAnError() {
         for opening in ["[", "{\"a\":"] {
             let deep = String(repeating: opening, count: 1_000_000)
             #expect(
@@ -137,7 +137,7 @@ import FetchIndexValues
         #expect(long.error == "f, line 1: the line is longer than 10 bytes")
     }
 
-    @Test func wholeNumbersBeyond64BitsAreDecimalsUnlessDeclared() {
+    @Test func wholeNumbersBeyond64BitsAreDecimals() {
         let digits = "12345678901234567890"
         let source = try? JSONLinesSource(
             CatalogueInput("f", bytes: Array("{\"a\":\(digits),\"b\":1.5,\"c\":1,\"d\":null}".utf8)))
@@ -180,7 +180,8 @@ import FetchIndexValues
         #expect(change.values.isEmpty)
     }
 
-    /// An object that this parser accepts is read by Foundation as the same object.
+    /// Foundation parses each random line that this parser accepts. This parser accepts each line that Foundation
+    /// accepts, unless it has a nested value or a second member of a name.
     @Test func parsedJSONObjectsAgreeWithFoundation() throws {
         var generator = SeededGenerator(seed: 42)
         let parts = [
@@ -200,7 +201,8 @@ import FetchIndexValues
                 }
                 text = "{\(members.joined(separator: ","))}"
             }
-            // The second line has all columns, so that no column is unknown.
+            // The first line is valid, so that the file can be opened. A line that is refused only for an unknown
+            // member was parsed.
             let reading = Reading(.jsonl, "{\"a\":1}\n\(text)\n")
             let isRead = reading.bad.isEmpty || reading.bad[0].contains("is not among")
             let object = try? JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]

@@ -3,7 +3,7 @@ import Testing
 
 @testable import FetchIndexPredicates
 
-/// CONTAINS looks for a pattern's rarest byte; a plain search compares at each place.
+/// CONTAINS looks for a pattern's rarest byte. It's compared with a plain search, which tries each offset of the text.
 @Suite struct ContainsTests {
     private func contains(_ text: [UInt8], _ pattern: [UInt8]) -> Bool {
         pattern.isEmpty
@@ -34,9 +34,10 @@ import Testing
         #expect((200...1800).contains(foundCount))
     }
 
-    /// The rarest byte is the first one, the last one, or occurs several times.
+    /// The pattern's rarest byte is its first or its last byte, or occurs several times. The text ends with the
+    /// pattern; without its last byte it doesn't contain the pattern.
     @Test(arguments: [("zab", "eezab"), ("abz", "abz"), ("zz", "zaz zz"), ("z", "z"), ("az", "zzzaz")])
-    func aPatternIsFoundByItsRarestByte(pattern: String, text: String) throws {
+    func aPatternIsFoundWhereverItsRarestByteIs(pattern: String, text: String) throws {
         #expect(try BytePattern(Array(pattern.utf8)).isContained(in: Array(text.utf8).span.bytes))
         #expect(try !BytePattern(Array(pattern.utf8)).isContained(in: Array(text.utf8.dropLast()).span.bytes))
     }

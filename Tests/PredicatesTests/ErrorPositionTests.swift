@@ -3,11 +3,11 @@ import Testing
 
 @testable import FetchIndexPredicates
 
-/// The position that the error of a malformed format names.
+/// The error for a malformed format names the position of the mistake.
 @Suite struct ErrorPositionTests {
     private static let seeds = 1...20 as ClosedRange<UInt64>
 
-    /// The blanks of a format that aren't in a text or a quoted name.
+    /// The indices of a format's blanks that aren't in a text or a quoted name.
     private func blanks(_ format: [Unicode.Scalar]) -> [Int] {
         var blanks: [Int] = []
         var quote: Unicode.Scalar?
@@ -33,7 +33,7 @@ import Testing
         return String(text)
     }
 
-    /// The character is placed into random predicates.
+    /// A question mark is inserted at each blank of random predicates. The error must name it and its position.
     @Test(arguments: seeds) func aStrayCharacterIsNamedWithItsPosition(seed: UInt64) throws {
         var random = RandomPredicate(seed: seed)
         var count = 0
@@ -52,8 +52,7 @@ import Testing
         #expect(count > 50, "seed \(seed)")
     }
 
-    /// A beginning of a valid format is a predicate, or lacks something at its end: nothing before is blamed, except a
-    /// token that is cut.
+    /// A valid format is cut off at each blank. The rest must be a predicate, or an error at its end.
     @Test(arguments: seeds) func aCutFormatLacksSomethingAtItsEnd(seed: UInt64) throws {
         var random = RandomPredicate(seed: seed)
         var endCount = 0
@@ -73,8 +72,9 @@ import Testing
         #expect(endCount > 3, "seed \(seed)")
     }
 
-    /// Characters replaced, removed and doubled anywhere: a predicate, or an error within the format.
-    @Test(arguments: seeds) func anErrorIsWithinTheFormat(seed: UInt64) throws {
+    /// Characters of a valid format are replaced, removed and doubled. The result must be a predicate that reads back
+    /// from its canonical form, or an error with a position within the format.
+    @Test(arguments: seeds) func theErrorOfABrokenFormatHasAPositionWithinIt(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         var random = RandomPredicate(seed: seed)
         let parts = Array("(){}\"'\\%$#`=!a0. 影".unicodeScalars)
@@ -97,13 +97,13 @@ import Testing
                 let comment = "seed \(seed), round \(round): \(broken): \(found) at \(position)"
                 #expect((1...scalars.count + 1).contains(position), "\(comment)")
                 if found == "the end" { continue }
-                // The position is that of the quoted token, which may be shortened.
+                // The position must be that of the token in quotes, which may be shortened.
                 let isQuoted = found.hasPrefix("\"") && found.hasSuffix("\"") && found.unicodeScalars.count > 2
                 let token = isQuoted ? String(found.dropFirst().dropLast()) : found
                 guard token.unicodeScalars.allSatisfy({ $0.isASCII && $0.value >= 32 }) else { continue }
                 #expect(scalars[(position - 1)...].starts(with: token.unicodeScalars.prefix(8)), "\(comment)")
             } catch let error as FetchPredicateError {
-                // Types and functions are checked after the format.
+                // A type error has no position.
                 if case .typeMismatch = error { continue }
                 Issue.record("seed \(seed), round \(round): \(broken): \(error)")
             }

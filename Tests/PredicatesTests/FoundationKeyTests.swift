@@ -4,7 +4,7 @@ import FetchIndexValues
 
 @testable import FetchIndexPredicates
 
-/// Formats of Apple's programs: keys of Foundation's classes, its class names in casts, empty texts and nulls.
+/// NSPredicate formats with keys of Foundation's classes, with their names in casts, and with empty texts and nulls.
 @Suite struct FoundationKeyTests {
     private func holds(_ format: String, _ values: [String: PredicateValue] = [:]) throws -> Bool {
         try FetchPredicate(format: format, argumentArray: []).evaluate(with: .dictionary(values))

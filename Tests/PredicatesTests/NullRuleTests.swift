@@ -3,7 +3,8 @@ import FetchIndexValues
 
 @testable import FetchIndexPredicates
 
-/// What comparisons with null give. A predicate holds or fails, without a third result, and NOT exchanges the two.
+/// The results of comparisons with null. A predicate holds or doesn't hold, without a third result, and NOT exchanges
+/// the two.
 @Suite struct NullRuleTests {
     /// Null as a literal, as an attribute, and as an attribute that is missing.
     private static let nulls = ["nil", "vacant", "missing"]
@@ -59,8 +60,8 @@ import FetchIndexValues
         #expect(try holds("number IN {\(null), 1}"))
     }
 
-    /// As of an empty list: ANY needs an element, ALL and NONE need none that is against them.
-    @Test(arguments: nulls.dropFirst()) func quantifiersOverNullHaveNoElements(null: String) throws {
+    /// Null counts as an empty list: ANY doesn't hold, but ALL and NONE do.
+    @Test(arguments: nulls.dropFirst()) func quantifiersTakeNullForAnEmptyList(null: String) throws {
         for comparison in ["== 1", "!= 1", "== nil", "< 5"] {
             #expect(try !holds("ANY \(null) \(comparison)"), "\(comparison)")
             #expect(try holds("ALL \(null) \(comparison)"), "\(comparison)")

@@ -4,7 +4,7 @@ import FetchIndexValues
 
 @testable import FetchIndexPredicates
 
-/// All ways to evaluate a predicate against a plain evaluator, and all that a plan concludes from a predicate.
+/// All ways to evaluate a predicate, and all that a plan concludes from one, are compared with a plain evaluator.
 @Suite struct PlainEvaluationTests {
     private static let seeds = 1...(TestSettings.isLong ? 200 : 10) as ClosedRange<UInt64>
 
@@ -19,7 +19,7 @@ import FetchIndexValues
         ValueRow(object: .dictionary(row.mapValues { .one($0) }), names: PlainPredicate.names)
     }
 
-    @Test(arguments: seeds) func everyEvaluationFindsWhatAPlainOneFinds(seed: UInt64) throws {
+    @Test(arguments: seeds) func everyWayToEvaluateAgreesWithAPlainEvaluator(seed: UInt64) throws {
         var random = PlainPredicate(seed: seed)
         var holdCount = 0
         for round in 0..<100 {
@@ -51,7 +51,8 @@ import FetchIndexValues
         }
     }
 
-    /// A scan leaves out rows by these tests, so that none may fail for a row that matches.
+    /// A scan leaves out the rows that fail one of these tests, so no test may fail for a row that matches the
+    /// predicate.
     @Test(arguments: seeds) func testsOfOneTextHoldForEachMatch(seed: UInt64) throws {
         var random = PlainPredicate(seed: seed)
         var failureCount = 0
@@ -77,8 +78,9 @@ import FetchIndexValues
         #expect(failureCount > 5, "seed \(seed): \(failureCount)")
     }
 
-    /// A plan looks up only objects whose values meet the demands; it reads no record if they are all that is demanded.
-    @Test(arguments: seeds) func demandsAreMetByEachMatchAndAreAllIfTheySaySo(seed: UInt64) throws {
+    /// A plan looks up only objects that meet the demands, so each match must meet them. If the demands are the whole
+    /// predicate, the plan doesn't evaluate it, so each object that meets them must match.
+    @Test(arguments: seeds) func matchesMeetTheDemandsAndWholeDemandsAreMetOnlyByMatches(seed: UInt64) throws {
         var random = PlainPredicate(seed: seed)
         var (demandCount, wholeCount) = (0, 0)
         for round in 0..<100 {
@@ -159,8 +161,9 @@ import FetchIndexValues
         }
     }
 
-    /// Comparisons with a variable, and with the value that it gets, are the same; without a value they are an error.
-    @Test func aVariableIsTheValueThatItGets() throws {
+    /// A predicate whose variable got a value equals the predicate with that value as an argument. Evaluating a
+    /// variable without a value is an error.
+    @Test func aVariableIsReplacedByItsValue() throws {
         let values: [any PredicateArgument] = [1, 1.5, "a", true, Int?.none, [1, 2], "x\" OR \"1\" == \"1"]
         for value in values {
             let isList = value is [Int]

@@ -3,7 +3,7 @@ import FetchIndexValues
 
 @testable import FetchIndexPredicates
 
-/// Random predicates over few attributes, with a plain evaluator: the oracle of all other ways to evaluate them.
+/// Random predicates over a few attributes, and a plain evaluator as the oracle for all other ways to evaluate them.
 struct PlainPredicate {
     /// The attributes by slot. Values of `gone` are missing.
     static let names = ["i", "r", "t", "u", "gone"]
@@ -19,7 +19,7 @@ struct PlainPredicate {
 
     // MARK: Rows
 
-    /// The values of a row by name; one in four is null.
+    /// The values of a row by name; on average, one in four is null.
     mutating func row() -> [String: Value] {
         var row: [String: Value] = [:]
         for (name, type) in zip(Self.names, Self.types) where name != "gone" {
@@ -48,7 +48,7 @@ struct PlainPredicate {
         }
     }
 
-    /// Many parts that demand values of one attribute, some of them with another demand.
+    /// An OR of 2 to 24 equalities of the same attribute, some of which are combined with another comparison by AND.
     private mutating func equalities() -> PredicateSyntax {
         let slot = int(0...3)
         return .or(

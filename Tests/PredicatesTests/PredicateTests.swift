@@ -117,22 +117,24 @@ import FetchIndexValues
         ) { try FetchPredicate(sums) }
     }
 
-    /// Nested sums in parentheses, each with as many numbers as levels are left: a tree with levels squared nodes.
+    /// Sums in nested parentheses, each with one number more than the sum inside it. The tree is about levels² / 2
+    /// deep.
     private static func nestedSums(_ levels: Int) -> String {
         (0...levels).reduce(String(repeating: "(", count: levels) + "a") { sum, level in
             sum + String(repeating: " + 1", count: level) + (level < levels ? ")" : "")
         }
     }
 
-    /// The formats are at the limit of nesting, and run on a stack of a main thread's size, in any build.
+    /// Each format is nested as deeply as the parser allows. Parsing, printing and evaluating it must not overflow a
+    /// stack of 8 MiB, like that of a main thread.
     @Test(arguments: [
         ("(", "a == 1", ")", ""), ("(b == 1 AND (c == 2 OR ", "a == 1", "))", ""), ("NOT (", "a == 1", ")", ""),
         ("-", "a", "", " == 1"), ("", "a", " + b", " == 1"), ("", "a", " ** b", " == 1"), ("{", "a", "}", " == 1"),
         ("abs:(", "a", ")", " == 1"), ("add:to:(1, multiply:by:(a, ", "a", "))", " == 1"), ("a[", "a", "]", " == 1"),
         ("sum:(", "a", ").a", " == 1"), ("TERNARY(b == 1 OR c == 1 AND ", "b == 1", ", 1, 2) == 1", ""),
         ("SUBQUERY(a, $x, b == 1 OR c == 1 AND ", "b == 1", ").@count == 1", ""),
-    ]) func theDeepestAllowedFormatsPrintAndParse(before: String, middle: String, behind: String, end: String) {
-        // The canonical form of these has more parentheses, so it is beyond the limit.
+    ]) func theDeepestAllowedFormatsFitTheStack(before: String, middle: String, behind: String, end: String) {
+        // The canonical forms of the formats that begin like this have more parentheses, so they exceed the limit.
         let reparses = !["add:", "sum:", "TERNARY", "SUBQUERY"].contains { before.hasPrefix($0) }
         @Sendable func format(_ levels: Int) -> String {
             String(repeating: before, count: levels) + middle + String(repeating: behind, count: levels) + end
@@ -255,12 +257,12 @@ import FetchIndexValues
         #expect(throws: FetchPredicateError.self) {
             try FetchPredicate("a MATCHES '(a+)+b'").evaluate(with: ["a": .string(text)])
         }
-        // A long pattern that is not explosive is evaluated.
+        // A simple pattern is evaluated on a long text.
         let long = String(repeating: "影", count: 1_000_000)
         #expect(try FetchPredicate("a MATCHES '影+'").evaluate(with: ["a": .string(long)]))
     }
 
-    @Test func aPreparedPatternServesSeveralThreads() async throws {
+    @Test func aCompiledPatternServesSeveralThreads() async throws {
         let compiled = try CompiledPredicate(FetchPredicate("a MATCHES '[a-c]+'").syntax) { _ in
             ResolvedAttribute(slot: 0, type: .string, nameCount: 1)
         }

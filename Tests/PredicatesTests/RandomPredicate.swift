@@ -94,7 +94,7 @@ struct RandomPredicate {
         case 1: return .boolean(number > 0)
         case 2: return .integer(number)
         case 3:
-            // Only numbers have a sign.
+            // NaN is printed without its sign.
             let double = Double(bitPattern: UInt64(bitPattern: number))
             return .double(double.isNaN ? .nan : double)
         case 4: return .decimal(number % 7 == 0 ? .nan : Decimal(number) / 1000)

@@ -15,7 +15,7 @@ struct CatalogueFile {
         source = try format.open(input, told)
     }
 
-    /// The file from its first row on.
+    /// Opens the file again, at its first row.
     func reopened() throws -> any RowSource {
         let source = try format.open(input, told)
         source.decompressesAhead = decompressesAhead
@@ -24,12 +24,12 @@ struct CatalogueFile {
 
     /// Infers the types of some columns from all rows.
     func inferTypes(of asked: Set<Int>, key: String?) throws -> [ValueType] {
-        // Opening JSON lines has read them for their members, and with them the types.
+        // Opening JSON lines has read the sampled lines, and inferred the types from them.
         let rows = source is JSONLinesSource ? source : try reopened()
         return try rows.inferTypes(of: asked, key: key)
     }
 
-    /// Call it before the rows are imported: the first bytes of a pipe are then no longer retained.
+    /// Call this before the rows are imported: a pipe then retains no further bytes (`CatalogueInput.endSampling`).
     func endSampling() {
         input.endSampling()
         source.decompressesAhead = decompressesAhead

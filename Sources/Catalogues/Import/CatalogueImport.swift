@@ -3,16 +3,16 @@ internal import FetchIndexModels
 
 /// Imports a catalogue file into an entity:
 ///
-/// - opens the file, which tells its columns
-/// - creates or changes the entity that the rows fit: `EntityPreparation`
+/// - opens the file and reads its columns
+/// - creates or changes the entity so that the rows fit it: `EntityPreparation`
 /// - reads, converts and writes the rows: `RowImport`
 package struct CatalogueImport {
     /// The result of an import.
     package struct Outcome {
         package var counts = BatchWriter.Counts()
-        /// The number of objects that the file lacks; nil if these stay.
+        /// The number of objects that were deleted because the file lacks them; nil if such objects stay.
         package var deletedCount: Int?
-        /// The number of missing related objects that were inserted; nil if these are refused.
+        /// The number of missing related objects that were inserted; nil if missing objects are refused.
         package var insertedRelatedCount: Int?
         package var bad = BadRows()
         /// The store's newest commit.
@@ -23,8 +23,9 @@ package struct CatalogueImport {
 
     package init(_ request: ImportRequest) { self.request = request }
 
-    /// Imports the file. `progress` gets the number of rows read so far, and the fraction of the file. Throws
-    /// `UnreadableFile`, `BadInput`, `ImportError`, `ImportStopped`, `StoreError` and `RequestError`.
+    /// Imports the file. `progress` gets the number of rows read so far, and the fraction of the file's bytes read so
+    /// far, which is 0 for a pipe. Throws `UnreadableFile`, `BadInput`, `ImportError`, `ImportStopped`, `StoreError`
+    /// and `RequestError`.
     package func run(progress: (_ rows: Int, _ fraction: Double) -> Void) throws -> Outcome {
         var input = try CatalogueInput.opening(request.file)
         input.delimiter = request.delimiter
@@ -66,8 +67,9 @@ package struct CatalogueImport {
         return outcome
     }
 
-    /// The columns that are known before the file is read. Lines of JSON may lack some of a stored entity's; for an entity
-    /// that is created, all lines are read for their members.
+    /// Returns the columns that are known before the file is read: those with given types, and those of the stored
+    /// entity, which JSON lines may lack. If the entity is new or empty, or gets columns, all JSON lines are read for
+    /// their members.
     private func toldColumns() throws -> ToldColumns {
         var names = Set(request.types.named.map(\.name))
         // A fault of the folder is reported when the store is opened for the rows.

@@ -3,12 +3,12 @@ package import FetchIndexValues
 
 /// The reason why an import can't begin, or can't end as it should.
 package enum ImportError: Error {
-    /// An entity that a column's fields should name objects of is missing.
+    /// The entity whose objects a column's fields should name is missing.
     case unknownRelated(entity: String, near: NearName)
     /// The attribute that should name objects would belong to the new entity, but it isn't the key.
     case notKey(entity: String, attribute: String)
     case unknownRelationship(entity: String, name: String, near: NearName)
-    /// The entity has objects, and another type for the attribute.
+    /// The entity has objects, and its attribute has another type than the given one.
     case otherType(entity: String, attribute: String, stored: ValueType, given: ValueType)
     /// Rows were skipped, so it's unknown which objects the file lacks.
     case skipped(count: Int, first: BadInput?)
@@ -31,14 +31,14 @@ extension ImportError: CustomStringConvertible {
     }
 }
 
-/// An import that an error ended after rows were written.
+/// The error that ended an import, and what was saved.
 package struct ImportStopped: Error {
     package enum Saved {
         /// All rows were in one transaction, which is dropped.
         case nothing
         /// The rows before the error; some of their links lead to rows after it.
         case rows(Int, unlinked: Int)
-        /// All rows, without the links that the error is about.
+        /// All rows, but without the links to rows that didn't arrive.
         case withoutLinks
     }
 

@@ -25,7 +25,7 @@ package struct ImportRequest: Sendable {
     /// The attribute by which rows update objects; if nil, every row is a new object.
     package var key: String?
     package var types = GivenTypes()
-    /// The delimiter of CSV fields, as in `CatalogueInput`.
+    /// The delimiter of CSV fields; see `CatalogueInput`.
     package var delimiter: UInt8?
     package var relations: [Relation] = []
     /// Whether related objects that are missing are inserted.
@@ -37,8 +37,8 @@ package struct ImportRequest: Sendable {
     package var skipsBadRows = false
     /// Whether lists and objects of JSON lines are read as JSON text.
     package var areListsText = false
-    /// The objects that may be deleted because the file lacks them, per cent of all objects; if nil, they stay. Deletions
-    /// make the import a single transaction.
+    /// The largest share of the entity's objects that may be deleted because the file lacks them, in per cent. If nil,
+    /// such objects stay; otherwise the import is a single transaction.
     package var mostDeleted: Int?
     package var threads = Threads.available
 
@@ -49,12 +49,12 @@ package struct ImportRequest: Sendable {
     /// Whether the file is the whole content of the entity.
     var replaces: Bool { mostDeleted != nil }
 
-    /// The error for a name that no column of the file has.
+    /// The error for a name that isn't a column of the file.
     func unknownColumn(_ name: String, _ columns: [String]) -> ModelError {
         .unknownAttribute(entity: file, attribute: name, near: NearName(columns.nearest(to: name)))
     }
 
-    /// Throws for names of types, of the key and of relations that no column has.
+    /// Throws if a given type, the key or a relation names a column that the file lacks.
     func requireNames(in columns: [String]) throws {
         let names = types.named.map(\.name) + [key].compactMap { $0 } + relations.map(\.column)
         if let unknown = names.first(where: { !columns.contains($0) }) { throw unknownColumn(unknown, columns) }

@@ -14,7 +14,7 @@ struct RelatedColumns {
     private let entity: Int
     /// The numbers of all entities, by their names.
     private let numbers: [String: Int]
-    /// Decides which store's objects the numbers of rows are.
+    /// Decides to which store's objects the numbers in rows belong.
     private(set) var owner: NumberOwner
     private let isJSON: Bool
     private var spellings = KeySpellings()
@@ -22,9 +22,9 @@ struct RelatedColumns {
     var isEmpty: Bool { columns.isEmpty && idPlace == nil }
     /// The places of all columns that aren't attributes.
     var allPlaces: Set<Int> { Set(places + [idPlace, storePlace].compactMap { $0 }) }
-    /// The store that new objects come from, with their numbers; nil for this store.
+    /// The store from which new objects come, with their object numbers; nil for this store.
     var source: UUID? { owner.source(of: entity) }
-    /// Whether numbers name rows of the file before they name stored objects.
+    /// Whether a number first means a row of the file, and only otherwise a stored object.
     var resolvesInFile: Bool { owner.isKeyed && idPlace != nil }
 
     /// `names` are the columns of the file.
@@ -56,7 +56,7 @@ struct RelatedColumns {
         ) { first, _ in first }
     }
 
-    /// The number and the related objects that a row names.
+    /// Reads the object number and the related objects that a row names.
     mutating func links(in row: FieldRow) throws(UnreadableField) -> RowLinks {
         var links = RowLinks(giver: try giver(in: row), related: [])
         links.fileNumber = try number(in: row)
@@ -75,16 +75,16 @@ struct RelatedColumns {
         if !owner.isKeyed, !owner.isOnly(links.giver), let place = storePlace ?? idPlace {
             throw UnreadableField(
                 place: place,
-                reason: "its numbers are not of the same store as those of the rows before it", remedy: .key)
+                reason: "its numbers are from another store than the numbers of earlier rows", remedy: .key)
         }
         if links.fileNumber == nil, owner.source(of: entity) != nil, let place = idPlace ?? storePlace {
             throw UnreadableField(
-                place: place, reason: "a new object beside those of another store needs that one's number")
+                place: place, reason: "a new object needs the number that it has in the store of the other objects")
         }
         return links
     }
 
-    /// The store that gave a row's numbers.
+    /// Returns the store that gave a row's numbers.
     private mutating func giver(in row: FieldRow) throws(UnreadableField) -> NumberGiver {
         guard let storePlace, !row.isNull(storePlace) else { return .own }
         if let giver = owner.giver(row.text(of: storePlace)) { return giver }
@@ -92,7 +92,7 @@ struct RelatedColumns {
             place: storePlace, reason: "\"\(row.excerpt(of: storePlace))\" is not the identifier of a store")
     }
 
-    /// The number of a row's object; nil if the row names none.
+    /// Returns the number of a row's object; nil if the row has none.
     private func number(in row: FieldRow) throws(UnreadableField) -> UInt64? {
         guard let idPlace, !row.isNull(idPlace) else { return nil }
         guard let number = Self.number(row.text(of: idPlace)) else {
@@ -108,13 +108,13 @@ struct RelatedColumns {
 
     static func isNumber(_ text: String) -> Bool { number(text) != nil }
 
-    /// Whether a row has none of the columns, and its new object may get the next number.
+    /// Whether a row has none of these columns, and its new object may get the next number.
     mutating func areAbsent(in row: FieldRow) -> Bool {
         guard places.allSatisfy({ row.isAbsent($0) }), idPlace.map({ row.isAbsent($0) }) ?? true else { return false }
         return owner.isKeyed || owner.isOnly(.own)
     }
 
-    /// The related objects that a row names; a null or empty field removes all.
+    /// Returns the related objects that a row names. A null or empty field stands for none, which removes all links.
     private mutating func related(in row: FieldRow, _ giver: NumberGiver) throws(UnreadableField) -> [RelatedObject] {
         var related: [RelatedObject] = []
         for (column, place) in zip(columns, places) {
@@ -148,8 +148,8 @@ struct RelatedColumns {
             guard let link = RowLink(catalogueText: part, in: column.destination, numbers) else {
                 throw UnreadableField(
                     place: place,
-                    reason: "\"\(row.excerpt(of: place))\" is not the number of an object, as 12 or Entity:12"
-                        + (isList ? ", nor a list of such numbers with blanks between them" : ""))
+                    reason: "\"\(row.excerpt(of: place))\" is not the number of an object, such as 12 or Entity:12"
+                        + (isList ? ", or a list of such numbers with blanks between them" : ""))
             }
             let isRow = resolvesInFile && link.object.entity == entity
             guard isRow || owner.isKnown(link.object.number, of: link.object.entity, by: giver) else {
@@ -161,7 +161,7 @@ struct RelatedColumns {
         }
         if isList { return .list(links) }
         guard links.count < 2 else {
-            throw UnreadableField(place: place, reason: "\(links.count) objects stand where one is expected")
+            throw UnreadableField(place: place, reason: "it names \(links.count) objects instead of one")
         }
         return links.first.map { .object($0) } ?? .none
     }

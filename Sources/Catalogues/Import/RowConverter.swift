@@ -36,7 +36,7 @@ struct RowConverter {
             guard columnOfSlot[slot] == nil else {
                 throw BadInput(
                     file: file, line: 1, column: column + 1, columnName: name,
-                    reason: "another column is the same attribute, \(entity.attribute(at: slot).name)")
+                    reason: "another column is for the same attribute, \(entity.attribute(at: slot).name)")
             }
             columnOfSlot[slot] = column
         }
@@ -101,7 +101,7 @@ struct RowConverter {
         }
     }
 
-    /// Appends what a new object gets for an absent field: the attribute's default value, or null.
+    /// Appends the value that a new object gets for an absent field: the attribute's default value, or null.
     private mutating func appendAbsent(_ row: FieldRow, _ column: Int, _ isRequired: Bool) throws {
         if let value = form.defaultValue(ofSlot: builder.slotCount) { return builder.append(value) }
         if isRequired && !form.mayUpdate { throw bad(row, column, "a value is required") }
@@ -122,7 +122,7 @@ struct RowConverter {
     private mutating func appendText(_ row: FieldRow, _ column: Int, isValid: Bool) throws {
         let field = row[column]
         if !isValid, let invalid = field.withUnsafeBytes({ $0.firstInvalidUTF8 }) {
-            throw bad(row, column, "it is not valid UTF-8 from its byte \(invalid + 1) on")
+            throw bad(row, column, "it is not valid UTF-8 at its byte \(invalid + 1)")
         }
         builder.appendBytes(field)
     }
@@ -185,13 +185,13 @@ struct RowConverter {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Whether this text is the number's usual one, without a plus and leading zeros.
+    /// Whether this text is the number's usual one, without a plus sign and without leading zeros.
     fileprivate func isSpelled(as number: Int64) -> Bool {
         let digits = first == 0x2D ? dropFirst() : self[...]
         return first != 0x2B && (number == 0 ? count == 1 : digits.first != 0x30)
     }
 
-    /// The decimal integer that this text is; nil for other texts, and for integers of more than 64 bits.
+    /// The integer that this text is in decimal digits; nil for other texts, and for integers of more than 64 bits.
     fileprivate var decimalInteger: Int64? {
         let isNegative = first == 0x2D
         let digits = isNegative || first == 0x2B ? UnsafeRawBufferPointer(rebasing: dropFirst()) : self

@@ -8,7 +8,7 @@ internal import FetchIndexPlatform
 ///     a thread that reads and converts rows    batches of records with links: `RowReading`
 ///     this thread                              transactions of the store: `ImportTransaction`
 final class RowImport {
-    /// The number of rows in a transaction.
+    /// A transaction ends at the end of a batch, once it has this many rows.
     private static let transactionLength = 50_000
 
     let request: ImportRequest
@@ -41,7 +41,7 @@ final class RowImport {
         converter = try RowConverter(
             source.columns, to: writer.entity, request, related,
             mayUpdate: request.key != nil || related.idPlace != nil)
-        // The writer stops deferring when a row with links arrives.
+        // The writer stops deferring unique keys when a row with links arrives.
         if !replaces { writer.deferUniqueKeys() }
         transaction = ImportTransaction(
             writer, related.columns, related.owner, resolvesInFile: related.resolvesInFile, mayWait: !replaces)
@@ -125,13 +125,13 @@ final class RowImport {
         }
     }
 
-    /// Drops everything that an import which replaces has written.
+    /// Drops everything that a replacing import has written.
     private func undone(by error: any Error) -> any Error {
         writer.rollback()
         return ImportStopped(cause: error, saved: .nothing, isEntityEmpty: objectCount == 0)
     }
 
-    /// Saves the rows before a bad row, or before the place where the file becomes unreadable: they are valid.
+    /// Saves the rows before a bad row, or before the place where the file becomes unreadable: these rows are valid.
     private func stopped(by error: any Error) -> any Error {
         var error = error
         var unlinked = 0

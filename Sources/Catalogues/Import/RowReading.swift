@@ -2,7 +2,8 @@ internal import FetchIndex
 
 /// Reads and converts the rows of a file, and delivers them in batches.
 struct RowReading {
-    /// Passes a batch on, and returns what the writer needs of the next one, if it has said so.
+    /// Passes a batch on. Returns how the writer wants the next batch to be prepared; nil if the writer hasn't said
+    /// that.
     typealias Deliver = (consuming ReadRows) throws -> BatchWriter.Preparation?
 
     private let source: any RowSource
@@ -13,7 +14,7 @@ struct RowReading {
     private var bad = BadRows()
     private var preparation = BatchWriter.Preparation.sortedKeys
 
-    /// Batches are prepared for the writer.
+    /// The reading thread also prepares the batches for `writer`.
     init(_ source: any RowSource, _ converter: RowConverter, _ writer: BatchWriter, skipsBadRows: Bool) {
         (self.source, self.converter, self.writer) = (source, converter, writer)
         self.skipsBadRows = skipsBadRows

@@ -35,7 +35,7 @@ package final class ChangeApplier {
                 try update(object, change, bad)
             case .upsert:
                 guard key != nil else {
-                    throw bad("\"upsert\" needs a unique attribute, and \(writer.entity.name) has none")
+                    throw bad("\"upsert\" needs a unique attribute, but \(writer.entity.name) has none")
                 }
                 let object = try find(change, bad)
                 try requireKey(of: change, bad)
@@ -58,7 +58,7 @@ package final class ChangeApplier {
         if let scalar = change.key {
             guard let key else {
                 throw bad(
-                    "\"key\" of an insertion needs a unique attribute, and \(writer.entity.name) has none; without "
+                    "\"key\" of an insertion needs a unique attribute, but \(writer.entity.name) has none; without "
                         + "\"key\" the object gets the next number")
             }
             try requireKey(of: change, bad)
@@ -72,7 +72,8 @@ package final class ChangeApplier {
         try writer.insert(values)
     }
 
-    /// Throws if the values contain another key than the change: each such upsert would insert an object.
+    /// Throws if the values contain another key than the change. Otherwise each such upsert would insert another
+    /// object.
     private func requireKey(of change: ChangeLine, _ bad: (String) -> BadInput) throws {
         guard let key, let keySlot, let scalar = change.key, let said = change.values[key] else { return }
         let type = writer.entity.attributes[keySlot].type
@@ -89,7 +90,7 @@ package final class ChangeApplier {
     /// The place of the key among the attributes.
     private var keySlot: Int? { key.flatMap { key in writer.entity.attributes.firstIndex { $0.name == key } } }
 
-    /// The object of an update or a deletion; nil if it's missing and the change is ignored.
+    /// Returns the object of an update or a deletion; nil if it's missing and the change is ignored.
     private func stored(_ change: ChangeLine, _ bad: (String) -> BadInput) throws -> ObjectID? {
         if let object = try find(change, bad) { return object }
         guard !ignoresMissing else {
@@ -134,7 +135,7 @@ package final class ChangeApplier {
         }
     }
 
-    /// Throws if a unique value is spelled unlike the ones before it.
+    /// Throws if a unique value is spelled in another way than the values before it.
     private func requireSpelling(
         _ scalar: JSONScalar, of value: Value, _ slot: Int, _ spellings: inout KeySpellings,
         _ bad: (String) -> BadInput

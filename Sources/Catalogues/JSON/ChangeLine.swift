@@ -15,7 +15,7 @@ package struct ChangeLine {
     package let key: JSONScalar?
     package let values: [String: JSONScalar]
 
-    /// Parses a line. Unknown members are errors, because a misspelt one would be a change that isn't made. If
+    /// Parses a line. Unknown members are errors, because the change of a misspelt member would otherwise be lost. If
     /// `areListsText`, lists and objects among the values are JSON text.
     package init(
         _ line: UnsafeRawBufferPointer, _ number: Int, in file: String, areListsText: Bool = false

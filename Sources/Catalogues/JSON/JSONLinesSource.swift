@@ -1,6 +1,6 @@
 package import FetchIndexValues
 
-/// JSON lines: one object per line. The columns are the keys of the first objects and the known columns, in
+/// JSON lines: one object per line. The columns are the members of the sampled lines and the known columns, in
 /// alphabetical order. A member that a line lacks is an absent field.
 package final class JSONLinesSource: RowSource {
     private static let sampledLines = 1000
@@ -9,7 +9,7 @@ package final class JSONLinesSource: RowSource {
     private let splitter: LineSplitter
     private let told: ToldColumns
     package private(set) var columns: [String] = []
-    /// The types of the values in the sampled lines; text if they differ, or if all are null.
+    /// The types of the members in the sampled lines; text if no other type fits all values, or if all are null.
     package var types: [String: ValueType] { sampled.types }
     private var sampled: JSONTypes
 
@@ -73,7 +73,7 @@ package final class JSONLinesSource: RowSource {
         return error
     }
 
-    /// The types were determined with the sample, using `ToldColumns.key`.
+    /// Returns the types that the sample gave, in which `ToldColumns.key` was the key.
     package func inferTypes(of asked: Set<Int>, key: String?) throws -> [ValueType] {
         let types = sampled.types
         return columns.map { types[$0] ?? .string }

@@ -2,20 +2,21 @@ internal import FetchIndexCLibrary
 
 /// Reads the members of JSON lines, and numbers their names from 0.
 ///
-/// Lines of one file mostly have the same members in the same order, so a name is first compared with the one that
+/// Lines of one file mostly have the same members in the same order. So a name is first compared with the name that
 /// followed in the previous line.
 struct JSONMembers {
     private(set) var names: [String] = []
     private var nameBytes: [[UInt8]] = []
     private var numbers: [String: Int] = [:]
-    /// The number of the first member in the last line, and for each member that of its successor in the last line that
-    /// had it.
+    /// `first` is the number of the last line's first member. `following` has, for each member, the number of the
+    /// member that last followed it in a line.
     private var first = 0
     private var following: [Int] = []
 
     /// The numbers of the last line's members, in the line's order.
     private(set) var present: [Int] = []
-    /// The last line's values by number; nil if the line lacks the member. They point to the line's bytes.
+    /// The last line's values, by the members' numbers; nil if the line lacks the member. The values point to the
+    /// line's bytes.
     private(set) var values: [JSONToken?] = []
 
     init(_ names: [String] = []) { for name in names { _ = add(name) } }
@@ -30,7 +31,7 @@ struct JSONMembers {
         return number
     }
 
-    /// Removes the names from a number on, and the values of the last line.
+    /// Removes the names with the given number and greater ones, and the values of the last line.
     mutating func removeNames(from number: Int) {
         clear()
         for name in names[number...] { numbers[name] = nil }

@@ -17,11 +17,11 @@ package enum JSONScalar: Equatable, Sendable {
         }
     }
 
-    /// Whether a number of JSON's grammar isn't too large for a double.
+    /// Whether a JSON number isn't too large for a double.
     static func isFinite(_ number: String) -> Bool { Int64(number) != nil || Double(number)?.isFinite ?? false }
 
-    /// The value of a number of JSON's grammar as an integer: 2.50e1 is 25. Nil if it isn't an integer of 64 bits, and
-    /// for -0.0, which only a double can represent.
+    /// Returns the value of a JSON number as an integer: 2.50e1 is 25. Returns nil if the number isn't an integer of 64
+    /// bits, and for -0.0, which only a double can represent.
     package static func wholeNumber(_ number: String) -> Int64? {
         if let whole = Int64(number) { return whole }
         let parts = number.utf8.split(maxSplits: 1) { $0 | 0x20 == UInt8(ascii: "e") }

@@ -1,6 +1,6 @@
 // Reading lists and objects as JSON text.
 extension JSONScanner {
-    /// Reads a number, text, boolean or null; also a list or an object if lists are texts.
+    /// Reads a number, text, boolean or null; if `areListsText`, also a list or an object, as its JSON text.
     mutating func scalar(areListsText: Bool) throws(Fault) -> JSONScalar {
         JSONScalar(try token(areListsText: areListsText))
     }

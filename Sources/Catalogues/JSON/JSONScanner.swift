@@ -1,7 +1,8 @@
 internal import FetchIndexPlatform
-/// Reads a flat JSON object (RFC 8259), strictly and without recursion: nesting is an error.
+/// Reads a flat JSON object (RFC 8259), strictly and without recursion. Nesting is an error, unless lists and objects
+/// are read as text.
 ///
-/// A duplicate member is an error, too: the RFC leaves open which of the two counts.
+/// A duplicate member is an error, too: the RFC doesn't say which of the two counts.
 struct JSONScanner {
     /// A description of an error: "at byte 7 there is an unpaired surrogate".
     struct Fault: Error, CustomStringConvertible {
@@ -151,7 +152,7 @@ struct JSONScanner {
             _ = try skipDigits()
         }
         let digits = UnsafeRawBufferPointer(rebasing: bytes[start..<offset])
-        // Numbers of fewer digits without an exponent are finite.
+        // Shorter numbers without an exponent are finite.
         if hasExponent || digits.count > 300, !JSONScalar.isFinite(String(decoding: digits, as: UTF8.self)) {
             throw Fault(offset: start, what: "a number that is too large")
         }

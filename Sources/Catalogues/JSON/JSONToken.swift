@@ -1,4 +1,4 @@
-/// A value of a flat JSON object, which points to its bytes in the line and is valid as long as these.
+/// A value of a flat JSON object. It points to its bytes in the line, and is valid as long as they are.
 enum JSONToken {
     case null
     case boolean(Bool)

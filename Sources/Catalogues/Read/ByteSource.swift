@@ -9,7 +9,7 @@ protocol ByteSource: AnyObject {
 }
 
 extension ByteSource {
-    /// The next `count` bytes, or fewer at the end.
+    /// Reads the next `count` bytes, or fewer at the end.
     func read(upTo count: Int) throws -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         var filled = 0
@@ -36,7 +36,8 @@ final class FileSource: ByteSource {
     /// Throws if the path isn't a regular file, unless `mayBePipe`.
     init(_ path: String, mayBePipe: Bool) throws {
         self.path = path
-        // Opening a pipe without a writer blocks, as in other programs, but must not if pipes aren't allowed.
+        // Opening a pipe without a writer blocks. That is usual where pipes are allowed; elsewhere, the error must come
+        // immediately.
         let flags = O_RDONLY | O_CLOEXEC | (mayBePipe ? 0 : O_NONBLOCK)
         file = path == CatalogueInput.standardInput && mayBePipe ? dup(0) : open(path, flags)
         guard file >= 0 else {
@@ -88,7 +89,7 @@ final class PeekedSource: ByteSource {
     }
 }
 
-/// The bytes of a file, decompressed if they begin like gzip's or zstd's, whatever the file's name is.
+/// Opens a file and returns its bytes, decompressed if they begin like gzip's or zstd's, whatever the file's name is.
 func openBytes(_ path: String, mayBePipe: Bool) throws -> (source: any ByteSource, length: Int) {
     let file = try FileSource(path, mayBePipe: mayBePipe)
     let first = try file.read(upTo: 4)

@@ -1,9 +1,9 @@
 internal import CFetchIndexCSV
 package import FetchIndexValues
 
-/// Comma-separated values. Lines without quotation marks are split at commas, or another delimiter; all others are
-/// parsed by libcsv: quotes, quoted line ends, CRLF (RFC 4180), and LF or CR. An empty field is null, and "" an empty
-/// text. A misplaced quotation mark ends the reading: rows after it could be part of a field.
+/// Comma-separated values. Lines without quotation marks are split at the delimiter. libcsv parses all other lines,
+/// with quoted fields and quoted line ends (RFC 4180). Lines end with CRLF, LF or CR. An empty field is null, and "" an
+/// empty text. A misplaced quotation mark ends the reading: rows after it could be part of a field.
 package final class CommaSeparatedSource: RowSource {
     private let input: CatalogueInput
     private let reader: FileReader
@@ -76,7 +76,7 @@ package final class CommaSeparatedSource: RowSource {
         try handOut(body)
     }
 
-    /// Passes the rows that end in a piece to the body. `plainRow` is reused for lines without quotation marks.
+    /// Calls the body with each row that ends in a piece. `plainRow` is reused for lines without quotation marks.
     private func split(
         _ piece: UnsafeRawBufferPointer, _ plainRow: inout FieldRow, _ body: (FieldRow) throws -> Void
     ) throws {
@@ -131,7 +131,7 @@ package final class CommaSeparatedSource: RowSource {
         if parsed != piece.count { fault = parserFault() }
     }
 
-    /// The reason why the parser stopped, and the line.
+    /// Returns the reason why the parser stopped, and the line.
     private func parserFault() -> BadInput {
         let start = collector.fieldLine
         guard csv_error(parser) == CSV_EPARSE else {

@@ -1,6 +1,6 @@
 internal import FetchIndexCLibrary
 
-/// Splits a file into lines, without their ends: LF, CRLF or CR, also mixed.
+/// Splits a file into lines. Their ends are LF, CRLF or CR, even mixed, and aren't passed on.
 package final class LineSplitter {
     private let input: CatalogueInput
     private let reader: FileReader
@@ -15,7 +15,7 @@ package final class LineSplitter {
         reader = try FileReader(input)
     }
 
-    /// The number of the file's bytes read so far, and of all.
+    /// The number of the file's bytes that were read so far, and the file's length; 0 for a pipe.
     package var progress: (done: Int, total: Int) { (reader.position, reader.length) }
 
     var decompressesAhead: Bool {
@@ -23,8 +23,8 @@ package final class LineSplitter {
         set { reader.decompressesAhead = newValue }
     }
 
-    /// Passes the remaining lines to the body with their numbers from 1, and the error of each line that is too long,
-    /// which is skipped.
+    /// Calls the body with each remaining line and its number, which counts from 1. A line that is too long is skipped,
+    /// and `tooLong` gets its error.
     package func forEachLine(
         _ body: (UnsafeRawBufferPointer, Int) throws -> Void, tooLong: (BadInput) throws -> Void
     ) throws {
@@ -95,7 +95,7 @@ extension UnsafeRawBufferPointer {
     /// Whether a line is empty or has only blanks; among JSON lines both count as empty.
     package var isBlank: Bool { allSatisfy { $0 == 0x20 || $0 == 0x09 } }
 
-    /// The offset of a byte from a start on, found by memchr.
+    /// Returns the offset of the first such byte at or after `start`, found by memchr.
     func firstOffset(of byte: UInt8, from start: Int) -> Int? {
         guard let base = baseAddress, start < count else { return nil }
         guard let found = memchr(base + start, Int32(byte), count - start) else { return nil }

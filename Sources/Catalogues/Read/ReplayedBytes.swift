@@ -1,8 +1,8 @@
 internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 
-/// The bytes of a pipe, whose beginning several readers may read, and which one reads to the end. Bytes that were read
-/// are retained until replaying ends, beyond a limit in an unnamed temporary file.
+/// The bytes of a pipe. Several readers may read its beginning, and the last one reads it to the end. Until replaying
+/// ends, bytes that were read are retained in memory or, beyond a limit, in an unnamed temporary file.
 final class ReplayedBytes {
     private let source: any ByteSource
     /// The maximum number of bytes retained in memory.
@@ -13,12 +13,12 @@ final class ReplayedBytes {
     /// The file with all retained bytes, once they exceed the limit.
     private var file: TemporaryFile?
     private var isKept = true
-    /// The reason why bytes couldn't be retained. They are lost, so all further reads fail.
+    /// The reason why bytes couldn't be retained. These bytes are lost, so all further reads fail.
     private var failure: UnreadableFile?
 
     init(_ source: any ByteSource, path: String) { (self.source, self.path) = (source, path) }
 
-    /// Ends replaying: from now on, only one reader can continue.
+    /// Ends replaying: bytes that are read from now on aren't retained, so only one reader can continue.
     func endReplay() { isKept = false }
 
     fileprivate func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
@@ -76,7 +76,7 @@ final class ReplayedBytes {
         return access("/var/tmp", W_OK) == 0 ? "/var/tmp" : "/tmp"
     }()
 
-    /// Reads the bytes from the first one on.
+    /// Reads the bytes, beginning with the first one.
     final class Reader: ByteSource {
         private let bytes: ReplayedBytes
         private(set) var position = 0

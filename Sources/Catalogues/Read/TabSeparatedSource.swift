@@ -1,7 +1,7 @@
 package import FetchIndexValues
 
-/// Tab-separated values as IANA's text/tab-separated-values defines them: without quoting; a field contains neither
-/// tabs nor line ends.
+/// Tab-separated values in the form that IANA's text/tab-separated-values defines: without quoting, so a field can't
+/// contain tabs or line ends.
 package final class TabSeparatedSource: RowSource {
     private let input: CatalogueInput
     private let splitter: LineSplitter

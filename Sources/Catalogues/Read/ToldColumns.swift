@@ -1,4 +1,4 @@
-/// The properties of a catalogue's columns that its reader is given.
+/// Properties of a catalogue's columns that are given to its reader.
 package struct ToldColumns: Sendable {
     /// Known columns. JSON lines may have them even if the sampled lines lack them, and only known names may contain
     /// control characters.
@@ -18,8 +18,8 @@ package struct ToldColumns: Sendable {
         self.key = key
     }
 
-    /// Whether a file may use a column name: a known name, or one without control characters, which bytes of UTF-16
-    /// would contain.
+    /// Whether a file may use a column name: a known name, or a name without control characters. UTF-16 that is read as
+    /// UTF-8 has control characters in its names, so it is refused.
     func mayName(_ name: String) -> Bool {
         !name.isEmpty && (name.firstControlCharacter == nil || names.contains(name))
     }
@@ -28,7 +28,7 @@ package struct ToldColumns: Sendable {
 extension String {
     fileprivate var firstControlCharacter: UInt8? { utf8.first { $0 < 0x20 } }
 
-    /// The first control character of a name, as errors quote it.
+    /// The first control character of a name, in the form in which errors quote it.
     var controlCharacter: String {
         let code = firstControlCharacter ?? 0
         let digits = String(code, radix: 16, uppercase: true)

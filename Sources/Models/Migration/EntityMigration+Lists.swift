@@ -47,7 +47,7 @@ extension EntityMigration {
         }
         for (names, slots) in zip(given.uniqueAttributes, wanted)
         where !uniqueLists.contains(where: { Set($0) == slots }) {
-            steps.append(step(.addUniqueness(names), .pass, "no two objects may have the same values of them"))
+            steps.append(step(.addUniqueness(names), .pass, "no two objects may have the same combination of values"))
             uniqueLists.append(try names.map(requireKeySlot))
         }
     }

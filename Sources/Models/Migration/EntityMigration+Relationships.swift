@@ -6,8 +6,8 @@ extension EntityMigration {
         relationships.firstIndex { !$0.isRemoved && $0.description.name == name }
     }
 
-    /// Matches each declared relationship with a stored one, or adds it. For an added one, `storage` decides where its
-    /// links are stored.
+    /// Matches each declared relationship with a stored one, or adds it. `storage` decides where the links of an added
+    /// relationship are stored.
     mutating func matchRelationships(_ storage: (RelationshipDescription) -> NewStorage) throws {
         let present = Set(given.relationships.map(\.name)).intersection(old.relationships.map(\.name))
         for relationship in given.relationships {
@@ -92,7 +92,7 @@ extension EntityMigration {
         if stored.deleteRule != relationship.deleteRule || stored.isOrdered != relationship.isOrdered
             || stored.minCount != relationship.minCount || stored.maxCount != relationship.maxCount
         {
-            steps.append(step(.changeRelationship(relationship.name), .free, "its rules hold from the next save on"))
+            steps.append(step(.changeRelationship(relationship.name), .free, "later saves follow the new rules"))
         }
         relationships[index].description = relationship.named(relationship.name, inverse: relationship.inverse)
         if case .reference(let slot, _) = relationships[index].storage {
@@ -139,7 +139,7 @@ struct NewJoins {
     private var numbers: [String: Int] = [:]
     private(set) var entities: [Entity] = []
 
-    /// Join entities get their numbers after all other new entities.
+    /// The join entities get the numbers after all other new entities.
     init(from stored: Model, to given: Model) {
         (self.stored, self.given) = (stored, given)
         taken = Set((stored.entities + given.entities).map(\.name))
@@ -148,7 +148,7 @@ struct NewJoins {
             + given.entities.filter { !$0.isDropped && stored.entity(named: $0.name) == nil }.count
     }
 
-    /// Decides where the links of a new relationship are stored. An inherited relationship is stored as in the
+    /// Decides where the links of a new relationship are stored. An inherited relationship is stored like in the
     /// superentity.
     mutating func storage(
         of relationship: RelationshipDescription, in entity: Entity, inheritedFrom parent: Entity?

@@ -1,6 +1,6 @@
 package import FetchIndexValues
 
-/// The migration of one stored entity, with its records, to a declaration.
+/// The migration of one entity, with its records, to a declaration.
 package struct EntityMigration: Sendable {
     /// A value that a migration pass moves to a new slot, converted if the types differ.
     package struct Conversion: Sendable {
@@ -14,7 +14,8 @@ package struct EntityMigration: Sendable {
     package let old: Entity
     package var new: Entity { makeEntity() }
     package private(set) var conversions: [Conversion] = []
-    /// Slots that become required, with the value that replaces null in each; a null replacement leaves null as it is.
+    /// Slots that become required, with the value that replaces null in each. If the replacement is null, an object
+    /// without a value makes the migration fail.
     package internal(set) var required: [(slot: Int, replacement: Value)] = []
 
     let given: Entity
@@ -50,20 +51,23 @@ package struct EntityMigration: Sendable {
         relationships = join.storedRelationships
     }
 
-    /// Makes a pass rebuild the indexes of a superentity, because they must include the objects of this new subentity.
+    /// Gives the addition the cost of a pass: the indexes of a superentity are rebuilt, because they must include the
+    /// objects of this new subentity.
     mutating func rebuildIndexes(of superentity: String) {
         steps = [step(.addEntity, .pass, "the indexes of \(superentity) are built again, for the objects of both")]
     }
 
-    /// Makes a pass write the unique keys again, because constraints have moved within the hierarchy.
+    /// Gives the first step the cost of a pass unless a step already has it: the unique keys are written again, because
+    /// constraints have moved within the hierarchy.
     mutating func renewKeys() {
         guard let first = steps.first, !steps.contains(where: { $0.verdict != .free }) else { return }
         steps[0] = step(first.change, .pass, "the unique keys of its hierarchy are written again")
     }
 
     /// Migrates a stored entity. If the store has followed the declaration before, and the migration isn't demanded,
-    /// nothing changes: the declaration is that of an older program, or of one of several programs. Throws
-    /// `StoreError.modelMismatch` if the entity lacks something that the program needs.
+    /// nothing changes: the declaration belongs to an older program, or to one of several programs. Throws
+    /// `ModelError.mismatch` if the stored entity can't be migrated to the declaration, or lacks something that the
+    /// program needs.
     ///
     /// `hasClosure` tells whether a closure provides values. An attribute whose values a pass changes gets a new slot,
     /// so that caches, unique keys and older records of the attribute aren't mistaken for those of the new values.
@@ -99,7 +103,7 @@ package struct EntityMigration: Sendable {
         try matchIndexes()
         if given.isAbstract != stored.isAbstract {
             steps.append(
-                step(.changeAbstract(to: given.isAbstract), .free, "it has no objects of its own, or may have them"))
+                step(.changeAbstract(to: given.isAbstract), .free, "no record changes"))
         }
         isUnknown = !isKnown
     }
@@ -107,7 +111,7 @@ package struct EntityMigration: Sendable {
     /// Whether nothing changes: no steps are needed, and the store has followed the declaration before.
     package var isEmpty: Bool { steps.isEmpty && !isUnknown }
 
-    /// The migration of an entity without objects, in which every step is free.
+    /// Returns the migration for an entity without objects, in which every step is free.
     package var withoutObjects: EntityMigration {
         var migration = self
         migration.steps = steps.map { step($0.change, .free, "it has no objects") }
@@ -146,7 +150,7 @@ package struct EntityMigration: Sendable {
             steps.append(
                 step(
                     .renameAttribute(from: former, to: attribute.name), .free,
-                    "its number stays, and the old name works"))
+                    "no record changes, and the old name still works"))
             slots[slot].formerNames.append(former)
             slots[slot].attribute = slots[slot].attribute.with(name: attribute.name)
             return change(slot, to: attribute)
@@ -212,7 +216,7 @@ package struct EntityMigration: Sendable {
                     .changeType(of: attribute.name, from: stored.type, to: attribute.type), .pass,
                     "each value is converted"))
         }
-        // Without a derivation in the declaration, the stored attribute keeps its own, unless the migration is
+        // If the declaration has no derivation, the stored attribute keeps its derivation unless the migration is
         // demanded.
         let derivation = attribute.derivation ?? (isDemanded ? nil : stored.derivation)
         let isDerivedAnew = derivation != nil && derivation != stored.derivation
@@ -246,7 +250,7 @@ package struct EntityMigration: Sendable {
             steps.append(step(.makeOptional(attribute.name), .free, "every record stays valid"))
         }
         if !stored.isUnique && attribute.isUnique {
-            steps.append(step(.addUniqueness([attribute.name]), .pass, "no two objects may have one value"))
+            steps.append(step(.addUniqueness([attribute.name]), .pass, "no two objects may have the same value"))
         } else if stored.isUnique && !attribute.isUnique {
             steps.append(step(.removeUniqueness([attribute.name]), .pass, "its unique keys are deleted"))
         }

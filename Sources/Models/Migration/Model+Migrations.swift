@@ -15,7 +15,8 @@ extension Entity {
 
 extension Model {
     /// The migrations of the entities that change between this stored model and a given one. Throws
-    /// `StoreError.modelMismatch` if something that the given model needs is gone.
+    /// `ModelError.mismatch` if an entity can't be migrated, or if the stored model lacks something that the given
+    /// model needs.
     package func migrations(
         to given: Model, isDemanded: Bool, hasClosure: Bool
     ) throws -> [EntityMigration] {
@@ -42,9 +43,9 @@ extension Model {
 
     private func superentity(of entity: Entity) -> Entity? { entity.superentity.flatMap { self.entity(named: $0) } }
 
-    /// Adds a rewrite of the unique keys to the migrations of entities whose constraints move into or out of a
-    /// superentity. The keys begin with the owner's number, so they change even if each entity has the same constraints
-    /// as before.
+    /// Gives the migrations of entities whose unique constraints move into or out of a superentity the cost of a pass,
+    /// which writes the unique keys again. The keys begin with the owner's number, so they change even if each entity
+    /// has the same constraints as before.
     private func withRenewedKeys(_ migrations: [EntityMigration], to next: Model) -> [EntityMigration] {
         if !next.hasHierarchies { return migrations }
         let (before, after) = (withKeyOwners(), next.withKeyOwners())
@@ -59,8 +60,8 @@ extension Model {
         }
     }
 
-    /// Makes the migration that adds an entity. New entities are numbered after the `stored` ones. The entity also
-    /// inherits attributes that only the stored superentity has, not the given model.
+    /// Makes the migration that adds an entity. New entities are numbered after the `stored` ones. If the stored
+    /// superentity has attributes that the given model lacks, the entity inherits these, too.
     private func migration(
         adding entity: Entity, stored: Int, _ joins: inout NewJoins
     ) throws -> EntityMigration {
@@ -76,8 +77,8 @@ extension Model {
         return migration
     }
 
-    /// Throws if the migration changes attributes of an entity and the given model lacks one of its subentities, which
-    /// would keep the old attributes.
+    /// Throws if the migration changes attributes or relationships of an entity and the given model lacks one of its
+    /// subentities, which would keep the old ones.
     private func requireSubentities(of number: Int, in given: Model, _ migration: EntityMigration) throws {
         let changesAttributes = migration.steps.contains {
             switch $0.change {
@@ -90,10 +91,11 @@ extension Model {
         else { return }
         throw ModelError.mismatch(
             entity: entities[number].name,
-            "\(entities[left].name) is a subentity of it in the store: a model that changes it must declare both")
+            "\(entities[left].name) is a subentity of this entity in the store: a model that changes the superentity must declare both"
+        )
     }
 
-    /// The model after migrations.
+    /// Returns the model after migrations. Throws `ModelError.invalid` if that model is invalid.
     package func applying(_ migrations: [EntityMigration]) throws -> Model {
         var model = self
         for migration in migrations {

@@ -29,11 +29,11 @@ public struct ModelDifference: Hashable, Sendable {
 
     /// The cost of a change.
     public enum Verdict: String, Comparable, Sendable {
-        /// O(1): no record is touched.
+        /// O(1): no record is read or written.
         case free
         /// A pass over the records of the entity, O(n log n), in one transaction.
         case pass
-        /// Objects lack values that the models don't define: a closure must provide them.
+        /// Existing objects lack values that the model doesn't define: a closure must provide them.
         case decision
 
         public static func < (left: Verdict, right: Verdict) -> Bool { left.rank < right.rank }
@@ -55,10 +55,10 @@ public struct ModelDifference: Hashable, Sendable {
         public let reason: String
     }
 
-    /// The steps by entity, in the order in which they are made.
+    /// The steps, grouped by entity, in the order in which they are made.
     public internal(set) var steps: [Step] = []
 
-    /// The verdict of the most expensive step; free without steps.
+    /// The verdict of the most expensive step; free if no step is needed.
     public var verdict: Verdict { steps.map(\.verdict).max() ?? .free }
 
     public var isEmpty: Bool { steps.isEmpty }

@@ -1,9 +1,9 @@
 internal import Synchronization
 
-/// The links between the objects of a stored entity and others, with all names resolved.
+/// The links between the objects of a stored entity and other objects, with all names resolved to numbers.
 package final class EntityLinks: Sendable {
-    /// The name that keys of links contain for a relationship: the topmost entity that has the relationship, and its
-    /// slot there.
+    /// The two numbers that identify a relationship in link keys: the topmost entity that has the relationship, and the
+    /// relationship's slot in that entity.
     package struct Name: Hashable, Sendable {
         package let entity: Int
         package let slot: Int
@@ -11,19 +11,19 @@ package final class EntityLinks: Sendable {
         package init(entity: Int, slot: Int) { (self.entity, self.slot) = (entity, slot) }
     }
 
-    /// A to-one relationship that the entity's records hold.
+    /// A to-one relationship whose links are in the entity's records.
     package struct Reference: Sendable {
         package let slot: Int
         package let position: Int
         package let name: Name
         package let relationship: String
         package let isOptional: Bool
-        /// Whether at most one object may refer to the same object: the inverse is a to-one relationship, too.
+        /// Whether at most one object may refer to the same object, because the inverse is a to-one relationship, too.
         package let isUnique: Bool
         /// The entities of the objects that the reference may lead to.
         package let destinations: Set<Int>
-        /// In a join entity, the slot of the reference to the other side. Links are sorted by it, and no two links join
-        /// the same objects. Nil in other entities.
+        /// In a join entity, the slot of the reference to the other side; nil in other entities. Link keys are sorted
+        /// by that reference, and no two links join the same objects.
         package let other: Int?
         /// Whether the reference may still have the key of a deleted object.
         package let mayDangle: Bool
@@ -69,7 +69,7 @@ extension Model {
     /// Whether any entity has relationships.
     package var hasRelationships: Bool { entities.contains { !$0.storedRelationships.isEmpty } }
 
-    /// The model with the links in its entities. O(relationships x entities).
+    /// Returns the model with the links in its entities. The cost depends only on the size of the model.
     package func withLinks() -> Model {
         if !hasRelationships { return self }
         var model = self
@@ -106,7 +106,7 @@ extension Model {
         }
     }
 
-    /// The name of a relationship's links: the topmost superentity that has the relationship, and its slot there.
+    /// The numbers that identify a relationship in link keys, from the topmost superentity that has the relationship.
     private func linkName(of relationship: String, _ number: Int, _ slot: Int) -> EntityLinks.Name {
         for ancestor in superentities(of: number).reversed() {
             if case .reference(let slot, _) = entities[ancestor].relationship(named: relationship)?.storage {

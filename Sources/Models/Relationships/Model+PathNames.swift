@@ -1,5 +1,6 @@
 extension Model {
-    /// Converts a dotted path of permanent names to current names; nil if it isn't a path from the entity.
+    /// Converts a dotted path of permanent names to current names. Returns nil if the path doesn't begin with a
+    /// relationship of the entity.
     package func currentName(ofPath name: String, from entity: Entity) -> String? {
         let names = name.pathNames
         var current: [String] = []

@@ -3,14 +3,14 @@ extension Model {
     enum RelationshipKind: Equatable {
         case reference
         case inverse
-        /// `isFirst` tells whether the join entity is named after this side, and its reference 0 leads to this side's
-        /// objects.
+        /// If `isFirst`, the join entity is named after this side, and its reference 0 leads to this side's objects.
         case join(isFirst: Bool)
     }
 
     func kind(of relationship: RelationshipDescription, in entity: Entity) -> RelationshipKind {
         guard let inverse = inverse(of: relationship) else { return .reference }
-        // Compares the sides by their topmost entities, so that subentities inherit the result.
+        // Compares the sides by their declared destinations instead of by `entity`, so that subentities get the same
+        // result.
         let own = (relationship.name, inverse.destination)
         let other = (inverse.name, relationship.destination)
         let isFirst = (own.1, own.0) < (other.1, other.0)

@@ -1,14 +1,14 @@
 package import FetchIndexValues
 
-/// A key path that leads from an entity's objects through relationships to an attribute or to objects. Without
-/// relationships it leads to the object itself, or to the name of its entity.
+/// A key path that leads from an entity's objects through relationships to an attribute or to objects. A path without
+/// relationships leads to the object itself, or to the name of its entity.
 ///
 /// Each step depends on the entity of the object where it begins: a subentity has other slots than its superentity.
 package struct RelatedPath: Sendable {
-    /// The path element that stands for an object's own key.
+    /// The path element for an object's own key.
     package static let keyName = "self"
-    /// The path element that stands for the name of an object's entity, unless the entity has an attribute or a
-    /// relationship with this name.
+    /// The path element for the name of an object's entity, unless the entity has an attribute or a relationship with
+    /// this name.
     package static let entityName = "entity"
 
     /// A relationship on the path.
@@ -40,7 +40,8 @@ package struct RelatedPath: Sendable {
     }
 
     package let steps: [Step]
-    /// The entity that the last relationship leads to; its subentities are among `steps.last.to`.
+    /// The entity to which the last relationship leads, or the path's first entity if the path has no relationships.
+    /// `steps.last.to` includes its subentities.
     package let destination: Int
     /// The place of the attribute, by entity; nil if the path ends with objects.
     package let ends: [Int: End]?
@@ -51,11 +52,12 @@ package struct RelatedPath: Sendable {
     package let givesKeys: Bool
     /// Whether the path ends with the names of its last objects' entities.
     package let givesEntities: Bool
-    /// The number of key path elements that the path consists of; a caller may have more.
+    /// The number of the given names that belong to the path. Further names apply to the values at its end, such as
+    /// `length`.
     package let nameCount: Int
-    /// The names of the path, with permanent names for those of its parts.
+    /// The names of the path and the further names, with the permanent names of relationships and attributes.
     package let permanentNames: [String]
-    /// Whether `permanentNames` differ from the names that the path was made of.
+    /// Whether `permanentNames` differ from the given names.
     package let isRenamed: Bool
     /// The slots of other objects' records that affect the path's result, by entity. The set is empty if only the
     /// existence of an entity's records matters.
@@ -70,8 +72,8 @@ package struct RelatedPath: Sendable {
         return path
     }
 
-    /// Resolves a path. Returns nil if the first name is neither a relationship of the entity nor `self` or `entity`.
-    /// Throws `unknownAttribute` if a later name is unknown.
+    /// Resolves a path. Returns nil if the first name isn't a relationship of the entity, `self` or `entity`. Throws
+    /// `unknownAttribute` if a later name is unknown.
     private init?(_ names: [String], from entity: Int, in model: Model) throws {
         var builder = Builder(entity, model)
         var next = 0
@@ -117,7 +119,7 @@ package struct RelatedPath: Sendable {
             entities = [entity]
         }
 
-        /// Follows a relationship; returns false if the entity has none of that name.
+        /// Follows a relationship; returns false if the entity has no relationship of that name.
         mutating func follow(_ name: String) throws -> Bool {
             guard let relationship = model.entities[entity].relationship(named: name) else { return false }
             let destination = try model.number(of: relationship.description.destination)
@@ -125,8 +127,8 @@ package struct RelatedPath: Sendable {
             guard let step = step(relationship, to: Set(next)) else {
                 throw model.entities[entity].unknownAttribute(name)
             }
-            // A step from an object depends on whether the object exists. A key at the end of the path doesn't: it's
-            // read from the referring record.
+            // A step that begins at an object depends on whether the object exists. A key at the end of the path
+            // doesn't, because it's read from the referring record.
             for entity in steps.last?.to ?? [] { reads[entity, default: []].formUnion([]) }
             note(step)
             steps.append(step)

@@ -2,7 +2,7 @@
 package struct StoredRelationship: Hashable, Sendable {
     /// The place in which a relationship's links are stored.
     package enum Storage: Hashable, Sendable {
-        /// In the records of the entity: one slot has the key of the related object, the other one has the holder's
+        /// In the records of the entity: one slot has the key of the related object, and another slot has the holder's
         /// position among the objects of the inverse relationship.
         case reference(slot: Int, position: Int)
         /// In the records of the destination, by the inverse relationship.

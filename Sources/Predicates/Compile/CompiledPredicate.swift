@@ -11,7 +11,7 @@ package struct CompiledPredicate: Sendable {
         case not(Node)
         case all([Node])
         case any([Node])
-        /// An OR whose possibly true parts are found by an operand's value.
+        /// An OR in which the parts that may hold are looked up by an operand's value.
         case chosen(Branches)
         // Common comparisons of an attribute with a constant. They read the row's bytes and allocate no memory.
         case integer(slot: Int, Comparator, Int64)
@@ -53,7 +53,7 @@ package struct CompiledPredicate: Sendable {
         case exact(where: [Operand], Operand, Operand)
     }
 
-    /// Parts of an OR, each of which requires that one operand has one of some values.
+    /// Parts of an OR that all require certain values of the same operand.
     struct Branches: Sendable {
         let operand: Operand
         let parts: [Node]
@@ -74,7 +74,8 @@ package struct CompiledPredicate: Sendable {
 
     init(root: Node) { self.root = root }
 
-    /// Whether the predicate holds for a row. O(size of the predicate and of the values that it reads).
+    /// Whether the predicate holds for a row. O(size of the predicate and of the values that it reads), except for
+    /// patterns, and for predicates on the elements of lists.
     package func evaluate<Row: PredicateRow & ~Escapable>(_ row: borrowing Row) throws -> Bool {
         try root.holds(row, [])
     }

@@ -51,7 +51,7 @@ extension ExpressionSyntax {
         }
     }
 
-    /// Whether the expression contains an average or a median. These are decimals if the numbers are decimals.
+    /// Whether the expression is an average or a median, which is a decimal if the numbers are decimals.
     var calculatesMeans: Bool {
         switch self {
         case .call(.average, _), .call(.median, _): true
@@ -124,8 +124,8 @@ extension PredicateCompiler {
         return operands.isEmpty ? .never : .any(operands)
     }
 
-    /// Compiles a comparison by `make`. If it may contain decimals, its literals are decimals whenever one of the other
-    /// values is.
+    /// Compiles a comparison by `make`. If the comparison may contain decimals, its literals are decimals in each row
+    /// for which another value is a decimal.
     func withDecimals(
         _ comparison: Comparison, _ scope: [String], _ make: (Comparison) throws -> Node
     ) throws -> Node {
@@ -139,8 +139,8 @@ extension PredicateCompiler {
         }
     }
 
-    /// Compiles an expression outside of comparisons, with decimal literals whenever one of the other values is a
-    /// decimal.
+    /// Compiles an expression outside of comparisons. Its literals are decimals in each row for which another value is
+    /// a decimal.
     func operandWithDecimals(_ expression: ExpressionSyntax) throws -> Typed {
         let typed = try operand(expression, [])
         guard expression.calculatesWithDoubles(isPart: false) else { return typed }

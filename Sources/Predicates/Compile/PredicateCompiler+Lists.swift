@@ -29,7 +29,7 @@ extension PredicateCompiler {
         guard let elements = try elements(comparison.right, scope) else {
             return try membership(comparison, left, in: try operand(comparison.right, scope))
         }
-        // A literal on the left is converted to the elements' type, if they all have the same.
+        // A literal on the left is converted to the elements' type if all elements have the same type.
         let types = Set(elements.map(\.type))
         let left = types.count == 1 ? try self.converted(left, for: types.first ?? .unknown, in: comparison) : left
         let operands = try elements.map { element in

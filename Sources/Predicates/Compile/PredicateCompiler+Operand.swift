@@ -12,7 +12,7 @@ extension PredicateCompiler {
         case .object:
             guard hasObject else {
                 throw FetchPredicateError.typeMismatch(
-                    "SELF is the stored object, which is no value: name one of its attributes")
+                    "SELF is the stored object, not a value: name one of its attributes")
             }
             return (.object, .unknown)
         case .variable(let name):

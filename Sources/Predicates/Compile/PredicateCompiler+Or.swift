@@ -1,10 +1,10 @@
 internal import FetchIndexValues
 
 // Compiles OR with many parts. Equalities of one operand with constants become one IN. Parts that require a value of
-// one operand are looked up by that value, so a row costs O(other parts).
+// the same operand are looked up by that value, so that a row isn't tested against the parts for different values.
 
 extension PredicateCompiler {
-    /// The minimum number of parts that require values of one operand for a look-up.
+    /// A look-up is made for an operand if at least this many parts require values of it.
     private static let fewestBranches = 16
     /// The maximum number of operands by which the parts of one OR are looked up.
     private static let mostOperands = 4
@@ -12,7 +12,8 @@ extension PredicateCompiler {
     func any(_ parts: [PredicateSyntax], _ scope: [String]) throws -> Node {
         let all = parts.flatMap(\.allDisjuncts)
         let merged = PredicateSyntax.mergingEqualities(all)
-        // If a merged part doesn't compile, compiles the parts as written, so that the error shows these.
+        // If a merged part doesn't compile, compiles the parts as written, so that the error shows a part as it was
+        // written.
         var (parts, nodes) = (merged, (try? merged.map { try compile($0, scope) }) ?? [])
         if nodes.count != parts.count { (parts, nodes) = (all, try all.map { try compile($0, scope) }) }
         if nodes.count == 1 { return nodes[0] }
@@ -52,7 +53,7 @@ extension PredicateSyntax {
         return parts.flatMap(\.allDisjuncts)
     }
 
-    /// The common properties of equalities that can be merged into one IN.
+    /// The properties that equalities must share to be merged into one IN.
     private struct Target: Hashable {
         let quantifier: Quantifier?
         let operand: ExpressionSyntax
@@ -91,7 +92,7 @@ extension PredicateSyntax {
         }
     }
 
-    /// For each operand, the constants of which it must equal one for the predicate to hold.
+    /// For each operand, a list of constants; the predicate holds only if the operand equals one of them.
     fileprivate var demandedValues: [ExpressionSyntax: [Value]] {
         var demanded: [ExpressionSyntax: [Value]] = [:]
         for case .comparison(let comparison) in conjuncts where comparison.quantifier == nil {

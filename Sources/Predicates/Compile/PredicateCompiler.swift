@@ -8,7 +8,7 @@ struct PredicateCompiler {
     typealias Typed = (operand: Operand, type: StaticType)
 
     let resolve: ([String]) throws -> ResolvedAttribute
-    /// Whether rows are values of any type, available as SELF. Types are then unknown at compile time and aren't
+    /// Whether rows are values of any type, available as SELF. If so, types are unknown at compile time and aren't
     /// checked.
     let hasObject: Bool
     /// The value of `now()` for all rows.
@@ -30,7 +30,7 @@ struct PredicateCompiler {
         guard let quantifier = comparison.quantifier else { return try node(comparison, left, scope) }
         guard left.type == .list || left.type.isOpen else {
             throw FetchPredicateError.typeMismatch(
-                "\(quantifier.rawValue) in \(comparison.shown) needs a list, and \(comparison.left) is "
+                "\(quantifier.rawValue) in \(comparison.shown) needs a list, but \(comparison.left) is "
                     + left.type.name)
         }
         // The types of the elements, if the list is a literal; unknown for other lists.
@@ -136,7 +136,7 @@ extension Comparator {
 }
 
 extension Comparator {
-    /// The equivalent comparison of an integer with an integer instead of a fraction: `<= 2` for `< 2.5`.
+    /// The equivalent comparison of an integer with an integer instead of a fraction, such as `<= 2` for `< 2.5`.
     fileprivate func whole(_ number: Double) -> (Comparator, Int64)? {
         switch self {
         case .less, .lessOrEqual: Int64(exactly: number.rounded(.down)).map { (.lessOrEqual, $0) }

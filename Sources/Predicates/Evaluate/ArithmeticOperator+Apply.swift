@@ -2,7 +2,8 @@ internal import FetchIndexEssentials
 internal import FetchIndexValues
 
 extension ArithmeticOperator {
-    /// The result for two operands; null if an operand is null or has a type that the operator doesn't support.
+    /// The result for two operands. Null if an operand is null or has a type that the operator doesn't support, or if
+    /// an integer or a decimal is divided by zero.
     func apply(_ left: PredicateValue, _ right: PredicateValue) throws -> PredicateValue {
         if let moment = moment(left, right) { return moment }
         guard let left = Number(left), let right = Number(right) else { return .null }
@@ -30,7 +31,8 @@ extension ArithmeticOperator {
         }
     }
 
-    /// Adds seconds to a date or subtracts them, or subtracts two dates, which gives seconds. Nil for other operands.
+    /// Adds seconds to a date, subtracts seconds from a date, or subtracts two dates, which gives seconds. Returns nil
+    /// for other operands.
     private func moment(_ left: PredicateValue, _ right: PredicateValue) -> PredicateValue? {
         switch (self, left, right) {
         case (.add, .one(.date(let date)), _), (.subtract, .one(.date(let date)), _):

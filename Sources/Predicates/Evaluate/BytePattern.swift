@@ -17,7 +17,8 @@ struct BytePattern: Sendable {
     private static let common = Array(" e/atoinsrl.-pcdmu_hgbfvykw0123xj456789ETAONISRLCDMPUz".utf8)
 
     /// The rarity of each byte value: a rarer byte has a greater number. Outside of ASCII, a script's characters begin
-    /// with few different bytes, so these are common; the second byte of a kana is one of 0x80 to 0x83.
+    /// with few different bytes, so these are common; the second byte of kana and of Japanese punctuation is one of
+    /// 0x80 to 0x83.
     private static let rarities: [UInt8] = {
         var rarities = [UInt8](repeating: UInt8(common.count), count: 256)
         for (rarity, byte) in common.enumerated() { rarities[Int(byte)] = UInt8(rarity) }
@@ -35,7 +36,7 @@ struct BytePattern: Sendable {
         }
     }
 
-    /// The offset of the first occurrence in a text, from an offset on; nil if it doesn't occur.
+    /// The offset of the byte string's first occurrence at or after `start`; nil if it doesn't occur.
     func firstPlace(in text: UnsafeRawBufferPointer, from start: Int, _ budget: inout ComparisonBudget) throws -> Int? {
         try bytes.withUnsafeBytes { wanted in
             guard !wanted.isEmpty, let pattern = wanted.baseAddress else { return start }
@@ -55,8 +56,8 @@ struct BytePattern: Sendable {
     }
 }
 
-/// The number of comparisons that one text may need, about a second of work. A pattern that exceeds it backtracks too
-/// often.
+/// The number of comparisons that one text may need, about a second of work. A pattern that needs more comparisons
+/// backtracks too often.
 struct ComparisonBudget {
     /// The default budget, in comparisons of at most 64 bytes.
     private static let most = 50_000_000

@@ -3,7 +3,8 @@ internal import FetchIndexPlatform
 internal import FetchIndexValues
 
 extension Comparator {
-    /// Whether the result of a three-way comparison (negative: ascending) satisfies `==`, `!=`, `<`, `<=`, `>` or `>=`.
+    /// Whether the result of a three-way comparison (negative if ascending) satisfies `==`, `!=`, `<`, `<=`, `>` or
+    /// `>=`.
     func holds(_ order: Int) -> Bool {
         switch self {
         case .equal: order == 0

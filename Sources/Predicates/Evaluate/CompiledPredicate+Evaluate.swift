@@ -24,7 +24,7 @@ extension CompiledPredicate.Node {
         case .decimal(let slot, let comparator, let wanted):
             let order = try row.bytes(at: slot) { found in wanted.withUnsafeBytes { DecimalText.order(found, $0.bytes) }
             }
-            // If the stored value isn't a valid decimal, only `!=` holds.
+            // If the stored value is null or isn't a valid decimal, only `!=` holds.
             return (order ?? nil).map(comparator.holds) ?? (comparator == .notEqual)
         default: return try holdsOnValues(row, variables)
         }
@@ -63,7 +63,7 @@ extension CompiledPredicate.Node {
             return false
         case .exact(let operands, let exact, let other):
             return try (operands.haveDecimal(row, variables) ? exact : other).holds(row, variables)
-        default: return false  // the others are in `holds`
+        default: return false  // `holds` handles the other nodes
         }
     }
 }
@@ -111,7 +111,8 @@ extension CompiledPredicate.Operand {
         }
     }
 
-    /// Applies a collection operator, as @sum, to the values that the key path's remaining steps give for the elements.
+    /// Applies a collection operator, such as @sum, to the values that the key path's remaining steps give for the
+    /// elements.
     private func aggregated<Row: PredicateRow & ~Escapable>(
         _ aggregate: CollectionOperator, _ collection: PredicateValue, _ steps: ArraySlice<CompiledPredicate.Step>,
         _ row: borrowing Row, _ variables: [PredicateValue]
@@ -138,7 +139,7 @@ extension CompiledPredicate.Step {
     ) throws -> PredicateValue {
         switch self {
         case .name(let name): return value.value(of: name)
-        case .collection: return .null  // a second operator on one number
+        case .collection: return .null  // a key path with a second collection operator has no value
         case .first: return value.list?.first ?? .null
         case .last: return value.list?.last ?? .null
         case .size: return value.list.map { .one(.integer(Int64($0.count))) } ?? .null

@@ -1,5 +1,5 @@
 internal import FetchIndexPlatform
-/// Compares decimals in their stored form: plain digits, with or without a sign and a point.
+/// Compares decimals in their stored form: plain digits, with or without a minus sign and a point.
 enum DecimalText {
     private static let minus = UInt8(ascii: "-")
     private static let point = UInt8(ascii: ".")

@@ -4,9 +4,10 @@ internal import FetchIndexValues
 /// A hashable key for values: two values have the same key exactly if `==` of the format language holds for them. So an
 /// integer, a double, a decimal and a boolean of equal value have the same key.
 enum EqualityKey: Hashable, Sendable {
-    /// An integer, or a value that isn't a number. A URL is represented by its text.
+    /// An integer, a double outside of a decimal's range, or a value that isn't a number. A URL is represented by its
+    /// text.
     case value(Value)
-    /// The decimal digits of a number that isn't a 64-bit integer.
+    /// The decimal digits of another number.
     case digits(String)
 
     /// Makes the key of a value; nil for null, and for NaN, which doesn't equal any value.

@@ -1,8 +1,8 @@
 internal import FetchIndexValues
 
 /// A pattern of LIKE: `?` matches one character, `*` any number of characters, and a backslash escapes the next
-/// character. Characters are grapheme clusters of the original text, as in Swift, not of its folding, in which ß has
-/// become two.
+/// character. Characters are grapheme clusters, as in Swift. The characters of the original text count, because folding
+/// turns some of them, such as ß, into several.
 struct LikePattern: Sendable {
     private enum Piece: Sendable {
         /// UTF-8 text, folded.
@@ -21,7 +21,8 @@ struct LikePattern: Sendable {
     /// The longest text between the first and the last piece of the pattern. It's searched first, because most texts
     /// that don't match lack it.
     private let longest: BytePattern?
-    /// The maximum number of comparisons to search for `longest`. If they don't suffice, the whole pattern is tried.
+    /// The maximum number of comparisons in the search for `longest`. If they don't suffice, the whole pattern is
+    /// tried.
     private static let mostComparisonsOfLongest = 1_000_000
 
     init(_ pattern: String, _ folding: TextFolding) {
@@ -111,7 +112,8 @@ struct LikePattern: Sendable {
         do { return try longest.firstPlace(in: text, from: 0, &budget) == nil } catch { return false }
     }
 
-    /// The offset of the first possible match of a piece, from a character boundary on; nil if the piece can't match.
+    /// The offset of the first possible match of a piece, at or after the character boundary `start`; nil if the piece
+    /// can't match.
     private func firstPlace(
         of piece: Piece, in text: UnsafeRawBufferPointer, from start: Int, _ bounds: CharacterBounds,
         _ budget: inout ComparisonBudget
@@ -183,8 +185,8 @@ private struct CharacterBounds {
         let characters = String(decoding: original, as: UTF8.self)
         if characters.count == lengths.count { return lengths }
         let foldedApart = characters.map { folding.fold(String($0)).count }
-        // Characters may fold differently together than alone; then the sums differ, and the folded text's own
-        // characters are used.
+        // Characters may fold differently together than alone. If the total lengths differ for that reason, the folded
+        // text's own characters are used.
         return foldedApart.reduce(0, +) == lengths.reduce(0, +) ? foldedApart : lengths
     }
 

@@ -71,7 +71,8 @@ enum Number {
         return calculate(left, right, { $0.multipliedReportingOverflow(by: $1) }, *, *)
     }
 
-    /// Divides numbers; integers are rounded toward zero. Nil if an integer or a decimal is divided by zero.
+    /// Divides numbers; the quotient of integers is rounded toward zero. Returns nil if an integer or a decimal is
+    /// divided by zero.
     func divided(by other: Number) -> Number? {
         if case .double = other {} else if case .double = self {} else if other.double == 0 { return nil }
         if let left = decimal, let right = other.decimal, !left.canDivide(by: right) {
@@ -80,7 +81,8 @@ enum Number {
         return Self.calculate(self, other, { $0.dividedReportingOverflow(by: $1) }, /, /)
     }
 
-    /// The remainder of a division, with the sign of the dividend. Nil if an integer or a decimal is divided by zero.
+    /// The remainder of a division, with the sign of the dividend. Returns nil if an integer or a decimal is divided by
+    /// zero.
     func remainder(dividingBy other: Number) -> Number? {
         if let left = integer, let right = other.integer {
             return right == 0 ? nil : .integer(right == -1 ? 0 : left % right)
@@ -114,7 +116,8 @@ enum Number {
     }
 
     /// Raises to a power. An integer to a nonnegative integer power is an integer if it fits in 64 bits. A decimal to
-    /// an integer power from 0 to 1000 is a decimal if it's within the range. All other results are doubles.
+    /// an integer power from 0 to 1000 is a decimal if the result is in a decimal's range. All other results are
+    /// doubles.
     func power(_ exponent: Number) -> Number {
         if case .decimal = self, let times = exponent.wholeNumber, (0...1000).contains(times) {
             return (0..<times).reduce(.decimal(1)) { power, _ in power * self }

@@ -2,7 +2,8 @@ internal import FetchIndexCLibrary
 internal import FetchIndexValues
 
 extension PredicateFunction {
-    /// The function's result; null for arguments of types that the function doesn't support.
+    /// The function's result; null if an argument has a type that the function doesn't support, or if the function has
+    /// no result, like an average of no numbers.
     func apply(_ arguments: [PredicateValue]) -> PredicateValue {
         switch self {
         case .sum, .count, .min, .max, .average, .median, .mode, .stddev: return aggregate(arguments)
@@ -12,7 +13,7 @@ extension PredicateFunction {
         case .modulus:
             guard let left = Number(arguments[0]), let right = Number(arguments[1]) else { return .null }
             return left.remainder(dividingBy: right)?.value ?? .null
-        case .now: return .null  // the compiler replaces it by the moment
+        case .now: return .null  // the compiler replaces the call by the current time
         default:
             guard let number = Number(arguments[0]) else { return .null }
             return apply(to: number)
@@ -92,7 +93,7 @@ extension PredicateFunction {
         return sorted.count % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2
     }
 
-    /// The least or the greatest value; null if two of the values can't be compared.
+    /// The least or the greatest value; null if `values` is empty or two of the values can't be compared.
     private func extreme(of values: [PredicateValue]) -> PredicateValue {
         var found: Value?
         for value in values {
@@ -107,7 +108,7 @@ extension PredicateFunction {
         return found.map { .one($0) } ?? .null
     }
 
-    /// The most frequent values, in ascending order if they can be compared. O(n + m log m) for m of them.
+    /// The most frequent values, in ascending order if they can be compared. O(n + m log m) for m most frequent values.
     private static func mostFrequent(of values: [PredicateValue]) -> [PredicateValue] {
         let groups = Dictionary(grouping: values) { value in
             // Equal whole numbers of different types count as one value.
@@ -119,7 +120,8 @@ extension PredicateFunction {
 }
 
 extension CollectionOperator {
-    /// The function that the operator applies to a list. `@count` isn't computed by it, because it also counts nulls.
+    /// The function that the operator applies to a list. `@count` isn't computed by this function, because `@count`
+    /// also counts nulls.
     var function: PredicateFunction {
         switch self {
         case .count: .count

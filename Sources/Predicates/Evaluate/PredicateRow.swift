@@ -65,7 +65,8 @@ struct ValueRow: PredicateRow {
 }
 
 extension PredicateValue {
-    /// The value of a dictionary's key; for a list, the list of its elements' values. Null if the key is missing.
+    /// The value of a key of a dictionary, or of a Foundation key of a single value; for a list, the list of its
+    /// elements' values. Null if the key is missing.
     func value(of name: String) -> PredicateValue {
         switch self {
         case .one(let value): return FoundationKey(rawValue: name).map { .one($0.value(of: value)) } ?? .null

@@ -14,8 +14,8 @@ package final class TextTest: Sendable {
         case isIn
         case like(LikePattern)
         case matches(RegularExpression)
-        /// Fails for every text. The operator has an empty constant: as in NSPredicate, an empty text isn't contained
-        /// in any text, and isn't the beginning or end of one.
+        /// Fails for every text. The operator has an empty constant: like in NSPredicate, no text contains, begins with
+        /// or ends with the empty text.
         case nothing
     }
 
@@ -61,13 +61,13 @@ package final class TextTest: Sendable {
         }
     }
 
-    /// Makes a test for being one of some texts. A test takes O(log n) comparisons.
+    /// Makes a test that passes for each of n texts, in O(log n) comparisons.
     convenience init(oneOf texts: [String], _ folding: TextFolding) {
         self.init(.isIn, texts: texts.map(folding.fold).sorted { $0.lexicographicallyPrecedes($1) }, folding: folding)
     }
 
-    /// The range or the values of an attribute's order, by code point, that contain all texts that pass; nil if these
-    /// aren't known.
+    /// A list or a range of texts, in the order of code points, that contains all texts that pass; nil if the test
+    /// doesn't give one.
     var demand: AttributeConstraint.Demand? {
         guard folding.isEmpty else { return nil }
         func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }

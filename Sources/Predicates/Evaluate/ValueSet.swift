@@ -28,7 +28,7 @@ struct ValueSet: Sendable {
     /// The test for a text attribute, if all constants are texts or URLs.
     var textTest: TextTest? { keys.isEmpty && lists.isEmpty && !hasNull ? texts : nil }
 
-    /// The constants that may occur as values of a type; nil if these aren't known.
+    /// The constants that may occur as values of a type; nil if they can't be determined.
     func values(of type: ValueType?) -> [Value]? {
         guard let type, folding.isEmpty, lists.isEmpty else { return nil }
         var found: [Value] = []

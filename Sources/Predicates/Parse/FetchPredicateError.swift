@@ -1,8 +1,8 @@
 public import FetchIndexValues
 
-/// The reason why a predicate format is invalid, or doesn't fit the entity.
+/// The reason why a predicate format is invalid, doesn't fit the entity, or can't be evaluated.
 public enum FetchPredicateError: Error, Equatable, Sendable {
-    /// The parser found an unexpected token. Its position counts characters (Unicode scalars) from 1.
+    /// The parser found an unexpected token. The position is that of a Unicode scalar, counted from 1.
     case unexpected(position: Int, found: String, expected: String)
     /// There are more arguments than placeholders in the format.
     case unusedArguments(Int)
@@ -13,7 +13,7 @@ public enum FetchPredicateError: Error, Equatable, Sendable {
     case typeMismatch(String)
     /// A regular expression doesn't compile.
     case invalidPattern(String)
-    /// A regular expression or LIKE pattern took too long on a text.
+    /// A pattern of MATCHES, LIKE or CONTAINS took too much time or memory on a text.
     case patternTimeout(String)
     /// A part of a `#Predicate` can't be expressed in the format language.
     case notExpressible(String)

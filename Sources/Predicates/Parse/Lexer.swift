@@ -94,7 +94,8 @@ struct Lexer {
         return text(start..<index)
     }
 
-    /// Reads a name, a keyword, or a function's name. The latter contains colons or is followed by a parenthesis.
+    /// Reads a name, a keyword, or a function's name. A function's name contains colons or is followed by a
+    /// parenthesis.
     private mutating func name() -> Token.Kind {
         let word = word()
         if let keyword = Keyword(word) { return .keyword(keyword) }
@@ -145,7 +146,7 @@ struct Lexer {
             }
         }
         let text = text(start..<index)
-        // The least integer's digits exceed an integer; the parser reads them together with the sign.
+        // The digits of the least integer exceed the greatest integer, so the parser reads them together with the sign.
         if isInteger, let value = Int64(text) { return .integer(value) }
         if isInteger, text == "9223372036854775808" { return .integer(.min) }
         if !isInteger, let value = Double(text), value.isFinite {

@@ -8,8 +8,8 @@ public protocol PredicateArgument {
     /// `%@.names`.
     var predicateValue: PredicateValue { get }
 
-    /// The value at a key path of the argument, as in `name IN %@.tags.name`. It's read when the predicate is made. Nil
-    /// if a key is unknown. For a list, returns the values of its elements.
+    /// The value at a key path of the argument, as in `name IN %@.tags.name`. It's read when the predicate is made. For
+    /// a list, returns the list of its elements' values. Returns nil if a key is unknown.
     func predicateValue(atKeyPath names: [String]) -> PredicateValue?
 }
 
@@ -25,7 +25,7 @@ extension PredicateArgument {
 }
 
 extension PredicateValue {
-    /// The value of a key; null if the value is null or a dictionary without the key, nil if any other value lacks the
+    /// The value of a key. Null if this value is null or a dictionary without the key; nil if another value lacks the
     /// key.
     fileprivate func part(named name: String) -> PredicateValue? {
         switch self {
@@ -51,7 +51,8 @@ extension PredicateValue {
 }
 
 extension PredicateValue {
-    /// The value as a literal of the syntax tree; nil for dictionaries, which can't be literals.
+    /// The value as a literal of the syntax tree; nil for a dictionary or a list with dictionaries, which can't be
+    /// literals.
     var expression: ExpressionSyntax? {
         switch self {
         case .one(let value): return .value(value)

@@ -2,7 +2,8 @@ internal import FetchIndexEssentials
 package import FetchIndexValues
 
 extension PredicateParser {
-    /// Parses CAST(literal, "type"), which writes values of types without a literal syntax. Only literals can be cast.
+    /// Parses CAST(literal, "type"), the notation for values whose type has no literal syntax. Only literals can be
+    /// cast.
     mutating func cast() throws(FetchPredicateError) -> ExpressionSyntax {
         try enter()
         try advance()
@@ -22,7 +23,7 @@ extension PredicateParser {
         return .value(value)
     }
 
-    /// The type with a name: one of `ValueType`'s names, or a Foundation class.
+    /// The type with a name, which may also be the name of a Foundation class.
     private static func type(named name: String, of literal: Value) -> ValueType? {
         switch name {
         case "NSDate": .date

@@ -3,9 +3,13 @@ internal import FetchIndexValues
 // The operands of comparisons, by precedence climbing:
 //
 //     operand  = unary { arithmetic operator operand }
-//     unary    = ( "-" | "~" ) unary | primary { step }
-//     primary  = attribute | $NAME | SELF | literal | placeholder | list | function | "(" operand or predicate ")"
-//     step     = "." name | ".@" operator | "[" ( FIRST | LAST | SIZE | operand ) "]"
+//     unary    = ( "-" | "~" ) operand | primary { step }
+//     primary  = attribute | "@" collection operator | $NAME | SELF | literal | placeholder | list | call
+//              | "(" operand or predicate ")"
+//     step     = "." name | ".%K" | ".@" collection operator | "[" ( FIRST | LAST | SIZE | operand ) "]"
+//
+// The operand of a sign ends before any arithmetic operator except `**`, which binds more tightly than the sign. A call
+// is a function, SUBQUERY, TERNARY or CAST. CAST and a predicate in parentheses have no steps.
 
 extension PredicateParser {
     mutating func expression(_ precedence: Int = 0) throws(FetchPredicateError) -> ExpressionSyntax {
@@ -58,7 +62,7 @@ extension PredicateParser {
         return .operand(.call(function, [inner]))
     }
 
-    /// Parses the least integer together with its sign, because its digits alone exceed an integer.
+    /// Parses the least integer together with its sign, because its digits alone exceed the greatest integer.
     private mutating func negativeNumber() throws(FetchPredicateError) -> ExpressionSyntax? {
         guard token.kind == .integer(.min) else { return nil }
         let start = token
@@ -104,7 +108,7 @@ extension PredicateParser {
         case .keyword(.false_), .keyword(.no): expression = .value(.boolean(false))
         case .keyword(.nil_), .keyword(.null): expression = .value(.null)
         case .keyword(.self_): expression = .object
-        case .symbol("@"): return .object  // a collection operator on what is evaluated; a step reads it
+        case .symbol("@"): return .object  // `steps` reads the collection operator, which applies to SELF
         default: throw unexpected("an attribute or a value")
         }
         try advance()

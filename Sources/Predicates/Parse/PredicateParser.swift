@@ -8,10 +8,10 @@ internal import FetchIndexValues
 ///     comparison  = [ ANY | SOME | ALL | NONE ] operand operator [ "[" c d n "]" ] operand | "(" predicate ")"
 ///     operand     = see PredicateParser+Operand
 ///
-/// Parentheses may enclose a predicate or an operand, which is known only after they close. So each rule returns a
-/// `Term`, and the parser doesn't backtrack.
+/// Only the content of parentheses shows whether they enclose a predicate or an operand. So each rule returns a `Term`,
+/// and the parser doesn't backtrack.
 struct PredicateParser {
-    /// The maximum nesting depth, because recursion on a deeper predicate would overflow the stack.
+    /// The maximum nesting depth. If a predicate were nested much deeper, the recursion would overflow the stack.
     static let maximumDepth = 200
 
     var lexer: Lexer

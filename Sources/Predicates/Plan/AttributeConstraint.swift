@@ -130,8 +130,8 @@ extension CompiledPredicate.Node {
 }
 
 extension AttributeConstraint.Demand {
-    /// The demand of a comparison; nil if the comparison isn't a range of an order, as for NaN, which isn't in the
-    /// order.
+    /// The demand of a comparison. Nil if the values that satisfy it aren't a single value or a range of the sorted
+    /// values: for `!=`, searches, null and NaN.
     init?(_ comparator: Comparator, _ value: Value) {
         if !value.isEqualToItself { return nil }
         switch comparator {
@@ -153,7 +153,7 @@ extension AttributeConstraint.Demand {
         }
     }
 
-    /// The values that may meet the demand; nil if it has ranges.
+    /// A list that contains all values that meet the demand; nil if the demand doesn't give one.
     package var values: [Value]? {
         switch self {
         case .values(let values): values

@@ -28,7 +28,7 @@ extension CompiledPredicate.Node {
         if case .all(let parts) = self { parts.flatMap(\.conjuncts) } else { [self] }
     }
 
-    /// The slots that the node reads; nil if it also reads SELF, lists or other values.
+    /// The slots that the node reads; nil if it also reads anything else, such as SELF, a variable or a key path.
     fileprivate var slots: Set<Int>? {
         switch self {
         case .constant: []

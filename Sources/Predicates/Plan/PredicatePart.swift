@@ -9,8 +9,8 @@ package enum PredicatePart: Sendable {
 }
 
 extension CompiledPredicate {
-    /// The parts of the topmost AND; the predicate holds if all of them hold. If several parts fail on a row, the
-    /// thrown error may differ from that of `evaluate`.
+    /// The parts of the topmost AND; the predicate holds if all of them hold. If several parts throw for a row, the
+    /// error may differ from the one that `evaluate` throws.
     package var parts: [PredicatePart] {
         root.conjuncts.map { node in
             switch node {

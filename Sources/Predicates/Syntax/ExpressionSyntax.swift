@@ -23,7 +23,7 @@ package indirect enum ExpressionSyntax: Hashable, Sendable {
 package enum KeyPathStep: Hashable, Sendable {
     case name(String)
     case collection(CollectionOperator)
-    /// An element of a list, by its number from 0, or of a dictionary, by its key.
+    /// An element of a list, by its number counted from 0, or of a dictionary, by its key.
     case index(ExpressionSyntax)
     case first
     case last

@@ -139,7 +139,8 @@ extension ExpressionSyntax: CustomStringConvertible {
 
     private static func cast(_ literal: String, _ type: ValueType) -> String { "CAST(\(literal), \"\(type.name)\")" }
 
-    /// ISO 8601 if it represents the date exactly, otherwise the seconds since 2001, in quotes if they aren't finite.
+    /// The literal of a date: ISO 8601 if that represents the date exactly, otherwise the seconds since 2001, which are
+    /// in quotes if they aren't finite.
     private static func dateLiteral(_ date: Date) -> String {
         let text = Value.date(date).description
         let seconds = date.timeIntervalSinceReferenceDate

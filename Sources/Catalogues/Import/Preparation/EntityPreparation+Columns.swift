@@ -2,9 +2,10 @@ internal import FetchIndex
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-// The columns of a file beside the attributes of a stored entity.
+// Compares the columns of a file with the attributes of a stored entity.
 extension EntityPreparation {
-    /// Adds the columns that a stored entity lacks as optional attributes, which is a free change.
+    /// Adds the missing columns to a stored entity, as optional attributes. That is a free change: no record is
+    /// rewritten.
     func addMissing(_ columns: [String], to stored: Entity) throws {
         let missing = columns.filter { stored.slot(of: $0) == nil }
         let known = columns.filter { stored.slot(of: $0) != nil }
@@ -14,13 +15,13 @@ extension EntityPreparation {
         let found = try inferredTypes(of: missing)
         let added = missing.map { AttributeDescription($0, types[$0] ?? found[$0] ?? .string) }
         let container = try PersistentContainer(storeAt: request.store)
-        // Relationships need the entities that they lead to, and this one may just have got some.
+        // The model must have all entities, because the entity may just have got relationships to them.
         let entities = try container.model().entities
         try container.migrate(to: Model(entities: entities.map { $0.name == entity ? $0.adding(added, []) : $0 }))
     }
 
-    /// Whether columns and types differ from a stored entity's, so that one without objects gets them. Throws for an entity
-    /// with objects.
+    /// Returns whether the file's columns or types differ from a stored entity's. Throws if they do and the entity must
+    /// stay (`isEmpty` is false), or if the entity lacks a column that has no given type and isn't the key.
     func differs(
         _ stored: Entity, from columns: [String], _ types: [String: ValueType], isEmpty: Bool
     ) throws -> Bool {
@@ -42,7 +43,7 @@ extension EntityPreparation {
             if isEmpty { continue }
             throw ImportError.otherType(entity: entity, attribute: name, stored: attribute.type, given: type)
         }
-        // For an entity with objects, the writer finds out that the key isn't unique.
+        // For an entity with objects, the writer reports a key that isn't unique.
         if isEmpty, let key, stored.slot(of: key).map({ !stored.attribute(at: $0).isUnique }) ?? true { differs = true }
         return differs
     }

@@ -2,16 +2,18 @@ internal import FetchIndex
 internal import FetchIndexEssentials
 internal import FetchIndexModels
 
-// Columns that an export writes beside attributes: the numbers of objects, and the store that gave them.
+// Columns that an export writes beside attributes: object numbers, and the store that gave them.
 extension EntityPreparation {
-    /// The names of numbers and stores that are names of attributes. A column of such a name is an attribute unless it has
-    /// what an export writes: numbers, and identifiers of stores. For an entity without links, as a new one is, the file
-    /// needs both. For a stored one with links, the first number decides, so that a later text is a bad row.
+    /// Returns the names, such as `@id` and `@store`, whose columns are attributes. A column of such a name is an
+    /// attribute unless it has what an export writes: object numbers, or identifiers of stores. If the entity has no
+    /// links (a new one has none), the file must have both columns in this form. If a stored entity has links and gets
+    /// no columns, the first number decides, so that a later text is a bad row.
     func attributeNames(_ stored: Entity?) throws -> Set<String> {
         guard let file else { return [] }
         let types = types(of: [])
         var names: Set<String> = []
-        /// The column that an export writes under a name, with one more @ for each attribute that has the name.
+        /// Returns the place of the column that an export writes under a name, with one more @ for each attribute that
+        /// has the name.
         func exported(_ name: String) -> Int? {
             var name = name
             while all.contains("@" + name) {
@@ -40,7 +42,7 @@ extension EntityPreparation {
         return names
     }
 
-    /// The columns, of these two, whose values are all numbers of objects, or all identifiers of stores.
+    /// Returns the places whose columns have values, which are all object numbers or all store identifiers.
     private func placesOfExport(number: Int?, store: Int?, _ rows: any RowSource) throws -> Set<Int> {
         var (left, found) = (Set([number, store].compactMap { $0 }), Set<Int>())
         try read(rows) { row in
@@ -57,7 +59,7 @@ extension EntityPreparation {
         return found.intersection(left)
     }
 
-    /// Whether the first value of a column is the number of an object; true without values.
+    /// Whether the first value of a column is an object number; true if the column has no values.
     private func startsWithNumber(_ place: Int, _ rows: any RowSource) throws -> Bool {
         var isNumber = true
         try read(rows) { row in
@@ -68,8 +70,8 @@ extension EntityPreparation {
         return isNumber
     }
 
-    /// Reads the rows that have a field for each column, until one decides. Errors that end the reading are ignored here,
-    /// because the import reads the rows again and throws them.
+    /// Reads the rows that have a field for each column, until `isDecided` is true. Errors that end the reading are
+    /// ignored here, because the import reads the rows again and throws them.
     private func read(_ rows: any RowSource, until isDecided: (FieldRow) -> Bool) throws {
         struct Decided: Error {}
         let count = rows.columns.count

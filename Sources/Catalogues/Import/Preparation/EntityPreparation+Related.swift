@@ -6,9 +6,9 @@ internal import FetchIndexValues
 extension EntityPreparation {
     private typealias Relation = ImportRequest.Relation
 
-    /// Creates the entities that relations name and the store lacks, if the request says so.
+    /// Creates the entities that relations name and the store lacks, if the request says so; otherwise throws.
     func prepareRelated() throws {
-        // All are checked first, so that what is refused creates nothing.
+        // All relations are checked first, so that a refused request creates no entity.
         for relation in request.relations { try requireUnique(relation) }
         for relation in request.relations where relation.entity != entity {
             if try container.model().entity(named: relation.entity) != nil { continue }
@@ -36,12 +36,12 @@ extension EntityPreparation {
         }
     }
 
-    /// Adds the relationships that a stored entity lacks, which is a free change.
+    /// Adds the missing relationships to a stored entity, which is a free change: no record is rewritten.
     func addRelationships(to stored: Entity) throws {
         let missing = request.relations.filter { stored.relationship(named: $0.column) == nil }
         guard let first = missing.first else { return }
         if stored.slot(of: first.column) != nil {
-            throw RequestError.wrongType("\(entity).\(first.column) is an attribute, and no relationship")
+            throw RequestError.wrongType("\(entity).\(first.column) is an attribute, not a relationship")
         }
         guard request.addsColumns else {
             throw ImportError.unknownRelationship(
@@ -50,9 +50,9 @@ extension EntityPreparation {
         try container.migrate(to: model(adding: missing, to: stored))
     }
 
-    /// The stored model with an entity that gets relationships, and their inverses. An inverse has the entity's name in the
-    /// plural: books for Book. A relationship to the entity itself has no inverse, nor one whose inverse's name
-    /// is taken.
+    /// Returns the stored model with an entity that gets relationships, and with their inverses. An inverse is named
+    /// like the entity, with an s: books for Book. A relationship has no inverse if it leads to the entity itself, or
+    /// if the inverse's name is taken.
     func model(adding relations: [ImportRequest.Relation], to entity: Entity) throws -> Model {
         let stored = try container.model()
         var entities = stored.entities.filter { $0.name != entity.name } + [entity]
@@ -70,7 +70,7 @@ extension EntityPreparation {
                 entities[other] = entities[other].adding([], [back])
             }
         }
-        // Subentities have what their superentities have.
+        // `Model` gives subentities what their superentities have.
         return Model(entities: entities)
     }
 

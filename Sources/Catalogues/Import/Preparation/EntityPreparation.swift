@@ -2,17 +2,17 @@ internal import FetchIndex
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// Makes an entity that a file's rows fit.
+/// Creates or changes an entity so that a file's rows fit it.
 ///
 ///     the store lacks it                       it's created with the file's columns, or those of the given types
 ///     it has no objects and no relations       it's created anew if columns or types differ
 ///     any other stored entity                  it keeps its types; it gets missing columns if the request says so
 ///
-/// An entity without objects may be one whose types a failed import has inferred wrongly.
+/// An entity may have no objects because an import failed, after it inferred wrong types.
 struct EntityPreparation {
     let request: ImportRequest
     let container: PersistentContainer
-    /// The file; nil for an empty one, which has neither columns nor rows.
+    /// The file; nil for an empty file, which has no columns and no rows.
     let file: CatalogueFile?
     /// The columns of the file.
     let all: [String]
@@ -25,8 +25,9 @@ struct EntityPreparation {
         all = file?.source.columns ?? []
     }
 
-    /// Creates or changes the entity where that is needed, after those that it's related to. The columns of relations are
-    /// relationships of a new entity. Relationships of a stored entity, and the numbers of objects, aren't attributes.
+    /// Creates or changes the entity if needed, after the entities that it's related to. The columns of relations
+    /// become relationships. Columns of a stored entity's relationships, of object numbers and of stores don't become
+    /// attributes.
     func prepare() throws {
         try prepareRelated()
         let stored = try container.model().entity(named: entity)
@@ -65,10 +66,10 @@ struct EntityPreparation {
 
     // MARK: Types
 
-    /// The given types by the names of the columns that have one.
+    /// Returns the given types of columns, by their names.
     func types(of columns: [String]) -> [String: ValueType] { request.types.types(of: columns) }
 
-    /// The inferred types by the names of columns that have no given one.
+    /// Infers the types of the named columns that have no given type.
     func inferredTypes(of names: [String]) throws -> [String: ValueType] {
         let given = types(of: names)
         let asked = all.indices.filter { names.contains(all[$0]) && given[all[$0]] == nil }
@@ -77,7 +78,8 @@ struct EntityPreparation {
         return Dictionary(asked.map { (all[$0], found[$0]) }) { first, _ in first }
     }
 
-    /// Attributes for columns that no attribute has; without columns, for the names of the given types.
+    /// Returns attributes for the columns that aren't known attributes. If the file has no columns, returns attributes
+    /// for the names of the given types.
     private func newAttributes(
         _ columns: [String], besides known: [AttributeDescription]
     ) throws -> [AttributeDescription] {
@@ -91,7 +93,8 @@ struct EntityPreparation {
         }
     }
 
-    /// The attributes of a stored entity with the given types. One that gets another type loses its default value.
+    /// Returns the attributes of a stored entity with the given types. An attribute that gets another type loses its
+    /// default value.
     private func keptAttributes(of stored: Entity, _ types: [String: ValueType]) -> [AttributeDescription] {
         stored.attributes.map { attribute in
             let type = types[attribute.name] ?? attribute.type
@@ -105,8 +108,8 @@ struct EntityPreparation {
 
     // MARK: Entities without objects
 
-    /// Drops an entity that has no objects and doesn't fit the file. Returns whether it did. Throws if the file doesn't fit an
-    /// entity that stays.
+    /// Drops a stored entity that doesn't fit the file, if it has no objects and no other entity depends on it. Returns
+    /// whether it was dropped. Throws if the file doesn't fit an entity that stays.
     private func dropUnfit(_ stored: Entity, _ columns: [String]) throws -> Bool {
         let isEmpty = try isAlone(stored) && container.count(ofEntity: entity) == 0
         let types = types(of: columns)
