@@ -9,19 +9,19 @@ public struct NamedCache: Equatable, Sendable {
     public enum State: Equatable, Sendable {
         /// The order reflects the newest records.
         case current
-        /// The order lacks the changes of some commits, which the log contains.
+        /// The order lacks this number of changed objects. The log has their changes, so the cache can catch up.
         case behind(changes: Int)
         /// The cache can't be used: the next fetch with its request rebuilds it.
         case unusable(RebuildReason)
     }
 
-    /// The request that the cache was built for, as text that can be parsed again. A missing part is "".
+    /// The request for which the cache was built, as texts that can be parsed again. The text of a missing part is "".
     public struct Request: Equatable, Sendable {
         public let entity: String
         public let predicate: String
         public let sortKeys: String
         public let sectionKey: String
-        /// The order of sections; nil without a section key.
+        /// The order of sections; nil if the request has no section key.
         public let sectionOrder: String?
         public let aggregates: String
         /// The versions of the collation rules; "" if the order doesn't depend on any.
@@ -38,7 +38,7 @@ public struct NamedCache: Equatable, Sendable {
     /// The last commit that the cache's exact reader has received, or the commit of a rebuild that it hasn't received;
     /// nil if all changes were received. An exact reader opens the cache with `needsExactChange`.
     public let unreadSince: UInt64?
-    /// The number of openings that found the cache current. `lastHit` is the time of the last one.
+    /// The number of hits: openings that found the cache current. `lastHit` is the time of the last hit.
     public let hits: Int
     public let lastHit: Date?
     /// The contents of the cache's header; nil if it can't be read.
@@ -50,7 +50,7 @@ public struct NamedCache: Equatable, Sendable {
         /// The commit that the order reflects.
         public let commit: UInt64
         public let rowCount: Int
-        /// The number of sections; 1 without a section key.
+        /// The number of sections; 1 if the request has no section key.
         public let sectionCount: Int
         public let created: Date
         /// The time of the last build or catch-up.
@@ -63,7 +63,7 @@ public struct NamedCache: Equatable, Sendable {
     /// Whether the cache is current.
     public var isFresh: Bool { state == .current }
 
-    /// The number of changes that the cache is behind; nil if it is unusable.
+    /// The number of changed objects that the order lacks, 0 if the cache is current; nil if the cache is unusable.
     public var changesBehind: Int? {
         switch state {
         case .current: 0
@@ -100,7 +100,7 @@ extension NamedCache.Contents {
 }
 
 extension NamedCache.Request {
-    /// Makes the texts of a cache's request, with the attributes' names in a model.
+    /// Makes the texts of a cache's request, with the attributes' current names in a model.
     init(_ identity: CacheIdentity, in model: Model) {
         let texts = try? OrderDefinition(identity, in: model).texts
         entity = identity.entity

@@ -7,8 +7,9 @@ public import FetchIndexEssentials
 extension PersistentContainer {
     /// Returns every defect of a store, one sentence each; an intact store has none. Checks the pages of its file
     /// first, because LMDB must not read a damaged page. If the pages are intact, opens the store read-only and checks
-    /// its values and caches. `progress` is called from time to time with the number of records read so far and of all
-    /// records. O(n log n). Throws `StoreError` if the store can't be opened.
+    /// its values and caches. `progress` is called from time to time with the number of records read so far and the
+    /// number of all records; both start again for each cache. O(n log n) for each cache. Throws `StoreError` if the
+    /// store can't be opened.
     public static func check(
         at url: URL, progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> [String] {
@@ -19,7 +20,7 @@ extension PersistentContainer {
             }, progress: progress)
     }
 
-    /// Checks the store that `open` opens, as `check(at:progress:)` does.
+    /// Checks the store that `open` opens, like `check(at:progress:)`.
     package static func check(
         at path: String, opening open: () throws -> PersistentContainer,
         progress: @escaping (_ done: Int, _ total: Int) -> Void
@@ -35,7 +36,8 @@ extension PersistentContainer {
 
     /// Returns every defect of the store's values and caches, one sentence each; an intact store has none.
     /// ``check(at:progress:)`` checks the pages of the file too. `progress` is called from time to time with the number
-    /// of records read so far and of all records. O(n log n). Throws `StoreError` if the model can't be read.
+    /// of records read so far and the number of all records; both start again for each cache. O(n log n) for each
+    /// cache. Throws `StoreError` if the model can't be read.
     public func check(progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }) throws -> [String] {
         try withPublicErrors {
             let snapshot = try store.snapshot()
@@ -58,7 +60,7 @@ extension PersistentContainer {
                     defects += try verifyCache(name, sharedNumbers: shared, progress: progress).map { cache + $0 }
                     let damaged = try caches.history(of: name, in: snapshot).defects
                     if damaged > 0 {
-                        defects.append("\(cache)\(damaged) of the entries of its history are damaged")
+                        defects.append("\(cache)damaged entries in its history: \(damaged)")
                     }
                 } catch StoreError.unknownCache {
                     continue  // The cache was deleted during the check.
@@ -68,22 +70,25 @@ extension PersistentContainer {
                 }
             }
             return defects
-                + (try CacheDirectory.strayCaches(in: snapshot).map { "nodes of number \($0) belong to no cache" })
+                + (try CacheDirectory.strayCaches(in: snapshot).map {
+                    "nodes with cache number \($0) belong to no cache"
+                })
         }
     }
 
     /// Returns every defect of a cache in the newest state, one sentence each; an intact cache has none. Computes the
-    /// cache's order from the records, in memory, and compares it with the stored one. `progress` is called from time
-    /// to time with the number of records read so far and of all records. O(n log n). Throws `StoreError`:
-    /// `unknownCache` if no cache has the name, `corrupted` if the records can't be read.
+    /// order from the records, and compares it with the cache's order. A cache that the next fetch rebuilds anyway,
+    /// because the model or ICU has changed, has no defects. `progress` is called from time to time with the number of
+    /// records read so far and the number of all records. O(n log n). Throws `StoreError`: `unknownCache` if no cache
+    /// has the name, `corrupted` if the records can't be read.
     public func verifyCache(
         _ name: String, progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> [String] {
         try verifyCache(name, sharedNumbers: nil, progress: progress)
     }
 
-    /// Verifies a cache in the newest state. `shared` are the cache numbers that more than one cache has; if nil, they
-    /// are collected first.
+    /// Verifies a cache in the newest state. `shared` are the cache numbers that several caches have; if it's nil, they
+    /// are determined here.
     func verifyCache(
         _ name: String, sharedNumbers shared: Set<UInt32>?,
         progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
@@ -99,7 +104,7 @@ extension PersistentContainer {
         }
     }
 
-    /// Verifies the cache with a header, in a reader's state.
+    /// Verifies the cache that a header describes, in a reader's state.
     func verify(
         _ header: CacheHeader, in reader: StoreReader, sharedNumbers shared: Set<UInt32>? = nil,
         progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
@@ -116,8 +121,8 @@ extension PersistentContainer {
                 return request.identity == header.identity
                     ? try cacheEngine.verify(header, request, in: reader, sharedNumbers: shared) : []
             } catch is RequestError, is UnknownTimeZone, is UnusableTimeZone, is UnusableCalendar, is UnknownLocale {
-                // The rows can't be recomputed here: the section key is a function of the cache's program, or this
-                // machine lacks data for the request. Only the structure of the cache is verified.
+                // The rows can't be computed here, because the section key is a function of the program that built the
+                // cache, or because this machine lacks data for the request. Only the cache's structure is verified.
                 return try cacheEngine.verify(header, nil, in: reader, sharedNumbers: shared)
             } catch is ModelError {
                 return []

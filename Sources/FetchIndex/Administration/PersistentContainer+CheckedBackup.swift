@@ -2,26 +2,27 @@ internal import FetchIndexCLibrary
 public import FetchIndexEssentials
 internal import FetchIndexPlatform
 
-/// The error for a backup in which the check found damage.
+/// The error for a backup in which `checkedBackup` found damage.
 public struct DamagedBackup: Error, CustomStringConvertible {
-    /// The path of the damaged copy: PATH.damaged, or the backup's path if the copy can't be renamed.
+    /// The path of the damaged copy: PATH.damaged, PATH.damaged-2 and so on if that exists, or the backup's own path if
+    /// the copy couldn't be renamed.
     public let path: String
     /// The defects, one sentence each.
     public let defects: [String]
 
     public var description: String {
         let count = defects.count == 1 ? "one defect" : "\(defects.count) defects"
-        return "the copy is damaged, like the store, and was moved to \(path): it has \(count), and the first is: "
-            + (defects.first ?? "")
+        return "the copy at \(path) is damaged, and the store probably is too: the copy has \(count), "
+            + "and the first is: " + (defects.first ?? "")
     }
 }
 
 extension PersistentContainer {
-    /// Makes a backup like ``backup(to:)``, and checks the copy like ``check(at:progress:)``. A damaged copy is renamed to
-    /// PATH.damaged, so that it isn't taken for a backup.
+    /// Makes a backup like ``backup(to:)``, and checks the copy like ``check(at:progress:)``. A damaged copy is renamed
+    /// to PATH.damaged if possible, so that it isn't taken for a backup.
     ///
-    /// `copied` is called before the check, and `progress` during the check, with the number of records read so far and
-    /// of all records. O(n log n). Throws like `backup(to:)`, and `DamagedBackup`.
+    /// `copied` is called between the copy and its check. `progress` is called during the check, like that of
+    /// `check(at:progress:)`. O(n log n) for each cache. Throws like `backup(to:)`, and `DamagedBackup`.
     @discardableResult
     public func checkedBackup(
         to url: URL, copied: () -> Void = {}, progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
@@ -41,7 +42,7 @@ extension PersistentContainer {
         }
     }
 
-    /// Renames a damaged copy. Returns its new path, or the old one if it can't be renamed.
+    /// Renames a damaged copy. Returns its new path, or its old path if it can't be renamed.
     private static func keepApart(_ path: String) -> String {
         let trimmed = path.count > 1 && path.last == "/" ? String(path.dropLast()) : path
         for number in 1...1000 {

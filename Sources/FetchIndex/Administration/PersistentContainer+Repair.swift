@@ -3,22 +3,27 @@ internal import FetchIndexRecords
 internal import FetchIndexModels
 public import FetchIndexEssentials
 
-/// The defects that a repair found, the repairs that it made, and the defects that are left, one sentence each.
+/// The defects that a repair found, the repairs that it made, and the defects that remain, one sentence each.
 public struct StoreRepair: Encodable, Sendable {
     /// The defects before the repair.
     public let defects: [String]
     /// The repairs that were made.
     public let repairs: [String]
-    /// The defects that remain: damaged records, which a repair doesn't change, and damaged pages of the file.
+    /// The defects that remain: those of damaged records, which a repair doesn't change; or damaged pages of the file,
+    /// and the advice to restore a backup.
     public let left: [String]
 }
 
 extension PersistentContainer {
     /// Checks a store, repairs everything that can be derived from its records, and checks it again. Records aren't
     /// changed. Repairs unique keys, counters, zones, the log (by trimming it through the last damaged commit), and
-    /// caches (by rebuilding them). All repairs are one transaction, except that of a damaged state, which is made
-    /// first. If pages are damaged, no repair is made. `progress` is called from time to time with the number of
-    /// records read so far and of all records. Throws `StoreError` if the store's model can't be read. O(n log n).
+    /// caches (by rebuilding them; a cache whose request can't be compiled here is deleted). If pages are damaged, no
+    /// repair is made.
+    ///
+    /// The repairs are one transaction, except two: a damaged state is repaired first, and the histories of caches,
+    /// which are in a file of their own, last. `progress` is called from time to time with the number of records read
+    /// so far and the number of all records; both start again for each check and each cache. Throws `StoreError`, for
+    /// example if the store's model can't be read. O(n log n) for each cache.
     @discardableResult
     public static func repair(
         at url: URL, progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
@@ -60,11 +65,11 @@ extension PersistentContainer {
             let damaged = try caches.history(of: name, in: snapshot).defects
             if damaged == 0 { return nil }
             try caches.repairHistory(of: name, in: snapshot)
-            return "\(damaged) of the entries in the history of the cache \"\(name)\" were damaged: removed"
+            return "damaged entries removed from the history of the cache \"\(name)\": \(damaged)"
         }
     }
 
-    /// Builds the missing orders of indexes. Skips an index whose records are damaged. Returns a description of each
+    /// Builds the missing caches of indexes. Skips an index whose records are damaged. Returns a description of each
     /// repair.
     private func buildMissingIndexes(in writer: StoreWriter) throws -> [String] {
         let names = try CacheDirectory.names(in: writer)
@@ -76,8 +81,8 @@ extension PersistentContainer {
         }
     }
 
-    /// Repairs a cache, and describes the repair. Returns nil if the cache is intact, or if damaged records prevent its
-    /// verification.
+    /// Repairs a cache, and describes the repair. Returns nil if the cache is intact or has another format, or if
+    /// damaged records prevent its verification.
     private func repairCache(_ name: String, in writer: StoreWriter) throws -> String? {
         let header: CacheHeader
         do {

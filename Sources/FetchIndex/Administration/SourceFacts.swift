@@ -3,8 +3,8 @@ internal import FetchIndexModels
 internal import FetchIndexPlatform
 internal import FetchIndexRecords
 
-/// The description of a followed source, as far as it is shown to users. The module that follows the source stores it
-/// as JSON, with further properties that it needs for a restart.
+/// The part of a followed source's description that is shown to users. The module that follows the source stores the
+/// description as JSON, with further properties that a restart needs.
 struct SourceFacts: Decodable {
     struct Table: Decodable {
         let schema: String
@@ -16,12 +16,13 @@ struct SourceFacts: Decodable {
         let isCopied: Bool
     }
 
-    /// How changes are received: `stream` for a replication slot, `changeTable` for a change table.
+    /// The way in which changes are received: `stream` for a replication slot, `changeTable` for a change table.
     let way: String
     let address: String
     let slot: String
     let tables: [Table]
-    /// The position from which on the store's tables are consistent with each other; nil once the store has reached it.
+    /// The position at which the followed tables become consistent with each other in the store; nil after the store
+    /// has reached it.
     let consistentFrom: String?
 
     var isConsistent: Bool { consistentFrom == nil && tables.allSatisfy(\.isCopied) }

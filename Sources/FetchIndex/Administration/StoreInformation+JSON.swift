@@ -1,4 +1,4 @@
-// The JSON of `fetchindex info`. A missing value is null, so that every key is present.
+// The JSON of `fetchindex info`. Every key is present; a missing value is encoded as null.
 
 extension StoreInformation: Encodable {
     public func encode(to encoder: any Encoder) throws {
@@ -56,7 +56,7 @@ extension StoreInformation.Source.Table: Encodable {
 }
 
 extension Encoder {
-    /// Encodes values by their names; a missing value is null.
+    /// Encodes values under their names; a missing value as null.
     fileprivate func encode(_ values: KeyValuePairs<String, any Encodable>) throws {
         var container = container(keyedBy: Name.self)
         for (name, value) in values { try container.encode(value, forKey: Name(stringValue: name)) }

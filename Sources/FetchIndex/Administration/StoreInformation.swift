@@ -3,8 +3,8 @@ internal import FetchIndexRecords
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// The properties of a store in one state: its model with counts, its file, its readers, its log. `fetchindex info
-/// --output json` prints them as JSON.
+/// The properties of a store in one state: its model with counts, its file, its readers and its log. `fetchindex info
+/// --output json` prints this as JSON.
 public struct StoreInformation: Sendable {
     public struct Attribute: Encodable, Sendable {
         public let name: String
@@ -23,7 +23,7 @@ public struct StoreInformation: Sendable {
         public let isOptional: Bool
         public let isOrdered: Bool
         public let deleteRule: String
-        /// The number of links of a many-to-many relationship; nil for others.
+        /// The number of links of a many-to-many relationship; nil for other relationships.
         public let links: Int?
     }
 
@@ -35,7 +35,7 @@ public struct StoreInformation: Sendable {
         public let relationships: [Relationship]
     }
 
-    /// A table of the store's file.
+    /// A table of LMDB in the store's file.
     public struct Table: Encodable, Sendable {
         public let name: String
         /// The bytes of the table's pages.
@@ -43,18 +43,18 @@ public struct StoreInformation: Sendable {
     }
 
     public struct Log: Encodable, Sendable {
-        /// The log has the changes of all commits after this one.
+        /// The number of a commit. The log has the changes of all commits after it.
         public let start: UInt64
         public let bytes: Int
         /// The maximum number of bytes of the log.
         public let limit: Int
     }
 
-    /// The time zone data of this machine, on which sections of dates depend.
+    /// The time zone data that this process uses. Sections of dates depend on them.
     public struct TimeZones: Sendable {
-        /// The version of the data; nil if the data don't contain a version.
+        /// The version of the data in use; nil if the data don't contain a version.
         public let version: String?
-        /// The origin of the data in use, `system` or `ICU`, whichever is newer.
+        /// The origin of the data in use, `system` or `ICU`: the newer of the two.
         public let source: String
         public let systemVersion: String?
         public let icuVersion: String?
@@ -65,15 +65,16 @@ public struct StoreInformation: Sendable {
         public let process: Int
         /// The name of the program that the process runs; nil if the system doesn't provide it.
         public let program: String?
-        /// The number of transactions since the state that the process reads.
+        /// The number of LMDB transactions since the state that the process reads, including transactions that only
+        /// write caches.
         public let age: Int
-        /// The seconds since the oldest commit that the process doesn't see. 0 if it sees the newest commit; nil if the
-        /// log has none of the missing commits.
+        /// The seconds since the oldest commit in the log that the process doesn't see; 0 if it sees the newest commit.
+        /// Nil if this is unknown, because the log is empty or damaged.
         public let seconds: Double?
-        /// Whether the log may lack some of the commits that the process doesn't see, so that the state may be older than
-        /// `seconds`.
+        /// Whether the log may lack older commits that the process doesn't see either, so that the state may be older
+        /// than `seconds`.
         public let isOlder: Bool
-        /// The number of pages that can't be reused while the process reads this state.
+        /// The number of free pages that writers can't reuse while the process reads this state.
         public let pinnedPages: Int
         public let pinnedBytes: Int
     }
@@ -96,7 +97,7 @@ public struct StoreInformation: Sendable {
         public let tables: [Table]
         /// The position in the source up to which the store has the source's changes; nil before the first copy.
         public let position: String?
-        /// Whether the store's tables equal the source's at this position. It's false during the first copy.
+        /// Whether the store's entities equal the source's tables at this position. It's false during the first copy.
         public let isConsistent: Bool
         /// The commit time of the last source transaction in the store, in seconds since 1970; nil before the first
         /// one.
@@ -108,13 +109,13 @@ public struct StoreInformation: Sendable {
         public let process: Int?
         /// The seconds since the last report.
         public let age: Double?
-        /// The number of bytes in the source's log that the store hasn't received; nil if unknown. `lagSeconds` is its
-        /// delay in seconds.
+        /// The number of bytes in the source's log that the store hasn't received; nil if unknown. `lagSeconds` is the
+        /// delay of the store in seconds.
         public let lagBytes: Int?
         public let lagSeconds: Double?
-        /// The slot's state as the source calls it.
+        /// The slot's state in PostgreSQL's words (`wal_status`), for example `reserved`.
         public let slotState: String?
-        /// The size of the log that the source keeps for the slot, in bytes.
+        /// The size of the source's log that the source keeps for the slot, in bytes.
         public let retainedBytes: Int?
         /// The reason for the follower's state, if any.
         public let reason: String?
@@ -133,19 +134,19 @@ public struct StoreInformation: Sendable {
     public let entities: [Entity]
     public let log: Log
     public let timeZones: TimeZones
-    /// The names of the caches, and of the orders of indexes.
+    /// The names of the caches, including those of indexes.
     public let caches: [String]
-    /// The followed source; nil if the store follows none.
+    /// The followed source; nil if the store doesn't follow a source.
     public let source: Source?
     public let readers: [Reader]
 }
 
 extension PersistentContainer {
-    /// The properties of the store in its newest state. O(entities + tables + caches), and O(commits) if readers see
-    /// old states. Throws `StoreError`.
+    /// The properties of the store in its newest state. O(entities + tables + caches + free pages), and one step for
+    /// each commit that the oldest reader doesn't see. Throws `StoreError`.
     public func information() throws -> StoreInformation {
         try withPublicErrors {
-            // Lists the readers before taking the snapshot, because a snapshot is a reader, too.
+            // The readers are listed before this function's own snapshot becomes a reader.
             let environment = try store.environmentInformation()
             let snapshot = try store.snapshot()
             let shown = snapshot.model.entities.enumerated().filter { !$1.isDropped && !$1.isJoin }

@@ -6,11 +6,11 @@ internal import FetchIndexRecords
 public struct BatchInsertRequest: Sendable {
     public var entityName: String
     public var onUniqueConflict = UniqueConflictPolicy.error
-    /// Makes an iterator of the rows for the stored entity. Each row has one value for each attribute.
+    /// Makes an iterator over the rows for the stored entity. Each row has one value for each attribute.
     let rows: @Sendable (Entity) throws -> AnyIterator<[Value]>
 
-    /// Each row has its values in the order of the stored entity's attributes (``PersistentContainer/model()``), which
-    /// is the order in which they were added to the store. The rows of a lazy sequence are made one at a time.
+    /// Each row has its values in the order of the stored entity's attributes (``PersistentContainer/model()``): the
+    /// order in which the attributes were added to the store. The rows of a lazy sequence are made one at a time.
     public init<Rows: Sequence<[Value]> & Sendable>(entityName: String, rows: Rows) {
         self.entityName = entityName
         self.rows = { _ in AnyIterator(rows.makeIterator()) }
@@ -65,12 +65,12 @@ public struct BatchDeleteRequest: Sendable {
 }
 
 extension ManagedObjectContext {
-    /// Inserts rows in one transaction, then advances to its commit; controllers report the rows like any other change.
-    /// Returns the number of inserted and updated objects. O(rows log n). Takes memory for the written pages and for
-    /// some thousand rows, or for all rows if the context has objects or controllers of the entity.
+    /// Inserts rows in one transaction, then advances the context to the new commit. Controllers report the rows like
+    /// any other change. Returns the number of inserted and updated objects. O(rows log n). Takes memory for the
+    /// written pages and for up to 8,192 rows, or for all rows if the context has objects or controllers of the entity.
     ///
     /// Throws `StoreError`, `RequestError` and `ContextError.delivering`; an error leaves the store as it was. Rows are
-    /// written in batches, so some thousand later rows may have been asked for before the error of a row is found. If
+    /// written in batches of up to 8,192, so the sequence may be asked for thousands of rows after a faulty one. If
     /// several rows have errors, the error of the earliest row is thrown.
     @discardableResult
     public func execute(_ request: BatchInsertRequest) throws -> Int {
@@ -82,7 +82,8 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Inserts rows like a `BatchInsertRequest`. The closure returns one row at a time, and nil at the end.
+    /// Inserts rows like a `BatchInsertRequest`. The closure returns one row at a time, and nil at the end. If it
+    /// throws, nothing is saved.
     @discardableResult
     public func insertRows(
         into entityName: String, onUniqueConflict: UniqueConflictPolicy = .error, next: () throws -> [Value]?
@@ -106,7 +107,7 @@ extension ManagedObjectContext {
             do {
                 while let values = try next() { try insertion.insert(values) }
             } catch {
-                // The error of an earlier row comes first.
+                // If an earlier row of the batch has an error, `write` throws that error instead.
                 try insertion.write()
                 throw error
             }
@@ -115,8 +116,8 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Updates the objects that match a request in one transaction, then advances to its commit. The predicate is
-    /// evaluated on stored values; unsaved edits are ignored. Returns the number of changed objects.
+    /// Updates the objects that match a request in one transaction, then advances the context to the new commit. The
+    /// predicate is evaluated on stored values; unsaved edits are ignored. Returns the number of changed objects.
     @discardableResult
     public func execute(_ request: BatchUpdateRequest) throws -> Int {
         try withPublicErrors {
@@ -148,8 +149,9 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Deletes the objects that match a request in one transaction, then advances to its commit. The predicate is
-    /// evaluated on stored values; unsaved edits are ignored. Returns the number of deleted objects.
+    /// Deletes the objects that match a request in one transaction, then advances the context to the new commit. The
+    /// predicate is evaluated on stored values; unsaved edits are ignored. Returns the number of matching objects;
+    /// objects that a delete rule deletes with them aren't counted.
     @discardableResult
     public func execute(_ request: BatchDeleteRequest) throws -> Int {
         try withPublicErrors {
@@ -173,7 +175,7 @@ extension ManagedObjectContext {
         return count
     }
 
-    /// Collects the matching objects before any of them is written, because a write would disturb the reading cursor.
+    /// Collects all matching objects, because writing an object would disturb the cursor that finds the next one.
     private func members(of definition: OrderDefinition, in writer: StoreWriter) throws -> [RecordKey] {
         var members: [RecordKey] = []
         try definition.compile(in: writer.model).builder.walkMembers(of: writer) {

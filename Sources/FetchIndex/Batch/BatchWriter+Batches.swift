@@ -1,14 +1,14 @@
 internal import FetchIndexModels
 package import FetchIndexRecords
 
-// Many records at once.
+// Writing batches of records.
 extension BatchWriter {
-    /// What `write` takes from a batch, which another thread can compute beforehand.
+    /// The parts of a batch's preparation for `write`, which another thread can do.
     package enum Preparation: Sendable {
         case nothing, sortedKeys, hashes, both
     }
 
-    /// Prepares a batch for `write`. It may be called on any thread, while the writer writes on another one.
+    /// Prepares a batch for `write`. May be called on any thread, while the writer writes on another one.
     func prepare(_ batch: inout RecordBatch, as preparation: Preparation) throws {
         if preparation != .nothing { try batch.describeParts(entity) }
         guard let constraint else { return }
@@ -16,10 +16,10 @@ extension BatchWriter {
         if preparation == .sortedKeys || preparation == .both { try batch.sortKeys(entityNumber, entity, constraint) }
     }
 
-    /// Inserts records in their order, or updates the objects that have their keys. `done` gets the outcome of each
-    /// record; `refused` gets the error that a record's values cause. An error thrown by either ends the batch; the
-    /// records before it are written. While unique keys are deferred, `done` isn't called, and the errors of repeated
-    /// keys are thrown when the keys are written, at the latest by `commit`.
+    /// Inserts records in the order of the batch, or updates the objects that have their keys. `done` gets the outcome
+    /// of each record; `refused` gets the error that a record's values cause. If a closure throws, the batch ends, and
+    /// the previous records are written. While unique keys are deferred, `done` isn't called, and errors of records
+    /// with repeated keys are thrown when these records are written, at the latest by `commit`.
     ///
     /// Stored objects keep their values in the slots `kept`, and in the slots that a record leaves out. `related` are
     /// the slots of the references that the records set, even to null; stored objects keep their other references.
@@ -28,8 +28,8 @@ extension BatchWriter {
         refused: (_ index: Int, StoreError) throws -> Void = { throw $1 },
         done: (_ index: Int, WriteOutcome) throws -> Void
     ) throws {
-        // The error of a record that can only update an object must be found in the order of the records, so such a
-        // batch can't defer its keys.
+        // A record that lacks a required value is an error if it doesn't update an object. The errors of a batch are
+        // thrown in the order of its records, so a batch with such a record can't defer its keys.
         if batch.hasIncomplete { try stopDeferring() }
         try decideDeferral(batch)
         if case .deferring(let keys) = deferral {
@@ -51,9 +51,9 @@ extension BatchWriter {
         }
     }
 
-    /// Lets the writer defer unique keys if the entity has no objects at the first batch. Deferral begins with that
-    /// batch or a later one. `commit` writes the deferred keys; a batch that reaches `atMost` of them writes them too,
-    /// since each takes 11 to 22 bytes of memory. Batches may be committed meanwhile.
+    /// Lets the writer defer unique keys if the entity has no objects when the first batch is written. Deferral begins
+    /// with the first batch or a later one. `commit` writes the deferred keys. A batch that reaches `atMost` deferred
+    /// keys writes them too, since each takes 11 to 22 bytes of memory. `commitBatch` commits without writing them.
     package func deferUniqueKeys(atMost most: Int = 12_000_000) {
         deferral = .undecided
         mostDeferred = most
@@ -82,8 +82,8 @@ extension BatchWriter {
         }
     }
 
-    /// Writes a batch without its unique keys. Returns false if keys can't be deferred any longer; the batch isn't
-    /// written then.
+    /// Writes a batch without its unique keys. Returns false, without writing the batch, if keys can't be deferred any
+    /// longer.
     private func write(
         _ batch: borrowing RecordBatch, deferring keys: DeferredKeys, _ refused: (Int, StoreError) throws -> Void
     ) throws -> Bool {
@@ -120,30 +120,32 @@ extension BatchWriter {
         if keys.seen.isFull {
             try endDeferral()
         } else if keys.hasManyRepeated {
-            // Repeated records would end the deferral again and again.
+            // If keys were deferred again, further repeated records would end each deferral.
             try stopDeferring()
         }
         return true
     }
 
-    /// Writes the deferred keys, and then the repeated records. The last transaction stays open.
+    /// Writes the deferred keys, and then the repeated records. Commits the open transaction first; the transaction
+    /// that writes the keys stays open.
     func endDeferral() throws {
         guard case .deferring(let keys) = deferral else { return }
         leaveDeferral()
         _ = try commitTransaction()
-        // The memory of the hashes is needed for sorting the keys.
+        // Releases the memory of the hashes, because sorting the keys needs memory.
         keys.seen = SeenKeys(most: 0)
-        // Beginning the next transaction writes the deferred keys.
+        // This begins a transaction, which first writes the deferred keys.
         try write(keys.repeated, keepingSlots: keys.kept) { _, _ in }
     }
 
-    /// Writes the deferred keys, and defers no more.
+    /// Writes the deferred keys. This writer doesn't defer keys again.
     func stopDeferring() throws {
         try endDeferral()
         deferral = .never
     }
 
-    /// Forgets the deferred keys. The next transaction that changes records writes them.
+    /// Stops deferring, and forgets the hashes of the deferred keys. The next transaction that changes records writes
+    /// the keys.
     func leaveDeferral() {
         guard case .deferring = deferral else { return }
         deferral = .inOrder

@@ -2,17 +2,17 @@ internal import FetchIndexModels
 internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 
-// Commits that report the change of an order to a reader, which may fail.
+// Commits that report the change of a cache's order to a reader. The reader may fail.
 extension BatchWriter {
     /// Commits, and calls the body with the change of a cache's order. The cache stores the new order after the body
-    /// has returned. If the body throws or the process ends before that, the written objects are saved but the cache
-    /// stays as it was, and the next commit or opening reports the change again. A body that writes the change
+    /// has returned. If the body throws, or the process ends while the body runs, the written objects are saved but the
+    /// cache stays as it was, and the next commit or opening reports the change again. A body that writes the change
     /// somewhere must make it durable before it returns.
     ///
-    /// The outcome is like that of ``commit(bringing:cacheName:)``. A maintained cache is current before the body is
-    /// called; until the body has returned, a note in the store says which changes its reader hasn't received. Returns
-    /// false, without calling the body, if nothing was written. O(k log n) for k changes; a separate commit stores the
-    /// cache. Throws like ``commit(bringing:cacheName:)``, and rethrows the body's errors.
+    /// The outcome is like the outcome of ``commit(bringing:cacheName:)``. A maintained cache is current when the body
+    /// is called; until the body has returned, a note in the store says which changes its reader hasn't received.
+    /// Returns false, without calling the body, if no transaction is open. O(k log n) for k changes; a transaction of
+    /// its own stores the cache. Throws like ``commit(bringing:cacheName:)``, and rethrows the body's errors.
     @discardableResult
     public func commit(
         bringing definition: OrderDefinition, cacheName: String, telling body: (FetchOutcome) throws -> Void
@@ -22,9 +22,10 @@ extension BatchWriter {
         return isWritten
     }
 
-    /// Commits and calls the body like `commit(bringing:cacheName:telling:)`, but leaves it to the next transaction, or
-    /// to `storeTold`, to store the order in the cache. The body also gets the commit since which the order changed;
-    /// nil if that is unknown.
+    /// Commits and calls the body like `commit(bringing:cacheName:telling:)`, but doesn't store the order in the cache:
+    /// the next call of this method does that in its transaction, or `storeTold` in a transaction of its own. A cache
+    /// that is damaged or too far behind is rebuilt here, after the body has returned. The body also gets the commit
+    /// that the cache had; nil if the cache can't be used.
     package func commit(
         bringing definition: OrderDefinition, cacheName: String,
         deferring body: (FetchOutcome, _ start: UInt64?) throws -> Void
@@ -57,7 +58,7 @@ extension BatchWriter {
         }
     }
 
-    /// Stores the order that the reader has received in the cache.
+    /// Stores the order that the cache's reader has received, if it isn't stored yet.
     package func storeTold() throws {
         guard let told else { return }
         self.told = nil
@@ -66,7 +67,7 @@ extension BatchWriter {
 
     private func rebuild(_ cache: CacheRequest, _ reason: RebuildReason, readUpTo commit: UInt64) throws {
         let writer = try store.beginWrite(author: author, limit: writeTimeout, changesRecords: false)
-        // Other writers may have committed since.
+        // Other writers may have committed after `commit`.
         try container.cacheEngine.rebuildOrDelete(cache, reason, readUpTo: commit, in: writer)
         try writer.commit()
     }

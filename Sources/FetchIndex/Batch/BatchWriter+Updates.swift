@@ -1,13 +1,13 @@
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
-/// Objects that rows of one transaction updated.
+/// The objects that the updates of one transaction changed.
 struct UpdatedRows {
     private var updated = ObjectNumbers()
-    /// For each object that several rows changed, the number of these rows after the first one.
+    /// For each object that several updates changed, the number of its updates after the first one.
     private(set) var repeated: [UInt64: Int] = [:]
 
-    /// Notes a row that changed an object.
+    /// Notes an update that changed an object.
     mutating func note(_ number: UInt64) {
         if updated.contains(number) { repeated[number, default: 0] += 1 } else { updated.insert(number) }
     }
@@ -15,19 +15,20 @@ struct UpdatedRows {
 
 // Several updates of one object.
 extension BatchWriter {
-    /// Prepares the open transaction for its commit. Several updates of an object count as one, or as none if they undo
-    /// each other. A transaction that consists of updates which undo each other is replaced by one without changes, so
-    /// that it makes no commit. O(log n) for each object with several updates.
+    /// Prepares the open transaction for its commit: writes deferred unique keys, and counts several updates of an
+    /// object as one, or as none if they undo each other. If all changes of the transaction undo each other, replaces
+    /// it by a transaction without changes, so that no new commit is made. O(log n) for each object with several
+    /// updates.
     func settleUpdates() throws {
         try endDeferral()
-        // The lock of the old transaction must be free before the next one begins.
+        // The old transaction must release its lock before the new one begins.
         guard try countUpdates() else { return }
         writer = nil
         _ = try transaction()
     }
 
-    /// Counts several updates of an object as one or none. Returns whether the transaction consists of updates that
-    /// undo each other.
+    /// Counts several updates of an object as one or none. Returns whether all changes of the transaction undo each
+    /// other.
     private func countUpdates() throws -> Bool {
         guard let writer, !updatedRows.repeated.isEmpty else { return false }
         let before = try store.snapshot()

@@ -1,8 +1,8 @@
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
-/// Inserts rows into an entity, or updates the objects that have their unique values. Rows are gathered into batches,
-/// so that their unique keys are written in order.
+/// Inserts rows into an entity, or updates the objects that have the same unique values. Rows are gathered into
+/// batches, so that the unique keys of a batch are written in ascending order.
 struct RowInsertion {
     private static let batchLength = 8192
     private static let batchBytes = 4 << 20
@@ -24,14 +24,14 @@ struct RowInsertion {
         rule = onUniqueConflict == .update ? .update(by: entity.uniqueConstraints) : .insert
     }
 
-    /// Adds a row. A full batch is written, which may throw the error of an earlier row.
+    /// Adds a row. Writes the batch if it's full, which may throw the error of an earlier row.
     mutating func insert(_ row: [Value]) throws {
         try builder.assemble(row, of: entity)
         batch.append(&builder)
         if batch.count == Self.batchLength || batch.byteCount >= Self.batchBytes { try write() }
     }
 
-    /// Writes the rows so far. O(rows log n).
+    /// Writes the gathered rows. O(rows log n).
     mutating func write() throws {
         if batch.count == 0 { return }
         let written = batch

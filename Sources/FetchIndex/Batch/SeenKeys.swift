@@ -1,20 +1,20 @@
 /// Hashes of unique keys, 64 bits each, in open-addressing tables: 11 to 22 bytes a key.
 struct SeenKeys {
-    /// The keys are divided among several tables, because a growing table exists twice for a while.
+    /// The hashes are divided among 16 tables, so that only a sixteenth of them is in memory twice while a table grows.
     private static let partBits = 4
 
-    /// The tables, each for hashes with the same first bits.
+    /// The tables, one for each value of a hash's first bits.
     private var parts = [Part](repeating: Part(), count: 1 << partBits)
     private(set) var count = 0
-    /// The maximum number of keys, which bounds the memory that an import takes.
+    /// The number of keys at which the caller stops adding batches, which bounds the memory of an import.
     private let most: Int
 
     init(most: Int) { self.most = most }
 
     var isFull: Bool { count >= most }
 
-    /// Inserts a hash. Returns false if it is present: the key was seen, or another key has the same hash. The
-    /// probability that 12 million keys have two with the same hash is 1 in 250,000.
+    /// Inserts a hash. Returns false if the hash is present, because the key, or another key with the same hash, was
+    /// seen before. The probability that any two of 12 million keys have the same hash is 1 in 250,000.
     mutating func insert(_ hash: UInt64) -> Bool {
         guard parts[Int(hash >> (64 - UInt64(Self.partBits)))].insert(hash) else { return false }
         count += 1

@@ -7,8 +7,8 @@ public import FetchIndexEssentials
 public struct CacheStatistics: Equatable, Sendable {
     /// The cache's properties, apart from its size.
     public let cache: NamedCache
-    /// The number of nodes in the order. A node has at most a page of 4,096 bytes. `byteCount` is the number of bytes
-    /// in all nodes.
+    /// The number of nodes in the cache's trees. A node has at most 4,076 bytes, so that it fits in a page. `byteCount`
+    /// is the number of bytes in all nodes.
     public let nodeCount: Int
     public let byteCount: Int
     public let sectionCount: Int
@@ -28,21 +28,20 @@ public struct CacheStatistics: Equatable, Sendable {
     public var isMaintained: Bool { cache.isMaintained }
     /// Whether the cache is protected: another request with its name is an error instead of replacing the cache.
     public var isLocked: Bool { cache.isLocked }
-    /// The number of changes that the cache is behind; nil if it is unusable.
+    /// The number of changed objects that the order lacks, 0 if the cache is current; nil if the cache is unusable.
     public var changesBehind: Int? { cache.changesBehind }
     public var rowCount: Int { cache.contents?.rowCount ?? 0 }
     public var hits: Int { cache.hits }
 }
 
 extension PersistentContainer {
-    /// The caches of the store, including the orders of indexes, sorted by name. O(caches x log n). Throws
-    /// `StoreError`.
+    /// The caches of the store, including those of indexes, sorted by name. O(caches x log n). Throws `StoreError`.
     public func namedCaches() throws -> [NamedCache] {
         let state = try pinnedState()
         return try state.cacheNames().map { try state.facts(ofCache: $0) }
     }
 
-    /// The caches of the store, including the orders of indexes, with their sizes. O(nodes). Throws `StoreError`.
+    /// The caches of the store, including those of indexes, with their sizes. O(nodes). Throws `StoreError`.
     public func cacheStatistics() throws -> [CacheStatistics] {
         let state = try pinnedState()
         return try state.cacheNames().map { try state.statistics(ofCache: $0) }
@@ -52,9 +51,9 @@ extension PersistentContainer {
 /// An opening of a named cache that wasn't a hit.
 public struct CacheOpening: Equatable, Sendable {
     public enum Kind: Equatable, Sendable {
-        /// The cache was behind. `rowCount` rows had changed.
+        /// The cache was behind and was caught up. `rowCount` is the number of changed rows.
         case caughtUp(rowCount: Int)
-        /// The order was built from all records. It had `rowCount` rows.
+        /// The order was built from all records. `rowCount` is the number of its rows.
         case rebuilt(RebuildReason, rowCount: Int)
     }
 
@@ -62,10 +61,10 @@ public struct CacheOpening: Equatable, Sendable {
     public let date: Date
     public let kind: Kind
     public let milliseconds: Double
-    /// Whether the result was stored in the cache. Otherwise only the opening process had the result, in memory,
+    /// Whether the order was stored in the cache. If not, only the opening process had it, in memory, for example
     /// because the store was read-only or another process was writing.
     public let isStored: Bool
-    /// The cache's commit before the opening; nil if the cache was built.
+    /// The commit that the cache reflected before it was caught up; nil if the cache was built.
     public let start: UInt64?
     public let processName: String
     /// The ``ManagedObjectContext/transactionAuthor`` of the context that opened the cache, or `OrderOptions.author`.
@@ -77,13 +76,13 @@ public struct CacheHistory: Sendable {
     /// The last 256 openings that weren't hits, oldest first.
     public let openings: [CacheOpening]
     /// The number of hits in each hour of the last 30 days, without hours that had no hits; `hour` is the beginning of
-    /// the hour. Hits of another process may be missing for a second, or until its next hit or the release of its
-    /// container.
+    /// the hour. Another process may hold hits of a cache in memory until its next hit of the cache after a second, or
+    /// until its container is released. Such hits are missing here.
     public let hitsByHour: [(hour: Date, count: Int)]
 }
 
 extension PersistentContainer {
-    /// Reads the history of a cache's openings; empty for an unknown name. O(1). Throws `StoreError`.
+    /// Reads the history of a cache's openings. The history of an unknown cache is empty. O(1). Throws `StoreError`.
     public func cacheHistory(_ name: String) throws -> CacheHistory {
         try withPublicErrors {
             let history = try caches.history(of: name, in: store.snapshot())

@@ -12,14 +12,14 @@ public struct HistoryTransaction: Sendable {
     /// The number of the commit. Numbers grow by one.
     public let commit: UInt64
     public let time: Date
-    /// The `transactionAuthor` of the context that saved the commit.
+    /// The `transactionAuthor` of the context that saved the commit, or the author that a batch writer was made with.
     public let author: String
     public let changes: [Change]
 }
 
 extension ManagedObjectContext {
-    /// Returns the commits after a given one, oldest first: those of contexts, batches and other processes. O(changes).
-    /// Throws `StoreError.logTooShort` if the log doesn't contain all of them.
+    /// Returns the commits after a given commit, oldest first, whether a context, a batch or another process made them.
+    /// O(changes). Throws `StoreError.logTooShort` if the log doesn't contain all of these commits.
     public func fetchHistory(after commit: UInt64) throws -> [HistoryTransaction] {
         try withPublicErrors {
             let newest = try container.store.snapshot()
@@ -34,9 +34,10 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Deletes the history before `commit`. The next opening of a cache that is older rebuilds the cache. The store
-    /// also trims its log automatically: to the store's limit, and beyond 16 MiB to the part that caches need. Throws
-    /// `StoreError`.
+    /// Deletes the commits before `commit` from the log. A cache that needs one of them to catch up is rebuilt when
+    /// it's next opened. The store also trims its log itself, oldest commits first: if the log exceeds its limit, until
+    /// at most 7/8 of the limit are left; and if the store has caches and the log exceeds 20 MiB, until at most 16 MiB
+    /// or only commits that a cache needs are left. Throws `StoreError`.
     public func deleteHistory(before commit: UInt64) throws {
         try withPublicErrors {
             guard commit > 0 else { return }

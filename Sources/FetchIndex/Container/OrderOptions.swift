@@ -5,32 +5,32 @@ extension PersistentContainer {
     public struct OrderOptions {
         /// The name of the cache; nil to compute the order in memory.
         public var cacheName: String?
-        /// The amount of memory for sorting, in bytes. More data is sorted on disk, in the store's folder.
+        /// The amount of memory for sorting, in bytes. Data beyond it is sorted in files in the store's folder.
         public var memoryBudget = 256 << 20
-        /// Called repeatedly during a build, with the number of records read so far and of all records.
+        /// Called repeatedly during a build, with the number of records read so far and the number of all records.
         public var progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
 
-        /// Whether the outcome must contain the exact changes since the cache was last current, at any cost. If not,
-        /// and a rebuild costs less than the changes, the order is rebuilt with the reason `tooManyChanges`.
+        /// Whether the outcome must contain the exact changes since the cache was last current, at any cost. If it's
+        /// false, and a rebuild costs less than catching up, the order is rebuilt with the reason `tooManyChanges`.
         public var needsExactChange = false
 
-        /// The maximum time that a build waits for another writer, before it throws `StoreError.writerBusy`. With
-        /// `needsExactChange`, `withOrder` waits as long again to store the order after the body. If nil, a build waits
-        /// without limit, and storing the order waits five seconds.
+        /// The maximum time that a build waits for another writer before it throws `StoreError.writerBusy`. If
+        /// `needsExactChange`, `withOrder` also waits for up to this time to store the order after the body. If nil, a
+        /// build waits without limit, and storing the order waits for up to five seconds.
         public var writeTimeout: Duration?
 
-        /// Whether an opening replaces a cache that has the name but another request. Otherwise the opening throws
-        /// `StoreError.cacheLocked`, as for a locked cache.
+        /// Whether an opening replaces a cache that has the name but another request. If not, the opening throws
+        /// `StoreError.cacheLocked`, like an opening of a locked cache.
         public var replacesOtherRequest = true
 
-        /// Called with the outcome, without its change, before anything is built or stored. An error that it throws
-        /// ends the opening: a program can refuse to wait for a build.
+        /// Called with the outcome, without its change, before anything is built or stored. If it throws, the opening
+        /// ends with this error, so that a program can refuse to wait for a build.
         public var check: ((FetchOutcome) throws -> Void)?
 
         /// The author that the cache's history names for the opening.
         public var author = ""
 
-        /// The rows that an order without cache, sections and aggregates has.
+        /// The rows that an order needs to have if it has no cache, no sections and no aggregates.
         var wantedRows = WantedRows.all
 
         public init(cacheName: String? = nil) { self.cacheName = cacheName }

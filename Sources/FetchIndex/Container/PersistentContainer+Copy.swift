@@ -7,19 +7,20 @@ extension PersistentContainer {
     ///     let backup = try container.backup(to: URL(fileURLWithPath: "/backups/monday"))
     ///     print("commit \(backup.commit) in \(backup.byteCount) bytes")
     ///
-    /// The copy is a separate store with all caches and history, but without unused pages. Its objects keep their ids.
-    /// Each of the two stores refuses the ids of objects that are later inserted into the other. The copy gets its name
-    /// when it is complete and on disk; a failed copy is removed.
+    /// The copy is a separate store with all caches and the log. Unused pages are left out if possible (see
+    /// `StoreBackup.isCompact`). Objects keep their ids. Each of the two stores refuses the ids of objects that are
+    /// later inserted into the other store. The copy gets its name when it is complete and on disk; a failed copy is
+    /// removed.
     ///
-    /// Pages are checked before they are copied, values are not. ``checkedBackup(to:copied:progress:)`` also compares
-    /// values with their checksums, and keeps a damaged copy apart. The copied state is pinned during the copy, as by a
-    /// reader. O(bytes of the store). Throws `StoreCopyError`, and `StoreError` if the store can't be read or its
-    /// identity is damaged.
+    /// Pages are checked before they are copied, but values aren't checked. ``checkedBackup(to:copied:progress:)`` also
+    /// compares values with their checksums, and renames a damaged copy. During the copy, the copied state is pinned,
+    /// like the state of a reader. O(bytes of the store). Throws `StoreCopyError`, and `StoreError` if the store can't
+    /// be read or its identity is damaged.
     @discardableResult
     public func backup(to url: URL) throws -> StoreBackup { try backup(to: url, keepsDamaged: false) }
 
-    /// Makes a backup as `backup(to:)` does. With `keepsDamaged`, a copy whose identity is damaged is kept for a check,
-    /// with the identity of the original store.
+    /// Makes a backup like `backup(to:)`. If `keepsDamaged`, a copy whose identity is damaged is kept for a check, with
+    /// the identity of the original store.
     func backup(to url: URL, keepsDamaged: Bool) throws -> StoreBackup {
         try withPublicErrors { try store.backup(to: url.path, keepsDamaged: keepsDamaged) }
     }

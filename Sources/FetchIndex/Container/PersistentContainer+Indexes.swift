@@ -3,10 +3,11 @@ package import FetchIndexOrderCaches
 package import FetchIndexRecords
 
 extension PersistentContainer {
-    /// Makes a named cache maintained, or stops maintaining it. Every writer catches a maintained cache up in its own
-    /// transaction, so that fetches find it current; each write that changes it costs O(log n) more. O(k log n) if the
-    /// cache is k changes behind; O(n log n), in one transaction, if it must be rebuilt. Throws `StoreError`, and
-    /// `ContextError.notCacheable` if its request has a function, which only the cache's program can call.
+    /// Makes a named cache maintained, or stops maintaining it. Every writer catches up a maintained cache in its own
+    /// transaction, so that fetches find the cache current; each changed row costs the writer O(log n) more. O(k log n)
+    /// if the cache is k changes behind; O(n log n), in one transaction, if it must be rebuilt. Throws `StoreError`,
+    /// and `ContextError.notCacheable` if the request can't be read from the cache, for example because its section key
+    /// is a function that only the program which built the cache can call.
     public func setMaintained(_ isMaintained: Bool, cacheNamed name: String) throws {
         try withPublicErrors {
             let writer = try store.beginWrite()
@@ -26,8 +27,9 @@ extension PersistentContainer {
 
 extension PersistentContainer {
     /// Locks a named cache for its request, or unlocks it. Opening a locked cache with another request throws
-    /// `StoreError.cacheLocked`, and so does deleting it; the cache's own request still catches it up and rebuilds it.
-    /// The lock is stored, so it applies to all processes. O(caches). Throws `StoreError`.
+    /// `StoreError.cacheLocked`, and so does deleting a locked cache. Opening the cache with its own request still
+    /// catches it up or rebuilds it. The lock is stored, so it applies to all processes. O(caches). Throws
+    /// `StoreError`.
     public func setLocked(_ isLocked: Bool, cacheNamed name: String) throws {
         try withPublicErrors {
             let writer = try store.beginWrite(changesRecords: false)
@@ -38,19 +40,20 @@ extension PersistentContainer {
 }
 
 extension CacheEngine {
-    /// Catches up all maintained orders to the commit of a sealed writer, except those in `brought`, which already are.
+    /// Catches up all maintained caches to the commit of a sealed writer, except the caches in `brought`, which are
+    /// caught up already.
     package func keepAll(in writer: StoreWriter, except brought: [String] = [], known: KnownChanges? = nil) throws {
         var kept = try writer.model.indexOrders()
-        // A damaged list of maintained caches, or an unreadable cache, is skipped so that writers can continue. The
-        // next fetch with a cache's request rebuilds the cache.
+        // A damaged list of maintained caches and an unreadable cache are skipped, so that writers can continue. The
+        // next fetch with the request of a skipped cache makes the cache current.
         for name in (try? CacheDirectory.maintained(in: writer)) ?? [] {
             if let request = try? CacheRequest(ofStored: name, in: writer) { kept.append(request) }
         }
         try open(kept.filter { !brought.contains($0.name) }, in: writer, for: .keeping, known: known)
     }
 
-    /// Builds the orders of the indexes that a migration has added or changed, and deletes the orders of removed
-    /// indexes.
+    /// Updates caches after a migration: builds the caches of added or changed indexes, deletes the caches of removed
+    /// indexes, rebuilds maintained caches whose fingerprint has changed, and catches up the other maintained caches.
     func matchIndexes(in writer: StoreWriter, from old: Model) throws {
         let wanted = try writer.model.indexOrders()
         let names = Set(wanted.map(\.name))
@@ -59,8 +62,8 @@ extension CacheEngine {
             _ = try directory.delete(name, in: writer)
         }
         let present = Dictionary(try old.indexOrders().map { ($0.name, $0.order.identity) }) { first, _ in first }
-        // If a subentity was added, indexes and maintained caches may read other attributes than before, and must be
-        // rebuilt.
+        // For example, if a subentity was added, indexes and maintained caches of its superentities read other
+        // attributes than before, and must be rebuilt.
         let added = try wanted.filter { present[$0.name] != $0.order.identity } + changedMaintained(in: writer)
         try open(added, in: writer, for: .establishing)
         try keepAll(in: writer, except: added.map(\.name))
@@ -68,7 +71,7 @@ extension CacheEngine {
 }
 
 extension CacheEngine {
-    /// The maintained caches whose requests have another identity in the writer's model than in the stored cache.
+    /// The maintained caches whose requests have a fingerprint in the writer's model that differs from the stored one.
     private func changedMaintained(in writer: StoreWriter) throws -> [CacheRequest] {
         ((try? CacheDirectory.maintained(in: writer)) ?? []).compactMap { name in
             guard let request = try? CacheRequest(ofStored: name, in: writer),
@@ -80,7 +83,7 @@ extension CacheEngine {
 }
 
 extension CacheRequest {
-    /// Makes the request of a stored cache from its header; nil if the cache doesn't exist.
+    /// Makes the request of a stored cache from the cache's header; nil if the cache doesn't exist.
     package init?(ofStored name: String, in reader: StoreReader) throws {
         guard let header = try CacheDirectory.header(name, in: reader) else { return nil }
         let definition = try OrderDefinition(header.identity, in: reader.model)
@@ -89,7 +92,7 @@ extension CacheRequest {
 }
 
 extension Model {
-    /// The orders of all indexes as caches, with the caches' names.
+    /// The requests and names of the caches of all indexes.
     package func indexOrders() throws -> [CacheRequest] {
         try entities.filter { !$0.indexKeys.isEmpty }.flatMap { entity in
             try zip(entity.indexes, entity.indexKeys).map { index, keys in
@@ -108,7 +111,8 @@ extension Model {
 }
 
 extension SortKey where Object == ManagedObject {
-    /// Makes the sort key for a key of an index. A to-one relationship is sorted by the related object's key.
+    /// Makes the sort key for a key of an index. For a to-one relationship, sorts by the record key of the related
+    /// object.
     fileprivate init(_ key: Index.Key, ofRole role: SlotRole) {
         self.init(
             role == .reference ? "\(key.attribute).\(RelatedPath.keyName)" : key.attribute,

@@ -3,18 +3,20 @@ public import FetchIndexModels
 internal import FetchIndexRecords
 public import FetchIndexValues
 
-/// The changes of the stored model that an opening may make.
+/// The changes that an opening may make in the stored model.
 public enum MigrationPolicy: Sendable {
-    /// Changes that cost O(1). Any other change is refused with a message, and the store stays unchanged.
+    /// Changes that read no records (`ModelDifference.Verdict.free`). If any other change is needed, the opening throws
+    /// an error, and the store stays unchanged.
     case freeChanges
-    /// All changes that can be made without a closure, including those that read or write each record: another type,
-    /// required values, unique values, indexes, derived attributes.
+    /// All changes that can be made without a closure, including changes that read or write each record of an entity:
+    /// another type, required values, unique values, indexes, derived attributes.
     case automatic
 }
 
 extension PersistentContainer {
     /// Returns the changes from the store's model to another model, with their costs and reasons, without making them.
-    /// O(1). Throws `StoreError`: `modelMismatch` if a newer model has removed something that this model needs.
+    /// Reads no records. Throws `StoreError`: `modelMismatch` if a newer model has removed something that this model
+    /// needs.
     public func plan(for model: Model) throws -> ModelDifference {
         try withPublicErrors { try store.difference(to: model) }
     }
@@ -23,13 +25,15 @@ extension PersistentContainer {
     /// processes continue to read their states. Their next save or merge throws `StoreError.modelMismatch` if the
     /// migration has changed something that they read.
     ///
-    /// `convert` is called for each object of each entity that changes. It gets all old values, and returns values for
-    /// attributes that the migration adds, converts or makes required, by their new names. Attributes that it omits are
-    /// migrated as without `convert`. `progress` is called from time to time with the number of records read so far and
-    /// of all that are read.
+    /// `convert` is called for each object of each entity whose records must be read. It gets all old values, and
+    /// returns values for attributes that the migration adds, converts or makes required, by their new names.
+    /// Attributes that it omits are migrated like those of a migration without `convert`. `progress` is called from
+    /// time to time with the number of records read so far and the number of all records that must be read.
     ///
-    /// O(n log n) if records must be read, otherwise O(1). Throws `StoreError`: `cannotMigrate` names the first objects
-    /// that prevent the migration, and the store stays unchanged. Rethrows the errors of `convert`.
+    /// O(n log n) if records must be read, if unique constraints or indexes change, or if a relationship moves to a
+    /// superentity; O(links) if relationships are removed or become one-to-one; otherwise independent of the number of
+    /// objects. Throws `StoreError`: `cannotMigrate` names the first objects that prevent the migration, and the store
+    /// stays unchanged. Rethrows the errors of `convert`.
     public func migrate(
         to model: Model, convert: ((_ entity: String, _ old: [String: Value]) throws -> [String: Value])? = nil,
         progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
@@ -46,7 +50,7 @@ extension PersistentContainer {
 }
 
 extension Store {
-    /// Migrates the store to a model and updates the orders of its indexes, in one transaction.
+    /// Migrates the store to a model and updates the caches of its indexes, in one transaction.
     func migrate(to model: Model, _ migration: Migration) throws {
         guard let open = try beginMigration(to: model, migration) else { return }
         try CacheEngine(self).matchIndexes(in: open.writer, from: open.old)

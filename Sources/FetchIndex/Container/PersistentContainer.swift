@@ -10,31 +10,32 @@ public import Foundation
 /// A store is a folder on one machine; it must not be on a network file system.
 public final class PersistentContainer: Sendable {
     package let store: Store
-    /// The stored model as it was when the container was opened.
+    /// The stored model at the opening of the container.
     let openingModel: Model
     /// The entities of the models with which the program opened or migrated the store, by name.
     private let declared: Mutex<[String: Entity]>
     /// The version of the stored model that was last found to contain everything that the program declares.
     private let checkedVersion = Mutex<UInt32?>(nil)
-    /// The classes of the model with which the container was opened, by entity.
+    /// The classes of the model with which the container was opened, by entity name.
     let objectClasses: [String: ManagedObject.Type]
-    /// A queue for work that may wait for a writer. `Threads` is for work whose caller waits on its own thread; here
-    /// the caller is suspended instead.
+    /// A queue for work that may wait for a writer while the calling task is suspended. (`Threads` is for work whose
+    /// caller blocks its own thread.)
     private let work = DispatchQueue(label: "FetchIndex.perform", attributes: .concurrent)
-    /// The folder of a temporary store. It's removed with the container, after the store is closed.
+    /// The folder of a temporary store, which is removed when the container is released; nil for other stores.
     private let folder: TemporaryStoreFolder?
     private let temporaryNumbers = Mutex(RecordKey.firstTemporaryNumber)
     let compiledOrders = CompiledOrders()
     private let hitCounts: HitCounts
-    /// The parts that object ids of an entity share, by entity.
+    /// The parts that all object ids of an entity share, by entity number.
     private let origins = Mutex<[Int: ObjectOrigin]>([:])
 
-    /// Opens the store in a folder. With a model, a missing store is created, and the stored model is changed as far as
-    /// `migration` allows. Without a model, the stored model is used, and a missing store is an error. A read-only
-    /// container writes nothing, caches included, and refuses a model that would change the store.
+    /// Opens the store in a folder. If a model is given, a missing store is created, and the stored model is changed as
+    /// far as `migration` allows. If not, the stored model is used, and a missing store is an error. A read-only
+    /// container creates no store, writes no records and no caches, and refuses a model for which the store must be
+    /// migrated.
     ///
-    /// The durability applies to all transactions: saves, builds and catch-ups of caches, and the opening of a store
-    /// with a new model. Throws `StoreError`.
+    /// The durability applies to all transactions: saves, builds and catch-ups of caches, and the migration to a new
+    /// model. Throws `StoreError`.
     public convenience init(
         at url: URL, model: Model? = nil, migration: MigrationPolicy = .freeChanges, durability: Durability = .full,
         isReadOnly: Bool = false
@@ -49,8 +50,9 @@ public final class PersistentContainer: Sendable {
         try self.init(path: path, model: model, migration: allowed, options: options, folder: nil)
     }
 
-    /// Makes a temporary store, for tests and temporary data. The store has its own folder among the system's temporary
-    /// files, and the folder is removed with the container. Commits don't wait for the disk. Throws `StoreError`.
+    /// Makes a temporary store, for tests and temporary data. The store is in a new folder in the system's folder for
+    /// temporary files. The new folder is removed when the container is released. Commits don't wait for the disk.
+    /// Throws `StoreError`.
     public convenience init(temporaryWith model: Model) throws {
         let folder = TemporaryStoreFolder()
         var options = Store.Options()
@@ -85,9 +87,9 @@ public final class PersistentContainer: Sendable {
     }
 
     /// Runs work in a new context that isn't isolated to an actor, and returns the result. The caller is suspended, and
-    /// the work runs on a thread outside of the cooperative pool, so it may wait for other writers. Throws
-    /// `CancellationError` if the task was cancelled before the call, and rethrows the errors of the work. A later
-    /// cancellation doesn't stop the work.
+    /// the work runs on a thread outside of the cooperative pool, so the work may wait for other writers. Throws
+    /// `CancellationError` if the task was cancelled before the call, and rethrows the errors of the work. Cancelling
+    /// the task during the call doesn't stop the work.
     public func perform<Result: Sendable>(
         _ body: @escaping @Sendable (ManagedObjectContext) throws -> Result
     ) async throws -> Result {
@@ -109,13 +111,13 @@ public final class PersistentContainer: Sendable {
         return RecordKey(entity: entity, number: number)
     }
 
-    /// The identifier of the store, which the ids of its objects contain. A backup has a different identifier for
-    /// objects that are inserted into it. Nil if a version without identifiers made the store, until the first opening
-    /// after its next transaction.
+    /// The identifier of the store, which the ids of its objects contain. A backup has another identifier, for objects
+    /// that are inserted into it. Nil if a version of this package without identifiers made the store. The next
+    /// transaction then makes an identifier, which containers that are opened later have.
     public var storeIdentifier: UUID? { store.identifier }
 
-    /// Throws `StoreError.modelMismatch` if the stored model lacks something that the program declares, because a newer
-    /// program changed it. Each version of the model is checked once.
+    /// Throws `StoreError.modelMismatch` if the stored model lacks something that this program declares, because a
+    /// newer program has changed the model. Each version of the model is checked once.
     func requireDeclared(in snapshot: Snapshot) throws {
         if checkedVersion.withLock({ $0 == snapshot.modelVersion }) { return }
         try requireDeclared(in: snapshot.model)
@@ -144,12 +146,12 @@ public final class PersistentContainer: Sendable {
         }
     }
 
-    /// The id of an object, given its key and the model that has its entity.
+    /// The id of the object with a record key. `model` must have the object's entity.
     package func id(of object: RecordKey, in model: Model) -> ObjectID {
         ObjectID(object, origin(ofEntity: object.entity, named: model.entities[object.entity].name))
     }
 
-    /// The key of the object with an id. Throws `ContextError.otherStore` for an id of another store.
+    /// The record key of the object with an id. Throws `ContextError.otherStore` for an id of another store.
     func key(of id: ObjectID) throws -> RecordKey {
         guard origin(ofEntity: id.key.entity, named: id.entityName).has(id.number, of: id.storeIdentifier) else {
             throw ContextError.otherStore(id)
@@ -164,8 +166,8 @@ public final class PersistentContainer: Sendable {
         }
     }
 
-    /// Removes an entity with its objects and caches, in one transaction. Returns the number of removed objects. O(n
-    /// log n). Throws `StoreError`; an entity with a damaged record isn't removed.
+    /// Removes an entity with its objects and caches, in one transaction. Returns the number of removed objects.
+    /// O(n log n). Throws `StoreError`, for example if a record is damaged; the entity then stays.
     @discardableResult
     public func dropEntity(named name: String) throws -> Int {
         try withPublicErrors {
@@ -173,7 +175,7 @@ public final class PersistentContainer: Sendable {
         }
     }
 
-    /// Removes an entity, with its objects unless only an empty one may be removed. Returns nil if it stays.
+    /// Removes an entity and its objects. If `onlyEmpty` and the entity has objects, removes nothing and returns nil.
     func dropEntity(named name: String, onlyEmpty: Bool) throws -> Int? {
         let writer = try store.beginWrite()
         let number = try writer.model.number(of: name)
@@ -191,7 +193,7 @@ public final class PersistentContainer: Sendable {
         return count
     }
 
-    /// The directory of caches, with up-to-date counts: hits that this process still holds in memory are written first.
+    /// The directory of caches. Writes the hits that this container still holds in memory, so that counts are current.
     package var caches: CacheDirectory {
         hitCounts.write()
         return CacheDirectory(store)
@@ -200,8 +202,8 @@ public final class PersistentContainer: Sendable {
 }
 
 extension PersistentContainer {
-    /// Deletes a named cache, or all caches if `name` is nil. Returns the number of deleted caches. Throws
-    /// `StoreError`.
+    /// Deletes a named cache; if `name` is nil, all caches except those of indexes. Returns the number of deleted
+    /// caches. Throws `StoreError`: `cacheLocked` if one of the caches is locked, in which case none is deleted.
     @discardableResult
     public func deleteCache(named name: String?) throws -> Int {
         try withPublicErrors { try caches.delete(name) }
@@ -214,10 +216,10 @@ extension PersistentContainer {
 }
 
 extension PersistentContainer {
-    /// The plan by which a fetch with a definition would now find its rows. O(caches x log n + k) for k counted unique
-    /// keys: at most 1/64 of the objects for each unique attribute that the predicate bounds. If zones are compared,
-    /// also one step for each 8,192 objects; if columns of texts are tested, one step for each object. Throws the
-    /// errors of `withOrder`.
+    /// The plan by which a fetch with a definition would now find its rows. O(caches x log n + k), where k is the
+    /// number of unique keys and links that are counted: for each attribute or key path that the predicate bounds, up
+    /// to a quarter of the objects. If zones are compared, also one step for each 8,192 objects; if columns of texts
+    /// are tested, one step for each object. Throws the errors of `withOrder`.
     public func plan(_ definition: OrderDefinition) throws -> FetchPlan {
         try withPublicErrors {
             let snapshot = try store.snapshot()
@@ -233,14 +235,14 @@ extension PersistentContainer {
 }
 
 extension URL {
-    /// The path of a store's folder, from its URL. Throws `StoreError.notAFileURL`.
+    /// The path of a store's folder, from the folder's URL. Throws `StoreError.notAFileURL`.
     func storePath() throws -> String {
         guard isFileURL else { throw StoreError.notAFileURL(absoluteString) }
         return path
     }
 }
 
-/// The folder of a temporary store, which is removed when its last owner releases it.
+/// The folder of a temporary store. The folder is removed when this object is released.
 private final class TemporaryStoreFolder: Sendable {
     let path = NSTemporaryDirectory() + "fetchindex-" + UUID().uuidString
 

@@ -2,17 +2,21 @@ internal import FetchIndexModels
 internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 
+// The references between a context, its core and its objects:
+//
+//     context -> core <- object        strong
+//     context -> object                strong, while the object has unsaved, unprocessed or undoable edits
+//     core    -> leaving object        strong, until the object's removal was delivered
+//     core    .. context, object       weak
+//
 /// The state of a context. Each object of the context retains the core, too, so that objects can be read, edited and
 /// saved after the context itself was released: the core recreates the context when an object needs it.
-///
-/// ``` context -> core <- object        strong context -> object                strong, while the object has unsaved
-/// edits core    .. context, object       weak ```
 ///
 /// The core and its snapshot are released when neither the context nor any of its objects remain. If an object with
 /// unsaved edits is released after the context, its values stay in the registry.
 final class ContextCore {
     let container: PersistentContainer
-    /// The actor on which automatic merges run; nil to run them when the context is used.
+    /// The context's actor, on which automatic merges run. If nil, they run when the context is used.
     private(set) weak var isolation: (any Actor)?
     private weak var known: ManagedObjectContext?
     var transactionAuthor = ""
@@ -26,20 +30,21 @@ final class ContextCore {
     private var opened: Snapshot? {
         didSet { knownOrders = [:] }
     }
-    /// The caches of the snapshot by whose leading attributes fetches can look up objects, by the fetched entities.
-    /// They are found on demand.
+    /// The snapshot's caches in which fetches can look up objects by the leading attributes, by the numbers of the
+    /// fetched entities. They are found on demand.
     private var knownOrders: [[Int]: [LeadingOrder]] = [:]
     var registry = ObjectRegistry()
-    /// The parts that the ids of an entity's objects share, by entity.
+    /// The part of an id that all objects of an entity share, by entity number.
     private var origins: [Int: ObjectOrigin] = [:]
-    /// Functions that make the initial values of new objects, by class, number of the entity and slot.
+    /// Functions that make the initial values of new objects, by class, entity number and slot.
     private var initialValues: [ObjectIdentifier: [Int: [Int: () -> Value]]] = [:]
     var classes: [String: ManagedObject.Type]
     var edits = UnsavedEdits<ManagedObject>()
-    /// The links of objects with unsaved edits. They are found on demand, and reset to nil by changes other than edits.
+    /// The links that unsaved edits add and remove. They are found on demand, and reset to nil by a save, a merge, a
+    /// rollback, or a refresh that discards values.
     var linkEdits: LinkEdits?
-    /// The unsaved objects by values of an attribute, for look-ups by unique values. They are made on demand, and
-    /// removed by changes other than edits.
+    /// The unsaved objects by their values of an attribute, for look-ups by unique values. They are found on demand,
+    /// and removed when `linkEdits` is reset.
     var unsavedIndexes: [UnsavedIndex.Attribute: UnsavedIndex] = [:]
     var followers: [WeakFollower] = []
     let delivery = Delivery()
@@ -47,9 +52,9 @@ final class ContextCore {
     private(set) var isDeferringObservations = false
     var observations: [() -> Void] = []
     var mergeTask: Task<Void, Never>?
-    /// Whether the processing of edits is scheduled for the end of the actor's current job.
+    /// Whether the processing of edits is scheduled on the actor.
     var isProcessingScheduled = false
-    /// Whether the context has to merge before its next use.
+    /// Whether the context merges before each fetch, count and look-up by a unique value.
     var mergesWhenUsed = false
 
     struct WeakFollower {
@@ -85,13 +90,13 @@ final class ContextCore {
         opened = snapshot
     }
 
-    /// Removes the indexes over unsaved edits, after a change other than an edit.
+    /// Removes `linkEdits` and `unsavedIndexes`, after a change other than an edit.
     func forgetIndexes() { (linkEdits, unsavedIndexes) = (nil, [:]) }
 
     var model: Model { (try? snapshot().model) ?? container.openingModel }
 
-    /// The caches by whose leading attribute a fetch of the entities can look up objects. O(caches) for the first call
-    /// in a snapshot.
+    /// The caches in which a fetch of the entities can look up objects by the leading attributes. O(caches) for the
+    /// first call for these entities in a snapshot, otherwise O(1).
     func leadingOrders(of entity: Int, among entities: [Int]) throws -> [LeadingOrder] {
         if let known = knownOrders[entities] { return known }
         let orders = try LeadingOrder.all(of: entity, among: entities, in: try snapshot())
@@ -110,7 +115,7 @@ final class ContextCore {
 
     // MARK: Making objects
 
-    /// The part that the ids of an entity's objects share.
+    /// The part of an id that all objects of an entity share.
     func origin(ofEntity number: Int, in model: Model? = nil) -> ObjectOrigin {
         if let known = origins[number] { return known }
         let entities = (model ?? self.model).entities
@@ -121,7 +126,7 @@ final class ContextCore {
         return origin
     }
 
-    /// The class for an entity's objects: the entity's own class, or that of the nearest superentity with a class.
+    /// The class for an entity's objects: the entity's own class, or the class of the nearest superentity with a class.
     func objectClass(of number: Int, _ entity: Entity) -> ManagedObject.Type {
         if let known = classes[entity.name] { return known }
         if entity.superentity == nil { return ManagedObject.self }
@@ -143,14 +148,14 @@ final class ContextCore {
         return values
     }
 
-    /// Removes a released object from the registry, which keeps the object's unsaved values.
+    /// Removes an object that is being released from the registry, which keeps the object's unsaved values, if any.
     func forget(_ object: ManagedObject) {
         registry.forget(object, keepingValues: edits.need(object.key))
     }
 
     // MARK: Observation
 
-    /// Runs a body that changes objects, and notifies their observers after it.
+    /// Runs a body that changes objects, and notifies the objects' observers when it has ended.
     func deferringObservations<Result>(_ body: () throws -> Result) rethrows -> Result {
         if isDeferringObservations { return try body() }
         isDeferringObservations = true

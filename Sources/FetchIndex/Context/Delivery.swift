@@ -1,5 +1,5 @@
-/// Records whether changes are being delivered, and to which listeners. During a delivery, the context's state can't
-/// change.
+/// Records whether changes are being delivered, and which listeners are receiving some. During a delivery, the context
+/// can't be saved, merged or rolled back.
 final class Delivery {
     private var depth = 0
     private var listeners: Set<ObjectIdentifier> = []
@@ -18,8 +18,8 @@ final class Delivery {
         body()
     }
 
-    /// Runs a body that delivers changes to a listener. Does nothing while the listener is receiving other changes; the
-    /// caller delivers these changes afterwards.
+    /// Runs a body that delivers changes to a listener. If the listener is already receiving changes, does nothing: the
+    /// call that delivers those changes must deliver the new ones afterwards.
     func tell(_ listener: AnyObject, _ body: () -> Void) {
         guard listeners.insert(ObjectIdentifier(listener)).inserted else { return }
         defer { listeners.remove(ObjectIdentifier(listener)) }

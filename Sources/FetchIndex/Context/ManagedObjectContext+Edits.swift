@@ -1,6 +1,6 @@
 extension ManagedObjectContext {
-    /// Marks an object as deleted; the next save deletes it from the store. Does nothing if the object has left the
-    /// context. Traps for an object of another context.
+    /// Marks an object as deleted, and applies its delete rules. The next save deletes the object from the store. Does
+    /// nothing if the object has left the context. Traps for an object of another context.
     public func delete(_ object: ManagedObject) {
         precondition(
             object.core == nil || object.core === core,
@@ -12,8 +12,8 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Marks an object as deleted, without applying its delete rules. Returns false if it is already deleted, or has
-    /// left the context.
+    /// Marks an object as deleted, without applying its delete rules. Returns false if the object is already deleted or
+    /// being deleted, or has left the context.
     @discardableResult
     func deleteAlone(_ object: ManagedObject) -> Bool {
         guard object.core === core, !object.status.isDeleted, !object.isBeingDeleted else {

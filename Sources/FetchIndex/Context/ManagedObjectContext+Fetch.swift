@@ -4,10 +4,11 @@ internal import FetchIndexPredicates
 internal import FetchIndexRecords
 
 extension ManagedObjectContext {
-    /// Returns the objects of a request, with the context's unsaved edits. O(n) for n records of the entity, O(n log n)
-    /// with sort keys; less if a current cache's leading attribute, a unique value or the ids of objects bound the
-    /// predicate. Throws `StoreError`; `RequestError`, `FetchPredicateError`, `ContextError`, `UnknownLocale`,
-    /// `UnknownTimeZone` or `UnusableCalendar` if the request doesn't fit the model or the class.
+    /// Returns the objects that match a request, with the context's unsaved edits unless the request excludes them.
+    /// O(n) for n records of the entity, O(n log n) with sort keys; less if the predicate limits the leading attribute
+    /// of a current cache, a unique attribute, a related object or the ids of objects. Throws `StoreError`;
+    /// `RequestError`, `FetchPredicateError`, `ContextError`, `UnknownLocale`, `UnknownTimeZone` or `UnusableCalendar`
+    /// if the request doesn't fit the model or the class.
     public func fetch<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [Object] {
         try withPublicErrors {
             try use(Object.self, for: request.entityName)
@@ -28,8 +29,9 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Returns the number of objects that a fetch would return. O(unsaved edits + log n) without a predicate, or if a
-    /// cache decides the predicate by its leading attribute; otherwise O(n). Throws the errors of `fetch`.
+    /// Returns the number of objects that a fetch would return. O(unsaved edits + caches x log n) without a predicate,
+    /// or if the predicate is true exactly for a range of a current cache's rows; otherwise O(n). Throws the errors of
+    /// `fetch`.
     public func count<Object: ManagedObject>(for request: FetchRequest<Object>) throws -> Int {
         try withPublicErrors {
             try mergeIfWanted()
@@ -50,7 +52,8 @@ extension ManagedObjectContext {
         return count
     }
 
-    /// The count according to ranks in caches, corrected by the unsaved edits; nil if records must be read.
+    /// The count from the entities' counters or the ranks in a cache, corrected by the unsaved edits; nil if records
+    /// must be read.
     private func savedCount<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> Int? {
         let snapshot = try snapshot()
         let model = snapshot.model
@@ -103,7 +106,7 @@ extension ManagedObjectContext {
         try keys(request).map { id(of: $0) }
     }
 
-    /// Fetches dictionaries. For distinct results, offset and limit apply after duplicates were removed.
+    /// Fetches dictionaries. If results must be distinct, duplicates are removed before offset and limit are applied.
     private func dictionaries<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [[String: Value]] {
         let model = model
         let entity = model.entities[try model.number(of: request.entityName)]
@@ -174,7 +177,7 @@ extension ManagedObjectContext {
         return try definition.plan(in: snapshot, leadingOrders: orders, endsEarly: endsEarly)
     }
 
-    /// The saved record of an object in the context's state; nil if it is missing or can't be read.
+    /// The saved record of an object in the context's state; nil if the record is missing or can't be read.
     func savedRecord(of id: RecordKey) -> [UInt8]? {
         do { return try core.readRecord(of: id) } catch {
             note(error)
@@ -192,8 +195,9 @@ extension ManagedObjectContext {
     }
 
     /// Returns the object with an id as an object of a class. Throws `StoreError.unknownObject` if the object doesn't
-    /// exist or is deleted in the context, `StoreError.corrupted` if its record is damaged, `ContextError.wrongClass`
-    /// if the context uses another class for the entity, and `ContextError.otherStore` for an id of another store.
+    /// exist or is deleted in the context, `StoreError.corrupted` if its record can't be read,
+    /// `ContextError.wrongClass` if the context uses a class for the entity that is neither `type` nor a subclass, and
+    /// `ContextError.otherStore` for an id of another store.
     public func existingObject<Object: ManagedObject>(with id: ObjectID, as type: Object.Type) throws -> Object {
         try withPublicErrors {
             let key = try container.key(of: id)
@@ -206,7 +210,8 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The id of the object with a number in an entity. Throws `StoreError.unknownEntity`.
+    /// The id of the object with an object number in an entity, whether or not the object exists. Throws
+    /// `StoreError.unknownEntity`.
     public func objectID(of entityName: String, number: UInt64) throws -> ObjectID {
         try withPublicErrors { id(of: RecordKey(entity: try model.number(of: entityName), number: number)) }
     }

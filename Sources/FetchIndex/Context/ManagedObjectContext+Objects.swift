@@ -16,7 +16,7 @@ extension ManagedObjectContext {
         return registrationOfNew(number)
     }
 
-    /// Inserts a new object of the entity with a number.
+    /// Inserts a new object of the entity with an entity number.
     func insertObject(ofEntity number: Int) -> ManagedObject {
         let object = core.objectClass(of: number, model.entities[number]).init(registrationOfNew(number))
         didInsert(object)
@@ -63,7 +63,7 @@ extension ManagedObjectContext {
         return object
     }
 
-    /// The object with an id, if it is registered in the context; otherwise nil, also for an id of another store.
+    /// The object with an id, if it is registered in the context; otherwise nil, even for an id of another store.
     public func registeredObject(for id: ObjectID) -> ManagedObject? {
         (try? container.key(of: id)).flatMap { registeredObject(for: $0) }
     }
@@ -79,7 +79,7 @@ extension ManagedObjectContext {
         return object
     }
 
-    /// The object with a key, retained by the context because it has unsaved or unprocessed edits.
+    /// Returns the object with a key, which has unsaved or unprocessed edits, and retains it in the context.
     func editedObject(_ id: RecordKey) -> ManagedObject {
         if let object = edited[id] { return object }
         let object = object(with: id)
@@ -97,8 +97,8 @@ extension ManagedObjectContext {
             entity: name, "\(core.classes[name] ?? ManagedObject.self)", asked: "\(Object.self)")
     }
 
-    /// Registers a class for an entity. If the entity already has a class, it must be the same class or a subclass;
-    /// otherwise throws.
+    /// Registers a class for an entity. If the entity already has a class, throws unless that is the same class or a
+    /// subclass of it.
     func use<Object: ManagedObject>(_ type: Object.Type, for entityName: String) throws {
         if Object.self == ManagedObject.self { return }
         let model = model
@@ -119,7 +119,8 @@ extension ManagedObjectContext {
         core.registry.insert(object)
     }
 
-    /// Removes an object that no longer exists from the context. Its last values can still be read.
+    /// Removes an object from the context, because it no longer exists or the context is reset. If the object has read
+    /// its record, its last values can still be read.
     func release(_ object: ManagedObject) {
         core.registry.remove(object.key)
         core.edits.leave(object.key, object)

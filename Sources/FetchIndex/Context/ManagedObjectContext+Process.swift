@@ -2,15 +2,16 @@ internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 
 extension ManagedObjectContext {
-    /// Reports the edits since the last processing to the controllers, each of which gets one batch. The context calls
-    /// it at the end of its actor's current job, and before fetches, merges and rollbacks. A save reports edits
-    /// together with its commit. During a delivery it does nothing; edits that are made then are processed after the
-    /// delivery.
+    /// Reports the edits since the last processing to the controllers, each of which gets at most one batch. The
+    /// context calls this function on its actor, after the job that made the edits, and before fetches, merges and
+    /// rollbacks. A save reports edits together with its commit. During a delivery this function does nothing; edits
+    /// that listeners make are processed after the delivery.
     public func processPendingChanges() {
         while !delivery.isUnderWay, core.edits.hasUnprocessed {
             undoStack.closeGroup()
             let base = statesBase
-            // The old records are kept only if followers read them, because the next report would then copy them.
+            // The old records are retained only if followers need them: while they are retained, reporting an edit
+            // copies all of them.
             let before = base == nil ? [:] : core.edits.reported
             let changes = reportEdits()
             if changes.isEmpty { return core.edits.didDeliver() }
@@ -19,7 +20,8 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The state from which followers read related records; nil if the model has no relationships.
+    /// The state from which followers read related records; nil if the model has no relationships, or if no state can
+    /// be read.
     private var statesBase: Snapshot? {
         guard let snapshot = try? snapshot(), snapshot.model.hasRelationships else { return nil }
         return snapshot
@@ -40,7 +42,7 @@ extension ManagedObjectContext {
         core.edits.takeUnprocessed().compactMap { key in
             let object = editedObject(key)
             defer { settle(key) }
-            // A record that the object has already read is the one in the snapshot.
+            // A record that the object has already read is the record in the snapshot.
             let saved =
                 object.status.isInserted || object.isGoneFromStore ? nil : object.savedRecord() ?? savedRecord(of: key)
             let change = core.edits.report(key, unsavedRecord(of: object, over: saved), over: saved)
@@ -51,8 +53,9 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The record of an object with unsaved edits, as fetches and controllers see it; nil if the object was deleted
-    /// elsewhere. Then the merge policy decides whether a save writes its edits.
+    /// The record of an object with unsaved edits, as fetches and controllers see it; nil if the object is deleted,
+    /// here or elsewhere. If the object was deleted elsewhere, the merge policy decides whether a save writes its
+    /// edits.
     func unsavedRecord(of object: ManagedObject, over saved: [UInt8]?) -> [UInt8]? {
         saved == nil && !object.status.isInserted ? nil : object.currentRecord()
     }
@@ -106,8 +109,9 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Makes an object read its record again when it is next used. With `mergeChanges`, its unsaved values are kept.
-    /// Otherwise they are discarded, and controllers get the change when edits are next processed.
+    /// Makes a saved object read its record again when it is next used. If `mergeChanges` is true, the object keeps its
+    /// unsaved values. Otherwise they are discarded, and controllers get the change when edits are next processed. Does
+    /// nothing for a new or deleted object, or for an object of another context.
     public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
         guard object.core === core, case .saved = object.status else { return }
         object.base = nil

@@ -9,10 +9,10 @@ internal import FetchIndexRecords
 public final class ManagedObjectContext {
     /// The shared state of the context and its objects.
     let core: ContextCore
-    /// The objects with unsaved or unprocessed edits, which the context retains. The core doesn't, because the objects
-    /// retain the core.
+    /// The objects with unsaved or unprocessed edits, which the context retains. The core doesn't retain them, because
+    /// they retain the core.
     var edited: [RecordKey: ManagedObject] = [:]
-    /// The undo stack. It retains edited objects until the context is released.
+    /// The undo stack. It retains the objects whose edits it has recorded, and is released with the context.
     var undoStack = UndoStack()
 
     init(_ core: ContextCore) {
@@ -36,18 +36,19 @@ public final class ManagedObjectContext {
         set { core.mergePolicy = newValue }
     }
 
-    /// The policy if a new object has a unique value of a stored object. With `.update`, the stored object takes the
-    /// values that were set on the new object, including nulls, and keeps its other values. Defaults don't count as
-    /// set. The new object then represents the stored object and has its id. If the context already has an object for
-    /// it, that object takes the values, and the new one leaves the context: its `managedObjectContext` is nil. Such a
-    /// save can't be undone. Two new objects with the same unique value are an error.
+    /// The rule by which a save handles a new object that has the same unique value as a stored object of its entity.
+    /// If `.update`, the stored object takes the values that were set on the new object, including nulls, and keeps its
+    /// other values. Defaults, and values set in `awakeFromInsert`, don't count as set. The new object then represents
+    /// the stored object and has its id. If the stored object is already registered in the context, the registered
+    /// object takes the values, and the new object leaves the context: its `managedObjectContext` is nil. Such a save
+    /// empties the undo stack. Two new objects with the same unique value are always an error.
     public var onUniqueConflict: UniqueConflictPolicy {
         get { core.onUniqueConflict }
         set { core.onUniqueConflict = newValue }
     }
 
-    /// The maximum time for which a save or a batch waits for another writer. Then it throws `StoreError.writerBusy`,
-    /// and the store stays unchanged. Nil means no limit.
+    /// The maximum time for which a save or a batch waits for another writer; nil for no limit. After that time it
+    /// throws `StoreError.writerBusy`, and the store stays unchanged.
     public var writeTimeout: Duration? {
         get { core.writeTimeout }
         set { core.writeTimeout = newValue }
@@ -58,14 +59,15 @@ public final class ManagedObjectContext {
 
     var delivery: Delivery { core.delivery }
 
-    /// The model of the context's state; if the state can't be read, the model with which the store was opened.
+    /// The model of the context's state; if the state can't be read, the stored model from when the container was
+    /// opened.
     var model: Model { core.model }
 
-    /// The newest commit that the context contains. Throws `StoreError`.
+    /// The number of the commit whose state the context shows. Throws `StoreError`.
     public var commit: UInt64 { get throws { try withPublicErrors { try snapshot().commit } } }
 
-    /// The snapshot that the context reads. The first use takes the newest state; later ones return the same until the
-    /// context advances.
+    /// The snapshot that the context reads. The first call takes the newest state; later calls return the same snapshot
+    /// until the context advances.
     func snapshot() throws -> Snapshot { try core.snapshot() }
 
     func note(_ error: any Error) { core.note(error) }

@@ -2,7 +2,8 @@ public import FetchIndexModels
 internal import FetchIndexEssentials
 internal import FetchIndexRecords
 
-/// The rule by which a save handles an object that another context or process has changed since this context read it.
+/// The rule by which a save handles an edited object that another context or process has changed or deleted since the
+/// state that this context shows.
 public enum MergePolicy: Hashable, Sendable {
     /// The save throws `MergeConflicts`, and the store stays unchanged.
     case error
@@ -10,18 +11,19 @@ public enum MergePolicy: Hashable, Sendable {
     case mergeByPropertyStoreTrump
     /// Changes are merged by attribute. If both sides changed an attribute, the context's value is saved.
     case mergeByPropertyObjectTrump
-    /// The object is saved with all its values in the context.
+    /// The object is saved with all its values in the context; if it was deleted from the store, it's inserted again.
     case overwrite
-    /// The store's values are kept; the context's changes are discarded.
+    /// The store's object stays as it is; the context's changes are discarded.
     case rollback
 }
 
-/// The rule for inserting an object that has a unique value of another object.
+/// The rule for inserting an object that has the same unique value as a stored object.
 public enum UniqueConflictPolicy: Hashable, Sendable {
     /// The insertion throws, and the store stays unchanged.
     case error
-    /// The object with the unique value takes the new object's values (an upsert). If several objects have unique
-    /// values of the new one, the first unique attribute decides which one is updated, and the other values are errors.
+    /// The stored object with the unique value takes the new object's values (an upsert). If the new object shares
+    /// unique values with several stored objects, the first unique attribute decides which one is updated, and the
+    /// other shared values are errors.
     case update
 }
 
@@ -57,7 +59,8 @@ public struct ValidationError: Error, CustomStringConvertible {
     public struct Failure: Sendable, CustomStringConvertible {
         public let objectID: ObjectID
         public let entityName: String
-        /// The attribute with the invalid value; nil if the object as a whole is invalid, or its own `validate` failed.
+        /// The attribute or relationship with the invalid value; nil if the object as a whole is invalid, or its own
+        /// `validate` failed.
         public let attribute: String?
         public let reason: String
 
@@ -78,18 +81,18 @@ public struct ValidationError: Error, CustomStringConvertible {
 
 /// A request or operation that isn't possible in a context or controller.
 public enum ContextError: Error, Equatable, Sendable {
-    /// A save, merge or rollback was called during a delivery, or a controller that is delivering changes was given a
-    /// new request.
+    /// A save, merge or rollback was called during a delivery, or a controller fetched a new request while it was
+    /// delivering changes.
     case delivering
     /// Another live controller of the context uses the cache name, with another request.
     case cacheNameInUse(String)
-    /// An order of the request can't be cached; the text gives the reason.
+    /// The order of the request can't be cached; the text gives the reason.
     case notCacheable(String)
     /// The request of a controller has no sort key.
     case noSortKeys
     /// The context uses another class for the entity's objects.
     case wrongClass(entity: String, String, asked: String)
-    /// The id is that of an object in another store.
+    /// The id belongs to an object of another store.
     case otherStore(ObjectID)
 }
 
@@ -103,7 +106,7 @@ extension ContextError: CustomStringConvertible {
         case .notCacheable(let what): "\(what), so the order cannot be cached"
         case .noSortKeys: "a fetched results controller needs a sort key"
         case .wrongClass(let entity, let name, let asked):
-            "entity \"\(entity)\" is represented by class \(name) in this context, which is not a \(asked)"
+            "in this context, entity \"\(entity)\" is represented by class \(name), which is not a \(asked)"
         case .otherStore(let id):
             "\(id.entityName) \(id) is an object of another store, \(id.storeIdentifier?.uuidString ?? "unknown")"
         }

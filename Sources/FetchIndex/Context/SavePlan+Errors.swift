@@ -2,8 +2,8 @@ internal import FetchIndexModels
 internal import FetchIndexRecords
 
 extension SavePlan {
-    /// Throws if a record lacks a required value. Missing references are errors only if all objects to which the record
-    /// refers have been inserted.
+    /// Throws if a record lacks a required value. A missing required reference is an error only if `isComplete` is
+    /// true: all objects to which the record refers have been inserted.
     func requireValues(of object: ManagedObject, in record: [UInt8], isComplete: Bool) throws {
         let entity = object.entity
         let view = try RecordView(record.span.bytes, of: entity)
@@ -18,7 +18,7 @@ extension SavePlan {
             failures: missing.map { object.failure(object.entity.attribute(at: $0).name, "is required") })
     }
 
-    /// Runs a body, and adds the object's name to errors about its values.
+    /// Runs a body, and converts store errors about the object's values to a `ValidationError` that names the object.
     func named(_ object: ManagedObject, _ body: () throws -> Void) throws {
         do {
             try body()
@@ -33,7 +33,10 @@ extension SavePlan {
             throw ValidationError(failures: [object.failure(attribute, reason)])
         } catch StoreError.uniqueValueTooLong(_, let attribute) {
             throw ValidationError(failures: [
-                object.failure(attribute, "is too long: a unique value has at most 500 bytes")
+                object.failure(
+                    attribute,
+                    "is too long: its unique key would exceed 511 bytes (a single value of up to 500 bytes without zero bytes always fits)"
+                )
             ])
         }
     }

@@ -2,17 +2,18 @@ internal import FetchIndexOrderCaches
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
-/// The action of a save for each object, after conflicts were resolved.
+/// The actions by which a save writes the objects, after conflicts were resolved.
 struct SavePlan {
     private enum Action {
         case insert
         case update([UInt8], over: [UInt8])
         case delete([UInt8])
-        /// Discards the context's changes; the store's object stays.
+        /// Discards the context's changes; the stored object, if any, stays as it is.
         case forget
     }
 
-    /// The minimum number of changes for a second thread. Writing fewer takes no longer than starting the thread.
+    /// The minimum number of changes for a second thread. For fewer changes, starting the thread takes longer than it
+    /// saves.
     private static let fewestExpected = 100
 
     private var actions: [(object: ManagedObject, action: Action)] = []
@@ -59,8 +60,9 @@ struct SavePlan {
         if !conflicts.isEmpty { throw MergeConflicts(conflicts: conflicts) }
     }
 
-    /// The changes that `write` is expected to make, for work that begins before it has made them; they must be
-    /// compared with its result. Nil for few changes, and if insertions or delete rules may cause further changes.
+    /// The changes that `write` is expected to make, so that another thread can use them before `write` returns. The
+    /// caller must compare them with the changes that `write` returns. Nil for few changes, and if insertions or delete
+    /// rules may cause further changes.
     var expectedEdits: [RecordChange]? {
         if actions.count < Self.fewestExpected { return nil }
         var expected: [RecordChange] = []
@@ -100,23 +102,23 @@ struct SavePlan {
         var written = ManagedObjectContext.Written()
         /// The stored keys of new objects, by their temporary keys.
         var keys: [RecordKey: RecordKey] = [:]
-        /// Stored objects that new objects were inserted as or merged into. If a second new object has one of their
-        /// unique values, this is an error under any policy.
+        /// Stored objects that this save has inserted, or that have taken a new object's values. If another new object
+        /// has one of their unique values, the save fails under any policy.
         var taken: Set<RecordKey> = []
         /// New objects whose insertion has begun. They may refer to each other in a cycle.
         var begun: Set<RecordKey> = []
-        /// New objects that are inserted before the other objects of a cycle, because unique values of the others
-        /// contain their keys.
+        /// New objects of a cycle that are inserted first, because their keys are part of other objects' unique values.
         var hurried: Set<RecordKey> = []
-        /// Inserted objects that lack references to objects inserted later.
+        /// Written objects whose records still lack references to objects that are inserted later.
         var incomplete: [(object: ManagedObject, key: RecordKey)] = []
-        /// Objects whose links were deleted so that other objects can take them. They may have to be restored.
+        /// Objects whose one-to-one links were deleted before their update, so that other objects can take these links.
+        /// Links that aren't taken may have to be restored.
         var released: [RecordKey] = []
     }
 
-    /// Writes the records. First come deletions, which free unique values. Then new objects are inserted by entity and
-    /// in the order of their insertion, but after the objects to which they refer. Updates that refer to new objects
-    /// come last.
+    /// Writes the records: first deletions, which free unique values; then updates that don't refer to new objects;
+    /// then new objects by entity, in the order in which they were created, but each after the objects to which it
+    /// refers; then the other updates. Finally applies delete rules to links that the context hasn't seen.
     func write(into writer: StoreWriter) throws -> ManagedObjectContext.Written {
         var progress = Progress()
         var deleted: [StoreWriter.DeletedObject] = []
@@ -130,7 +132,7 @@ struct SavePlan {
             }
         }
         for (object, action) in actions {
-            // Updates may exchange a unique value between objects.
+            // Updates may exchange a unique value between objects, so all old values are released first.
             guard case .update(let new, let old) = action else { continue }
             if !object.entity.uniqueConstraints.isEmpty {
                 try writer.releaseUniqueKeys(of: object.key, old.span.bytes, for: new.span.bytes)
@@ -206,7 +208,7 @@ struct SavePlan {
         in writer: StoreWriter
     ) throws {
         let (new, _) = try object.record(object.assembled(over: object.base), with: progress.keys)
-        // `progress.keys` also contains targets that are inserted again.
+        // This check includes targets with permanent keys that are inserted again, which `record` ignores.
         let isComplete = object.targets.allSatisfy { all[$0] == nil || progress.keys[$0] != nil }
         if object.entity.isJoin, try isLost(object, new, in: writer) {
             progress.keys[object.key] = object.key
@@ -219,7 +221,7 @@ struct SavePlan {
                     progress.keys[object.key] = stored
                     return try merge(object, into: stored, isComplete, &progress, in: writer)
                 }
-                // The two join objects are the same link, so one of them is dropped.
+                // This save has already written a join object for the same link, so the second one is dropped.
                 if object.entity.isJoin {
                     progress.keys[object.key] = stored
                     progress.written.hasUpserts = true
@@ -240,8 +242,8 @@ struct SavePlan {
         }
     }
 
-    /// The stored object that a new object represents: the one with the same unique value or, for a join object, the
-    /// link between the same two objects.
+    /// The stored object that a new object represents, if any: the object with the same unique value or, for a join
+    /// object, the link between the same two objects.
     private func storedObject(
         like object: ManagedObject, _ record: [UInt8], in writer: StoreWriter
     ) throws -> RecordKey? {
@@ -250,7 +252,7 @@ struct SavePlan {
         return try writer.object(object.key.entity, withUniqueValueOf: record.span.bytes)
     }
 
-    /// Sets the values of a new object on a stored object.
+    /// Writes the values that were set on a new object to a stored object.
     private func merge(
         _ object: ManagedObject, into key: RecordKey, _ isComplete: Bool, _ progress: inout Progress,
         in writer: StoreWriter
@@ -285,7 +287,7 @@ struct SavePlan {
         if first != new { progress.written.edits?.append(RecordChange(object: key, old: first, new: new)) }
     }
 
-    /// The record as it's stored. A newer model may add derived values that the object's own model doesn't have.
+    /// The record as it's stored: a newer model may have derived attributes that the object's entity lacks.
     func stored(
         _ record: [UInt8], of object: ManagedObject, as key: RecordKey, in writer: StoreWriter
     ) throws -> [UInt8] {

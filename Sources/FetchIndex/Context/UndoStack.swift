@@ -106,8 +106,8 @@ struct UndoStack {
 }
 
 extension ManagedObjectContext {
-    /// Whether edits are recorded for undo. While it's true, edited objects are retained. It's false at first, as a
-    /// context of Core Data has no undo manager at first.
+    /// Whether edits are recorded for undo. While it's true, edited objects are retained. False at first, like the
+    /// missing undo manager of a new Core Data context.
     public var isUndoEnabled: Bool {
         get { undoStack.isEnabled }
         set {
@@ -117,7 +117,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Reverts the last group of edits, saved or not. A group is made of the edits between two processings of changes.
+    /// Reverts the last group of edits, saved or not. A group consists of the edits between two processings of changes.
     /// Returns false if no edit can be undone.
     @discardableResult
     public func undo() -> Bool {
@@ -136,12 +136,12 @@ extension ManagedObjectContext {
         return true
     }
 
-    /// Changes objects from one recorded state to another. Values that were changed since by other means are kept, and
-    /// deleted objects stay deleted.
+    /// Changes objects from one recorded state to another. Sets only values that differ between the two states. Objects
+    /// that were deleted later stay deleted.
     private func replay(_ states: [(object: ManagedObject, from: [Value]?, to: [Value]?, given: Set<Int>)]) {
         undoStack.isReplaying = true
-        // Objects that are no longer in the store are inserted again with new keys, which are put into the references
-        // of the others.
+        // Objects that are no longer in the store are inserted again with new keys, which replace the old keys in
+        // recorded references.
         var restored: Set<ObjectIdentifier> = []
         var keys: [RecordKey: RecordKey] = [:]
         for (object, from, to, _) in states where from == nil && to != nil {
@@ -176,7 +176,7 @@ extension ManagedObjectContext {
     }
 
     /// Restores a deleted object in the context. If the object is no longer in the store, inserts it again. Returns
-    /// false if the entity was dropped or changed.
+    /// false if that is impossible because the entity was dropped or changed.
     private func restore(_ object: ManagedObject) -> Bool {
         switch object.status {
         case .inserted, .saved: return object.core === core

@@ -2,14 +2,18 @@ internal import FetchIndexModels
 internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 
+// The states of unsaved edits, and the transitions between them:
+//
+//     transition  before                              after                       result
+//     edit        an object gets unsaved values   ->  unsaved, unprocessed
+//     process     unprocessed                     ->  reported                    changes since the last report
+//     save        unsaved                         ->  none                        temporary ids get permanent ones
+//     advance     reported, over the old state    ->  reported, over the new one  changes from one to the other
+//     roll back   unsaved, unprocessed, reported  ->  none                        changes back to the saved records
+//     undo        is an edit
+//
 /// The unsaved edits of a context: the objects that have edits, and the records that were reported to controllers and
 /// fetches.
-///
-/// ``` edit        an object gets unsaved values      ->  unsaved, unprocessed process     unprocessed
-/// ->  reported        the changes since the last report save        unsaved                            ->  none
-/// temporary ids -> permanent ids: renumbered advance     reported, over the old state       ->  reported, over the new
-/// state    the changes from one to the other roll back   unsaved, unprocessed, reported     ->  none            the
-/// way back undo        is an edit ```
 ///
 /// Objects with edits are identified by their keys and aren't retained. An object that leaves the context is retained
 /// until its removal was delivered. The caller passes records in, because this type doesn't access the store.
@@ -52,8 +56,8 @@ struct UnsavedEdits<Object: AnyObject> {
         return unprocessed.sorted()
     }
 
-    /// Records that controllers see an object with a record, in place of the saved one. Returns the change since the
-    /// last report.
+    /// Records the record with which controllers and fetches now see an object; nil if they see it as deleted. Returns
+    /// the change since the last report, if any.
     mutating func report(_ key: RecordKey, _ record: [UInt8]?, over saved: [UInt8]?) -> RecordChange? {
         let old = self.record(of: key, saved: saved)
         if record == saved { reported[key] = nil } else { reported.updateValue(record, forKey: key) }
@@ -65,7 +69,7 @@ struct UnsavedEdits<Object: AnyObject> {
         if let record = reported[key] { record } else { saved() }
     }
 
-    /// The changes from the saved records to the reported ones, given the saved records.
+    /// The changes from the saved records, which `saved` returns, to the reported ones.
     func changes(saved: (RecordKey) -> [UInt8]?) -> [RecordChange] {
         reported.map { RecordChange(object: $0.key, old: saved($0.key), new: $0.value) }
     }
@@ -80,7 +84,7 @@ struct UnsavedEdits<Object: AnyObject> {
         if !keys.isEmpty { unprocessed = [] }
     }
 
-    /// Replaces temporary keys by permanent ones in the references of reported records, as the save did in the stored
+    /// Replaces temporary keys by permanent ones in the references of reported records, like the save did in the stored
     /// records.
     mutating func renumberReported(_ renumbered: (RecordKey, [UInt8]) -> [UInt8]) {
         for (key, record) in reported {
@@ -88,8 +92,9 @@ struct UnsavedEdits<Object: AnyObject> {
         }
     }
 
-    /// Moves the edits over to a newer state, after the committed changes. `saved` returns a record of that state;
-    /// `current` returns an object's record with its unsaved values. O(changes + unsaved objects).
+    /// Bases the edits on a newer state, to which the committed changes lead, and returns the step for live orders.
+    /// `saved` returns an object's record in that state; `current` returns it with the object's unsaved values.
+    /// O(committed changes + edited objects).
     mutating func advance(
         _ committed: [RecordChange], saved: (RecordKey) -> [UInt8]?, current: (RecordKey, [UInt8]?) -> [UInt8]?
     ) -> LiveOrder.Step {
@@ -143,6 +148,6 @@ struct UnsavedEdits<Object: AnyObject> {
 
     func leavingRecord(_ key: RecordKey) -> [UInt8]? { leavingRecords[key] }
 
-    /// Releases the objects that have left the context, after their removal was delivered.
+    /// Releases the objects that have left the context, when their removal was delivered.
     mutating func didDeliver() { (leaving, leavingRecords) = ([:], [:]) }
 }

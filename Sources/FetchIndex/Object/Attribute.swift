@@ -8,15 +8,15 @@ internal import FetchIndexModels
 ///     }
 ///
 /// An optional type makes the attribute optional. A value at the declaration is the initial value of new objects.
-/// Reading decodes one value of the object's record, O(its length). If no value can be read, it traps with a sentence
-/// that gives the reason; ``ManagedObject/value(of:as:)`` throws instead.
+/// Reading the property decodes one value of the object's record, in time proportional to the value's length. If no
+/// value can be read, it traps with a message that gives the reason; ``ManagedObject/value(of:as:)`` throws instead.
 @propertyWrapper
 public struct Attribute<Wrapped: AttributeValue> {
     private let name: String
     private let isUnique: Bool
     let isIndexed: Bool
     private let initial: (() -> Wrapped)?
-    /// Rarely used properties, kept in a separate object because the declaration is copied for each value that is read.
+    /// Rarely used properties, kept in a separate object because each read of a value copies the declaration.
     private let extras: Extras?
 
     private final class Extras {
@@ -29,10 +29,10 @@ public struct Attribute<Wrapped: AttributeValue> {
         }
     }
 
-    /// Declares an attribute without an initial value. `indexed` requests an ``Index`` of the attribute; `renamedFrom`
-    /// is its name in stores of an older class. `derivedBy` is an expression of the predicate language over other
-    /// attributes, such as `canonical:(name)` or `price * count`. It computes the attribute's value, also for unsaved
-    /// objects; setting the value has no effect.
+    /// Declares an attribute without an initial value. `indexed` requests an ``Index`` of the attribute. `renamedFrom`
+    /// is the attribute's name in stores that were made with an older version of the class. `derivedBy` is an
+    /// expression of the predicate language over other attributes, such as `canonical:(name)` or `price * count`. The
+    /// expression computes the attribute's value, even for unsaved objects; setting the value has no effect.
     public init(
         _ name: String, isUnique: Bool = false, indexed: Bool = false, renamedFrom: String? = nil,
         derivedBy derivation: String? = nil
@@ -44,9 +44,9 @@ public struct Attribute<Wrapped: AttributeValue> {
         initial = nil
     }
 
-    /// Declares an attribute with an initial value for new objects. The value is evaluated for each object, so it may
-    /// be `UUID()` or `Date()`. It is also the value in objects that were saved before the class had the attribute,
-    /// unless two evaluations give different values.
+    /// Declares an attribute with an initial value for new objects. The initial value is evaluated for each object, so
+    /// it may be `UUID()` or `Date()`. If two evaluations give the same value, objects that were saved before the class
+    /// had the attribute have that value, too.
     public init(
         wrappedValue: @autoclosure @escaping () -> Wrapped, _ name: String, isUnique: Bool = false,
         indexed: Bool = false, renamedFrom: String? = nil

@@ -2,20 +2,20 @@ public import FetchIndexEssentials
 
 public import FetchIndexPredicates
 
-/// A Swift type as which an attribute's value can be read and written. Types of `@Attribute` properties conform to it:
+/// A Swift type whose values attributes can have. The type of an `@Attribute` property must conform to this protocol:
 ///
 /// - an enumeration with raw values only declares the conformance: `enum Genre: String, AttributeValue, CaseIterable`;
 /// - a type that is `Codable` conforms to ``CodableAttributeValue`` and is stored as JSON text.
 public protocol AttributeValue: PredicateArgument {
-    /// The type as which the value is stored.
+    /// The type in which values are stored.
     static var valueType: ValueType { get }
     /// Whether the type can represent null.
     static var isOptional: Bool { get }
-    /// The value of a new object's attribute before it is set: "", 0, false, the reference date or nil. If the
-    /// placeholder itself is nil, reading the attribute before it is set is a programming mistake.
+    /// The value of a new object's attribute before it is set: "", 0, false, the reference date, nil or another neutral
+    /// value. If the type has no placeholder, reading such an attribute before it is set traps.
     static var placeholder: Self? { get }
 
-    /// Converts a stored value; nil if the value has another type, or if this type can't represent it.
+    /// Converts a stored value. Returns nil if the value has another type, or if this type can't represent the value.
     init?(attributeValue: Value)
     var attributeValue: Value { get }
 }
@@ -76,10 +76,10 @@ extension AttributeValue where Self: FixedWidthInteger {
         guard case .integer(let number) = value else { return nil }
         self.init(exactly: number)
     }
-    /// The value to be stored. Traps for a number of more than 63 bits.
+    /// The value to be stored. Traps if the number doesn't fit in an `Int64`.
     public var attributeValue: Value {
         guard let number = Int64(exactly: self) else {
-            preconditionFailure("\(self) does not fit an attribute: integers are stored in 64 bits with their sign.")
+            preconditionFailure("\(self) does not fit an attribute: integers are stored as signed 64-bit numbers.")
         }
         return .integer(number)
     }
@@ -131,8 +131,8 @@ extension CodableAttributeValue {
         self = decoded
     }
 
-    /// The value as JSON text, with members ordered by name, so that equal values are stored as equal texts. Traps if
-    /// the value can't be encoded.
+    /// The value as JSON text, with members sorted by name, so that values with equal members are stored as equal
+    /// texts. Traps if the value can't be encoded.
     public var attributeValue: Value {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -7,7 +7,8 @@ extension ManagedObject: Hashable, CustomStringConvertible {
 
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 
-    /// A text such as Book #12 "虐殺器官": the entity, the id, and the first text attribute that has been read or set.
+    /// A text such as Book #12 "虐殺器官": the entity, the id, and the object's first text value, if its record was read or
+    /// the value was set.
     public var description: String {
         let name = "\(entity.name) \(objectID)"
         let missing = entity.missingValues

@@ -3,15 +3,16 @@ internal import FetchIndexModels
 public import Observation
 internal import FetchIndexRecords
 
-/// Observation tracks reads of an object's properties, for `withObservationTracking`, `Observations` and views. Each
-/// attribute is tracked separately. The id, `hasChanges` and similar properties are tracked as one.
+/// Observation tracks reads of an object's properties, for `withObservationTracking`, `Observations` and views.
+/// Attributes and to-one references in the first 63 slots are tracked one by one. Later slots and to-many relationships
+/// are tracked as one, and so are the id, `hasChanges` and similar properties.
 extension ManagedObject: Observable {}
 
 extension ManagedObject {
     /// Reports a read of an attribute to Observation.
     func noteRead(ofSlot slot: Int) { noteRead(ObservedKeyPaths.ofSlot(slot)) }
 
-    /// Reports a read of the object's state to Observation: its id, or whether it has changes.
+    /// Reports a read of the object's state, such as its id or whether it has changes, to Observation.
     func noteReadOfState() { noteRead(ObservedKeyPaths.state) }
 
     private func noteRead(_ keyPath: any KeyPath<ManagedObject, Bool> & Sendable) {
@@ -37,7 +38,7 @@ extension ManagedObject {
     /// Notifies observers that the object's state has changed.
     func noteChangeOfState() { if let registrar = observers?.registrar { tell(registrar, ObservedKeyPaths.state) } }
 
-    /// Notifies observers; while the context advances, the notification is deferred, because observers may run any
+    /// Notifies observers. While the context advances, the notification is deferred, because observers may run any
     /// code.
     private func tell(_ registrar: ObservationRegistrar, _ keyPath: any KeyPath<ManagedObject, Bool> & Sendable) {
         if let core, core.isDeferringObservations {
@@ -81,8 +82,8 @@ extension ManagedObject {
     }
 }
 
-/// The observers of an object or of a controller's results. It's a class, because checking an optional registrar would
-/// cost more than a read.
+/// The observers of an object or of a controller's results. It's a class, because checking an optional registrar at
+/// each read would cost more than the read.
 final class Observers {
     let registrar = ObservationRegistrar()
 }
@@ -91,7 +92,7 @@ final class Observers {
 private enum ObservedKeyPaths {
     static let state: any KeyPath<ManagedObject, Bool> & Sendable = \.observedState
 
-    /// All slots from the last one on have the same key path.
+    /// Slots that are too large for this list share the last key path.
     private static let slots: [any KeyPath<ManagedObject, Bool> & Sendable] = (0..<64).map { slot in
         \ManagedObject[observedSlot: slot]
     }

@@ -1,20 +1,21 @@
-// The states of an object, and what leads from one to another:
+// The states of an object, and the operations that lead from one state to another:
 //
 //                   save              delete                                   save
 //     inserted  ----------->  saved  -------->  deleted(wasSaved: true)   ------------->  gone(wasSaved: true)
 //               delete                                                    process, save
 //               ----------------------------->  deleted(wasSaved: false)  ------------->  gone(wasSaved: false)
 //
-// A fetched object is saved from the beginning. It is gone at once if it is deleted elsewhere while it has no changes.
-// Undoing a deletion makes an object what it was before; a gone one is inserted again. A rollback makes inserted
-// objects gone, and deleted ones saved. A reset makes all objects gone.
+// A fetched object begins in the state `saved`. If another context or process deletes an object that has no changes
+// here, the next merge makes it gone. Undoing a deletion restores the object's former state; an object that is gone
+// becomes inserted again. A rollback makes inserted objects gone, and deleted objects saved. A reset makes all objects
+// gone.
 extension ManagedObject {
     enum Status {
         /// The object isn't in the store yet.
         case inserted
         /// The object is in the store, with or without changes.
         case saved
-        /// The object is to be deleted by the next save; `wasSaved` tells whether the store has it.
+        /// The object is marked as deleted; `wasSaved` tells whether the next save must delete it from the store.
         case deleted(wasSaved: Bool)
         /// The object no longer belongs to the context; `wasSaved` tells whether the store had it.
         case gone(wasSaved: Bool)

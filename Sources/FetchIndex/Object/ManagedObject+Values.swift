@@ -3,11 +3,12 @@ internal import FetchIndexModels
 public import FetchIndexValues
 
 extension ManagedObject {
-    /// The unsaved values by name. The value of a to-one relationship that the object's record holds is the related
-    /// object's id as text.
+    /// The unsaved values of attributes, and of to-one relationships that this object's record stores, by name. A
+    /// relationship's value is the related object's id as text.
     public var changedValues: [String: Value] { named(changes) }
 
-    /// The values as last saved or merged, by name, in the form of `changedValues`; empty for a new object.
+    /// The values as last saved or merged, by name, in the form of `changedValues`; empty for a new object, and if the
+    /// record can't be read.
     public var committedValues: [String: Value] {
         guard savedRecord() != nil else { return [:] }
         let slots = entity.attributeSlots + entity.relationshipSlots

@@ -4,14 +4,14 @@ internal import FetchIndexRecords
 /// An object of a store in a context. A context has at most one instance for each id.
 ///
 /// The object's record is read when an attribute is first read (until then the object is a fault), and each value is
-/// decoded on demand. The object belongs to its context's isolation domain. It retains the context's state, so that it
-/// can be read, edited and saved after the context was released.
+/// decoded on demand. The object belongs to its context's isolation domain, and retains the context's state. So the
+/// object can be read, edited and saved after the context was released.
 ///
-/// Reading an attribute traps, with a sentence that gives the reason, if no value can be read: from a fault that has
-/// left its context, with an id that no object has, from a damaged record, or if the type can't represent the stored
-/// value. Objects returned by `fetch` and `existingObject(with:)`, and values returned by ``value(of:as:)``, were read
-/// without error, because these functions throw otherwise. Setting an attribute traps if the object has no context or
-/// isn't in the store. An object that is marked as deleted ignores new values.
+/// Reading an attribute traps, with a message that gives the reason, if the object is a fault that has left its
+/// context, if the store has no object with its id, if its record is damaged, or if the type can't represent the stored
+/// value. ``value(of:as:)`` throws in these cases. `fetch` and `existingObject(with:)` throw if they find a damaged
+/// record. Setting an attribute traps if the object has no context, isn't in the store, or has a damaged record. An
+/// object that is marked as deleted ignores new values.
 ///
 /// Subclasses declare their attributes with `@Attribute`, and have no other stored properties that need an initializer.
 open class ManagedObject {
@@ -24,54 +24,57 @@ open class ManagedObject {
         set { currentID = newValue }
     }
     private var currentID: ObjectID
-    /// The object's context; nil after a deletion of the object was saved, after an object that was never saved was
-    /// rolled back, and after the context was reset. If the context was released, it is recreated with its edits and
-    /// settings, but without edits to undo.
+    /// The object's context; nil once the object has left its context, because its deletion was saved or merged, its
+    /// insertion was rolled back, an upsert replaced it, or the context was reset. If the context was released, it is
+    /// recreated with its edits and settings, but without edits to undo.
     public var managedObjectContext: ManagedObjectContext? { core?.context }
     /// The state of the object's context; nil once the object has left the context.
     var core: ContextCore?
     public let entity: Entity
 
     var key: RecordKey { currentID.key }
-    // The context's isolation domain guards all that follows: the object and its context change it there.
+    // The context's isolation domain guards the following properties: only the object and its context change them, in
+    // this domain.
     /// The observers of the object; nil until a property is read.
     var observers: Observers?
     var status: Status
     /// The object's record in the context's snapshot; nil for a fault, and for an object that was never saved.
     var base: [UInt8]?
-    /// Whether another context or process deleted a saved object that has unsaved edits, or is to be deleted here:
-    /// `base` is then its last record. The save finds the conflict.
+    /// Whether another context or process deleted this object while it had unsaved edits. `base` is then the object's
+    /// last record. The next save finds the conflict, unless the object is deleted here, too.
     var isGoneFromStore = false
-    /// Unsaved values by slot. They are kept in a deleted object, whose links are read from them.
+    /// Unsaved values by slot. A deleted object keeps them, because its links are read from them.
     var changes: [Int: Value] = [:]
-    /// The slots of an inserted object that were set after its insertion, also to null: the save updates only these if
-    /// the store has an object with its unique values.
+    /// The slots of an inserted object that were set after its insertion, even to null. An upsert updates only these
+    /// slots of the stored object.
     var givenSlots: Set<Int> = []
-    /// Nil unless the object only tells its class's attributes.
+    /// Records the reads of a prototype, an object that only serves to find out its class's attributes; nil for other
+    /// objects.
     let probe: AttributeProbe?
-    /// Whether the object is preparing for its deletion, during which a second deletion is ignored: objects may delete
-    /// each other.
+    /// Whether `prepareForDeletion` is running. A second deletion is then ignored, because objects may delete each
+    /// other.
     var isBeingDeleted = false
 
     /// The name of the class's entity. By default it's the name of the class.
     open class var entityName: String { String(describing: self) }
 
-    /// Whether only subclasses have objects, not the class itself. Subclasses inherit an override, so it compares the
-    /// class: `override class var isAbstract: Bool { self == Publication.self }`.
+    /// Whether only subclasses have objects, not the class itself. Subclasses inherit an override, so an override must
+    /// compare the class: `override class var isAbstract: Bool { self == Publication.self }`.
     open class var isAbstract: Bool { false }
 
-    /// Lists of attributes and to-one relationships that are unique together, as `[["isbn", "edition"]]`, or alone. Two
-    /// objects can't have equal values of a list, unless one of the values is null.
+    /// Lists of attributes and to-one relationships that must be unique together, such as `[["isbn", "edition"]]`. A
+    /// list of one attribute makes that attribute unique. Two objects can't have equal values in all attributes of a
+    /// list, unless one of the values is null.
     open class var uniqueAttributes: [[String]] { [] }
 
-    /// Orders that every writer maintains, so that fetches can look objects up in them. An index of one attribute can
-    /// also be requested at the attribute: `@Attribute("publisher", indexed: true)`.
+    /// Orders that every writer maintains, so that fetches can look up objects in them. The declaration of an attribute
+    /// can also request an index: `@Attribute("publisher", indexed: true)`.
     open class var indexes: [Index] { [] }
 
-    /// Indexes of older classes that the store is to remove.
+    /// Indexes that older versions of the class declared, and that the store must remove.
     open class var removedIndexes: [Index] { [] }
 
-    /// Names of attributes of older classes that the store is to remove.
+    /// Names of attributes that older versions of the class declared, and that the store must remove.
     open class var removedAttributes: [String] { [] }
 
     public required init(_ registration: ObjectRegistration) {
@@ -93,8 +96,8 @@ open class ManagedObject {
 
     // MARK: Values
 
-    /// The value of an attribute. Traps if the entity has no attribute with the name, and if a value of another type is
-    /// set.
+    /// The value of an attribute. Reading and setting trap in the same cases as for an `@Attribute` property, and if
+    /// the entity has no attribute with the name. Setting a value of another type traps, too.
     public subscript(_ name: String) -> Value {
         get {
             let slot = slot(of: name)
@@ -140,7 +143,7 @@ open class ManagedObject {
     func value(at slot: Int) -> Value { derivedValue(at: slot) ?? changes[slot] ?? savedValue(at: slot) }
 
     /// The value of a derived attribute, computed from the current values, including unsaved ones; nil if the attribute
-    /// isn't derived.
+    /// isn't derived, or if the value can't be computed.
     private func derivedValue(at slot: Int) -> Value? {
         guard entity.hasDerivations, entity.attribute(at: slot).derivation != nil, let record = currentRecord() else {
             return nil
@@ -148,7 +151,8 @@ open class ManagedObject {
         return try? RecordView(record.span.bytes).value(at: slot, as: entity.type(at: slot))
     }
 
-    /// An attribute's value in the context's snapshot. Traps if it can't be read.
+    /// An attribute's value without unsaved edits: the value in the context's snapshot or, for a new object, the
+    /// default. Traps if the value can't be read.
     func savedValue(at slot: Int) -> Value {
         do { return try readValue(at: slot) } catch { preconditionFailure("\(self): \(error).") }
     }
@@ -174,8 +178,8 @@ open class ManagedObject {
         return base
     }
 
-    /// The saved record; reads it if the object is a fault. Nil if the object isn't saved, or if the record is damaged,
-    /// which the context reports in `damage`.
+    /// The saved record, which is read now if the object is a fault. Nil if the object was never saved, or if the
+    /// record is damaged, which the context reports in `damage`.
     func savedRecord() -> [UInt8]? {
         do { return try readRecord() } catch {
             core?.note(error)
@@ -186,11 +190,11 @@ open class ManagedObject {
     func setValue(_ value: Value, at slot: Int) {
         if status.isDeleted { return }
         guard let context = managedObjectContext else {
-            preconditionFailure("\(self) has no context, so that its attributes cannot be set.")
+            preconditionFailure("\(self) has no context, so its attributes cannot be set.")
         }
         let attribute = entity.attribute(at: slot)
         if let type = value.type, type != attribute.type {
-            // A value of another type can only be the program's mistake: values from files are converted or refused
+            // A value of another type is always the program's mistake: values from files are converted or refused
             // earlier.
             preconditionFailure(
                 "\(entity.name).\(attribute.name) is \(attribute.type.nameWithArticle), not \(type.nameWithArticle).")
@@ -213,7 +217,8 @@ open class ManagedObject {
         }
     }
 
-    /// The record with the unsaved values; nil if the object is deleted. Unsaved values of another type become null.
+    /// The record with the unsaved values; nil if the object is deleted, or if its saved record can't be read. A
+    /// damaged saved value becomes null if the object has unsaved values.
     func currentRecord() -> [UInt8]? {
         switch status {
         case .deleted, .gone: return nil
@@ -224,7 +229,7 @@ open class ManagedObject {
         }
     }
 
-    /// Makes a record from another record by setting the unsaved values, of all slots or of the given ones.
+    /// Makes a record from another record by setting the unsaved values of all slots, or of the given slots.
     func assembled(over record: [UInt8]?, slots: Set<Int>? = nil) -> [UInt8] {
         let bytes = record ?? RecordBuilder.empty
         var builder = RecordBuilder(slots: entity.slots.count, byteCount: bytes.count + 64)
@@ -241,13 +246,13 @@ open class ManagedObject {
             }
         }
         let assembled = builder.finish()
-        // If a derived value can't be computed, the save fails later.
+        // A derived value that can't be computed makes the save fail later.
         do { return try entity.completed(assembled.span.bytes) ?? assembled } catch { return assembled }
     }
 
     // MARK: State
 
-    /// The state of an object with unsaved edits, without the object.
+    /// The state of an object with unsaved edits, which outlives the object.
     struct UnsavedValues {
         fileprivate let status: Status
         fileprivate let base: [UInt8]?
@@ -280,7 +285,7 @@ open class ManagedObject {
         return status.isDeleted
     }
 
-    /// Whether the object is in the store and has unsaved values.
+    /// Whether the object was saved, isn't deleted, and has unsaved values.
     public var isUpdated: Bool {
         noteReadOfState()
         return status.isSaved && !changes.isEmpty
@@ -288,7 +293,7 @@ open class ManagedObject {
 
     public var hasChanges: Bool { isInserted || isUpdated || isDeleted }
 
-    /// Whether the object's record hasn't been read yet.
+    /// Whether the record of a saved object must still be read.
     public var isFault: Bool {
         if case .saved = status { return base == nil }
         return false
@@ -296,9 +301,9 @@ open class ManagedObject {
 
     // MARK: For subclasses
 
-    /// Called once, after a new object was inserted. An override sets initial values.
+    /// Called once, after a new object was inserted. An override may set initial values.
     open func awakeFromInsert() {}
-    /// Called before each save, while values can still be set.
+    /// Called at the beginning of a save for each object with unsaved edits. An override may set values.
     open func willSave() {}
     open func didSave() {}
     open func prepareForDeletion() {}

@@ -2,8 +2,8 @@ internal import FetchIndexEssentials
 public import FetchIndexModels
 
 extension Model {
-    /// Makes the model that classes of managed objects declare. If the base class of a class is also given, the class's
-    /// entity becomes a subentity of the base class's entity.
+    /// Makes the model that classes of managed objects declare. If a base class of a class is also given, the class's
+    /// entity becomes a subentity of the nearest such base class's entity.
     public init(_ classes: ManagedObject.Type...) { self.init(classes) }
 
     /// Makes the model that the classes in a list declare.
@@ -26,7 +26,7 @@ extension ManagedObject {
         return nil
     }
 
-    /// The entity that the class declares, with its attributes in the order of declaration.
+    /// The entity that the class declares. Its attributes are in the order of declaration, after those of base classes.
     static func declaredEntity(among classes: Set<ObjectIdentifier> = []) -> Entity {
         let attributes = declaredAttributes
         let relationships = declarations.compactMap { declaration -> RelationshipDescription? in
@@ -62,7 +62,7 @@ extension ManagedObject {
         }
     }
 
-    /// The class's declarations of stored properties, after those of its base classes.
+    /// The declared attributes and relationships of the base classes, then those of the class.
     private static var declarations: [PropertyDeclaration] {
         var declarations: [PropertyDeclaration] = []
         var mirror: Mirror? = Mirror(reflecting: self.init(.prototype(AttributeProbe())))
@@ -113,7 +113,7 @@ extension ManagedObject {
 
 /// Records the attribute that a key path reads from a prototype, or from a prototype of a related object.
 final class AttributeProbe {
-    /// The value that attributes return in a test read, by type. A key path is tested with two samples, because a
+    /// The values that attributes return in a test read, by type. A key path is tested with two samples, because a
     /// computed property is unlikely to return both unchanged.
     typealias Sample = [ValueType: Value]
 
@@ -128,10 +128,10 @@ final class AttributeProbe {
         ],
     ]
 
-    /// The reads of one test, shared by the first prototype and its related ones.
+    /// The reads of one test, shared by the first prototype and the prototypes of related objects.
     private final class Reading {
         var sample: Sample = [:]
-        /// The number of relationships that can be followed; further ones return nil.
+        /// The number of relationships that can be followed; further relationships return nil.
         var depth = AttributeProbe.greatestDepth
         var names: [String]?
         var keyPath: AnyKeyPath?
@@ -141,7 +141,7 @@ final class AttributeProbe {
         var count = 0
     }
 
-    /// The maximum number of relationships, because a computed property may follow them endlessly.
+    /// The maximum number of relationships on a key path. It stops a computed property that follows them endlessly.
     private static let greatestDepth = 16
 
     static func isNil(_ value: Any?) -> Bool { (value as? any AttributeValue)?.attributeValue.isNull ?? true }
@@ -160,7 +160,7 @@ final class AttributeProbe {
         (reading.sample, reading.depth) = (sample, depth)
     }
 
-    /// The prototype of the object to which a to-one relationship leads; nil beyond `depth`.
+    /// The prototype of the object to which a to-one relationship leads; nil after `depth` relationships.
     func follow<Object: ManagedObject>(_ name: String, to type: Object.Type) -> Object? {
         path.count < reading.depth ? Object(.prototype(AttributeProbe(reading, path + [name]))) : nil
     }
@@ -178,10 +178,10 @@ final class AttributeProbe {
         return value
     }
 
-    /// Whether a key path reads an attribute as it is, given the value that the key path returned. False for a key path
-    /// to a part of an attribute's value, and for a computed property. The key path may be equal to the attribute's
-    /// own, or differ only in its root class, because an inherited attribute has different key paths in the base class
-    /// and in the class.
+    /// Whether a key path returns an attribute's value unchanged, given the value that the key path returned. False for
+    /// a key path to a part of an attribute's value, and for a computed property. The key path may be equal to the
+    /// attribute's own, or differ only in its root class, because an inherited attribute has one key path in the base
+    /// class and another in the class.
     func isAttribute(_ other: AnyKeyPath, _ value: Any?) -> Bool {
         if reading.keyPath == other { return true }
         guard reading.count == 1, let value, let keyPath = reading.keyPath,

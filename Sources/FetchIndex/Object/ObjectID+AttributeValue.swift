@@ -24,7 +24,7 @@ extension ObjectID: AttributeValue {
 extension ObjectID {
     private static let temporaryPrefix = "fetchindex-temporary:"
 
-    /// The text of the id's URI. For a temporary id, it's a text that identifies the object until it is saved.
+    /// The text of the id's URI; for a temporary id, a text that identifies the object until it is saved.
     public var predicateValue: PredicateValue {
         .one(isTemporary ? .string(Self.temporaryPrefix + "\(key.rawValue)") : attributeValue)
     }
@@ -36,7 +36,7 @@ extension ObjectID {
 }
 
 extension RecordKey {
-    /// Parses a text in a predicate: the URI of a saved object's id, or the text of an unsaved object.
+    /// Parses an id in a predicate: the URI of a saved object, or the text that stands for an unsaved object.
     init?(predicateText text: String) {
         if let key = ObjectID.temporaryKey(text) {
             self = key

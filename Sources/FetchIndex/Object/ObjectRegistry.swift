@@ -1,6 +1,6 @@
 internal import FetchIndexModels
 
-/// The objects of a context, which it doesn't retain, and the unsaved values of objects that were released.
+/// Weak references to the objects of a context, and the unsaved values of objects that were released.
 struct ObjectRegistry {
     /// The unsaved values of an object that was released after its context.
     struct DetachedObject {
@@ -17,7 +17,7 @@ struct ObjectRegistry {
         weak var object: ManagedObject?
     }
 
-    /// The objects by entity, so that a merge can tell which entities have objects.
+    /// The objects by entity, so that a merge knows which entities have objects.
     private var objects: [Int: [RecordKey: WeakObject]] = [:]
     private var detached: [RecordKey: DetachedObject] = [:]
 
@@ -35,7 +35,7 @@ struct ObjectRegistry {
 
     mutating func remove(_ id: RecordKey) { objects[id.entity]?[id] = nil }
 
-    /// Removes an object that is being deinitialized. With `keepingValues`, keeps its unsaved values.
+    /// Removes an object that is being deinitialized, and keeps its unsaved values if `keepingValues` is true.
     mutating func forget(_ object: ManagedObject, keepingValues: Bool) {
         // A new instance of the same object may already be registered.
         if self[object.key] != nil { return }

@@ -9,10 +9,10 @@ internal import FetchIndexValues
 struct ObjectComparisons {
     private let number: Int
     private let model: Model
-    /// The first operand that can't be compared with an object, for an error; nil if all can.
+    /// An operand that can't be compared with an object, for the error message; nil if none was found.
     private var wrong: String?
 
-    /// The entities of the objects in variables, by the variables' names.
+    /// The numbers of the entities whose objects variables contain, by the variables' names.
     private typealias Scope = [String: Int]
 
     private init(ofEntity number: Int, in model: Model) { (self.number, self.model) = (number, model) }
@@ -56,7 +56,8 @@ struct ObjectComparisons {
     ) -> ExpressionSyntax {
         if own != nil { return key(of: expression, scope) }
         guard let other else { return self.expression(expression, scope) }
-        // All entities of the hierarchy are allowed: for subentities, SELF may have one that the request doesn't name.
+        // Ids of all entities in the hierarchy are allowed: the predicate is compiled separately for each subentity of
+        // the request, but an id may belong to an object of another subentity.
         return withKeys(of: model.family(of: other), expression, scope)
     }
 
@@ -106,8 +107,8 @@ struct ObjectComparisons {
         }
     }
 
-    /// Follows the leading steps that are relationships or select an element. Returns the entity at which they end, and
-    /// their number; nil if a destination is unknown.
+    /// Follows the leading steps that are relationships or select an element. Returns the entity at which these steps
+    /// end, and the number of these steps; nil if a destination is unknown.
     private func follow(_ steps: [KeyPathStep], from start: Int) -> (entity: Int, count: Int)? {
         var entity = start
         for (count, step) in steps.enumerated() {
@@ -148,7 +149,7 @@ struct ObjectComparisons {
 
     // MARK: Keys
 
-    /// The expression of the keys of an expression's objects.
+    /// Converts an expression of objects to the expression of their keys.
     private mutating func key(of expression: ExpressionSyntax, _ scope: Scope) -> ExpressionSyntax {
         let key = KeyPathStep.name(RelatedPath.keyName)
         let resolved = self.expression(expression, scope)
@@ -159,8 +160,8 @@ struct ObjectComparisons {
         return .keyPath(base, steps + [key])
     }
 
-    /// Replaces object ids, single or in lists, by keys. An id of another entity than the given ones is an error, which
-    /// `wrong` keeps.
+    /// Replaces object ids, single or in lists, by keys. Sets `wrong` for the id of an object that isn't of one of the
+    /// entities, and for other values except null.
     private mutating func withKeys(
         of entities: [Int], _ expression: ExpressionSyntax, _ scope: Scope
     ) -> ExpressionSyntax {

@@ -1,5 +1,5 @@
-/// Caches the key bytes at the end of a path, by the object to which the path's first step leads. This is useful
-/// because many rows have, for example, the same author. The cached bytes belong to one state of the store.
+/// Caches the key bytes of the value at the end of a path, by the object to which the path's first step leads. This
+/// saves time if many rows have, for example, the same author. The cached bytes belong to one state of the store.
 final class PathKeys {
     private static let most = 1 << 16
 

@@ -1,8 +1,8 @@
 internal import FetchIndexModels
 internal import FetchIndexPredicates
 
-/// The slots for all names in a definition. An attribute of the entity has its own slot; a key path through
-/// relationships has a slot from `firstSlot` on.
+/// The slots for all names in a definition. An attribute of the entity has its slot in records; a key path has a slot
+/// of at least `firstSlot`.
 final class PathTable {
     static let firstSlot = 1 << 20
     /// The maximum depth of related objects in the values of a to-many relationship. Each object of such a relationship
@@ -11,13 +11,14 @@ final class PathTable {
 
     private let number: Int
     private let model: Model
-    /// Whether the model has relationships. Without them, no name is a key path.
+    /// Whether the model has relationships. If not, only `self` and `entity` are key paths.
     private let hasRelationships: Bool
     private var entity: Entity { model.entities[number] }
-    /// The names in the predicate, anywhere. Only these are read from the objects of to-many relationships.
+    /// All names in the predicate, at any depth. Only properties with these names are read from the objects of to-many
+    /// relationships.
     let usedNames: Set<String>
     private let usesEntityNames: Bool
-    /// The key paths, by slot from `firstSlot` on.
+    /// The key paths. The path at index i has the slot `firstSlot` + i.
     private(set) var paths: [RelatedPath] = []
     private var slots: [[String]: Int] = [:]
     /// The slots and types of sort and section keys, by dotted name.
@@ -50,7 +51,8 @@ final class PathTable {
         usesEntityNames ? model.entities.filter { !$0.isDropped }.map(\.name) : []
     }
 
-    /// The type of the value to which a path of to-one relationships leads; nil for other paths.
+    /// The type of the value to which a path of to-one relationships leads; nil for a to-many path, a path to an
+    /// entity's name, and the slot of an attribute.
     func lookedUpType(ofSlot slot: Int) -> ValueType? {
         guard let index = Self.path(ofSlot: slot), !paths[index].isToMany, !paths[index].givesEntities else {
             return nil
@@ -151,8 +153,7 @@ final class PathTable {
         return (try CompiledExpression(text, of: type, resolving: resolve), type)
     }
 
-    /// The slot of a path of to-one relationships, whose value is the key of the last object. Throws if the path isn't
-    /// one.
+    /// The slot of a path of to-one relationships, whose value is the key of the last object. Throws for other paths.
     func requireReference(_ path: String, for what: String) throws -> Int {
         let names = path.pathNames
         guard let related = try? self.path(names), !related.isToMany, related.ends == nil, !related.givesKeys,
@@ -163,7 +164,7 @@ final class PathTable {
         return try resolve(related, names).slot
     }
 
-    /// Records the paths to the values that are read from the objects at the end of a path.
+    /// Adds the paths to the values that are read from the objects at the end of a path to `listed`.
     private func list(_ names: [String], depth: Int) throws {
         guard let path = try path(names), !path.steps.isEmpty else { return }
         let entity = model.entities[path.destination]
@@ -201,7 +202,7 @@ extension RelatedPath {
 }
 
 extension PathTable {
-    /// Converts a dotted name to permanent names; nil if it isn't a path.
+    /// Converts a dotted name to permanent names. Returns nil if the name isn't a path.
     func permanentName(of name: String) -> String? {
         var names = name.pathNames
         // messages.@max.sentAt aggregates the path messages.sentAt.

@@ -3,7 +3,7 @@ internal import FetchIndexPredicates
 internal import FetchIndexRecords
 internal import FetchIndexValues
 
-/// A record as a row for predicates, which also read values of related records through key paths.
+/// A record as a row for predicates. Key paths read values of related records.
 struct RelatedRow: PredicateRow, ~Escapable {
     private let record: RecordView
     private let bytes: RawSpan
@@ -16,8 +16,8 @@ struct RelatedRow: PredicateRow, ~Escapable {
         self.place = place
     }
 
-    /// Calls the body with the record and the slot in it for which a slot of the path table stands. Returns nil if a
-    /// path doesn't lead to an object.
+    /// Calls the body with the record and the slot that a slot of the path table means: the row's own record, or the
+    /// record at the end of a path. Returns nil if the path doesn't lead to an object.
     func end<Result>(of slot: Int, _ body: (RecordView, Int) throws -> Result?) throws -> Result? {
         guard let index = PathTable.path(ofSlot: slot) else { return try body(record, slot) }
         let path = place.paths[index]
@@ -32,14 +32,16 @@ struct RelatedRow: PredicateRow, ~Escapable {
         return result
     }
 
-    /// The name of the entity of the object to which a path leads; nil if the path doesn't end with an entity's name.
+    /// The name of the entity of the object to which a path leads. Nil if the slot doesn't belong to a path to an
+    /// entity's name; `.some(nil)` if the path doesn't lead to an object.
     private func entityName(at slot: Int) throws -> String?? {
         guard let index = PathTable.path(ofSlot: slot), place.paths[index].givesEntities else { return .none }
         let key = try place.paths[index].endKey(of: place.object, bytes, in: place.state)
         return .some(key.flatMap { place.entityName(of: $0) })
     }
 
-    /// The key of the object to which a path leads; nil if the path doesn't end with a key.
+    /// The key of the object to which a path leads. Nil if the slot doesn't belong to a path to a key; `.some(nil)` if
+    /// the path doesn't lead to an object.
     private func key(at slot: Int) throws -> Int64?? {
         guard let index = PathTable.path(ofSlot: slot), place.paths[index].ends == nil,
             !place.paths[index].givesEntities

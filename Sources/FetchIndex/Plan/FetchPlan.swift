@@ -4,7 +4,7 @@ public struct FetchPlan: Equatable, Sendable {
         /// A scan of all the entity's records. It skips zones whose bounds exclude a match, and records whose texts,
         /// read from columns, don't match.
         case scan
-        /// The rows of a current cache in a range of its leading attribute, as bounded by the predicate.
+        /// The rows of a current cache whose leading attributes have values that the predicate allows.
         case order(name: String, attribute: String)
         /// The objects with given values of a unique attribute, or with values in ranges of it.
         case uniqueKey(attribute: String)
@@ -21,8 +21,8 @@ public struct FetchPlan: Equatable, Sendable {
     public let rowCount: Int
     /// Whether all records that are read are known to match.
     public let isExact: Bool
-    /// The number of values or ranges that are looked up. It exceeds 1 for IN, and for equalities or ranges with OR;
-    /// it's 0 for a scan.
+    /// The number of values or ranges that are looked up. It can exceed 1 for IN, and for equalities or ranges with OR.
+    /// It's 0 for a scan, and 1 for `related` and `identifiers`.
     public let lookUpCount: Int
 }
 

@@ -4,14 +4,15 @@ internal import FetchIndexPredicates
 internal import FetchIndexRecords
 internal import FetchIndexValues
 
-/// Finds candidates through related objects. First the objects that the predicate selects at the end of a path are
-/// found, and then, by following the links back, the objects from which the path leads to them.
+/// Finds candidates through related objects: finds the objects that the predicate selects at the end of a path, and
+/// follows the links back from these to the objects at which the path begins.
 extension FetchPlanner {
-    /// The minimum ratio of the fetched entity's objects to the objects at the end of a path for a scan of the latter,
-    /// because reading one of them costs about as much as reading a record of a scan.
+    /// The objects at the end of a path are scanned only if the fetched entity has at least this many times as many
+    /// objects: reading one of them costs about as much as reading a record in a scan of the fetched entity.
     private static let fewerAtTheEnd: UInt64 = 4
 
-    /// Returns at most `limit` objects for each part of the predicate that bounds the end of a path. O(objects at the
+    /// Returns the objects for each part of the predicate that bounds the end of a path. Leaves out a path from more
+    /// than `limit` objects, and a reference for which one of the values has more than `limit` links. O(objects at the
     /// end + log n for each object found).
     func related(_ limit: Int) throws -> [(path: String, objects: [RecordKey])] {
         guard !table.allPaths.isEmpty || !entity.relationships.isEmpty else { return [] }
@@ -39,7 +40,8 @@ extension FetchPlanner {
     private func starts(
         of path: RelatedPath, _ demand: AttributeConstraint.Demand, _ limit: Int
     ) throws -> [RecordKey]? {
-        // Null also selects paths that don't lead to an object, which can't be found backwards.
+        // Null also selects objects from which the path doesn't lead to an object. These can't be found by following
+        // links back.
         if demand.admitsNull { return nil }
         guard let ends = try self.ends(of: path, demand, limit) else { return nil }
         var starts: Set<RecordKey> = []
@@ -108,7 +110,7 @@ extension FetchPlanner {
     }
 
     /// Finds the objects at the end of a path in a current cache of their entity whose leading attribute is the path's
-    /// attribute. Returns nil without such a cache.
+    /// attribute. Returns nil if such a cache is missing, or has more than `limit` of these objects.
     private func ordered(
         _ entities: [Int], _ slots: [Int: RelatedPath.End], _ intervals: [KeyInterval], _ limit: Int
     ) throws -> [RecordKey]? {

@@ -34,7 +34,7 @@ extension AttributeConstraint.Demand {
     /// The maximum number of values that are compared with each zone's bounds.
     private static let mostValues = 256
 
-    /// The demand as it is compared with zones: many values are replaced by their range.
+    /// The demand to compare with zones: more than `mostValues` values are replaced by their range.
     fileprivate var ofZones: Self {
         switch self {
         case .values(let values) where values.count > Self.mostValues && !admitsNull:

@@ -6,15 +6,16 @@ internal import FetchIndexRecords
 internal import FetchIndexValues
 
 /// Chooses the candidates of a fetch, on which the whole predicate is then evaluated. For each part of the predicate's
-/// topmost AND that bounds an attribute, candidates can be looked up in a current cache with that leading attribute, or
-/// by the attribute's unique keys.
+/// topmost AND that bounds an attribute, candidates can be looked up in a current cache with that leading attribute, by
+/// the attribute's unique keys, or by links from related objects.
 ///
-/// Without candidates, or with too many, the records are scanned, except those in zones that can't have a match.
+/// If no candidates can be looked up, or too many, the records are scanned, except those in zones that can't have a
+/// match.
 ///
 /// The planner compares exact counts: two ranks give the number of rows in a range of a cache, and unique keys in a
 /// range are counted.
 struct FetchPlanner {
-    /// The cost of reading one record by its number, in records of a scan by two threads.
+    /// The cost of reading one record by its object number, in records of a scan by two threads.
     private static let lookUpCost = 32
     /// The number of records that may be looked up even in a small store, because it takes only some hundred
     /// microseconds.
@@ -39,7 +40,7 @@ struct FetchPlanner {
 
     /// The current caches that begin with an attribute, in the reader's state.
     private let leadingOrders: [LeadingOrder]
-    /// Whether the fetch stops after a number of objects, in the order of their numbers.
+    /// Whether the fetch stops after some objects. It reads them in the order of their object numbers.
     private let endsEarly: Bool
 
     /// `compiled` is the predicate, compiled for the entity. `entities` are the entity and, if wanted, its subentities.
@@ -65,7 +66,7 @@ struct FetchPlanner {
     private enum Found {
         case objects([RecordKey])
         case rows([Range<Int>], SectionedOrder)
-        /// The number of a constraint's unique keys in some intervals.
+        /// The unique keys of a constraint in some intervals, and their number.
         case keys(UniqueConstraint, [KeyInterval], count: Int)
 
         var count: Int {
@@ -182,14 +183,15 @@ struct FetchPlanner {
     private func limit(skipping skipped: UInt64 = 0) throws -> Int {
         let count = max(0, Int(clamping: try reader.count(of: entities)) - Int(clamping: skipped))
         let most = count / Self.recordsOfLookUp
-        // With key paths, a scan follows the paths of each record, so that a scanned record costs as much as one that
-        // is looked up.
+        // If the predicate has key paths, a scan follows the paths of each record, so that a scanned record costs as
+        // much as one that is looked up.
         return table.allPaths.isEmpty ? max(count / Self.lookUpCost, min(most, Self.fewLookUps)) : most
     }
 
     // MARK: Sources
 
-    /// Looks up unique values that the predicate demands, if they are at most `limit`; with more, a scan is cheaper.
+    /// Looks up the unique values that the predicate demands. Leaves out an attribute with more than `limit` values,
+    /// for which a scan is cheaper.
     private func uniqueValues(_ limit: Int) throws -> [Candidates] {
         try constraints.compactMap { constraint in
             guard let values = constraint.demand.values, entity.uniqueConstraint(ofSlot: constraint.slot) != nil,
@@ -225,7 +227,8 @@ struct FetchPlanner {
         return shortest
     }
 
-    /// The number of unique keys in intervals; nil if the keys exceed a limit, or the intervals do.
+    /// The number of unique keys in intervals; nil if it exceeds `limit`, or if more than `limit` intervals (at least
+    /// one) would have to be searched.
     private func keyCount(
         _ constraint: UniqueConstraint, _ intervals: [KeyInterval], atMost limit: Int
     ) throws -> Int? {
@@ -274,7 +277,7 @@ struct FetchPlanner {
         of parts: [PartConstraints], on keys: [IndexKey]
     ) -> (intervals: [KeyInterval]?, keyCount: Int, isExact: Bool) {
         var bounded: [KeyInterval]?
-        // The beginnings of row keys with known values of the keys so far.
+        // The beginnings of row keys, one for each combination of values that the keys so far may have.
         var prefixes: [[UInt8]] = [[]]
         var used = 0
         var unused = parts.count
@@ -289,8 +292,8 @@ struct FetchPlanner {
             bounded = prefixes.flatMap { prefix in directed.map { $0.following(prefix) } }
             used += 1
             unused -= here.count { $0.isWhole && $0.constraints.allSatisfy { $0.slot == key.slot } }
-            // A further key can only be used if this one has single values, because rows are sorted by it only among
-            // equal values of this one.
+            // A further key can be used only if this key is limited to single values, because rows are sorted by the
+            // further key only among equal values of this key.
             if !demands.contains(where: { $0.values != nil }) { break }
             let values = intervals.map { key.isDescending ? $0.lower.map { ~$0 } : $0.lower }
             prefixes = prefixes.flatMap { prefix in values.map { prefix + $0 } }

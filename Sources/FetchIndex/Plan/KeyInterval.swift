@@ -3,8 +3,8 @@ internal import FetchIndexValues
 
 /// An interval of OrderKeys: the keys that are at least `lower` and less than `upper`.
 ///
-/// A bound lacks the suffix that keys have in a tree. No key is a prefix of another, so a bound may be a whole key or a
-/// prefix of keys; all keys with a prefix are between the prefix and its successor.
+/// A key in a tree is longer than a bound: further values and the object's number follow. No value's key is a prefix of
+/// another value's key, so all keys that begin with a prefix are between the prefix and its successor.
 struct KeyInterval: Equatable {
     var lower: [UInt8]
     var upper: [UInt8]

@@ -14,7 +14,7 @@ final class LeadingOrder {
     private let identity: CacheIdentity
     private let model: Model
 
-    /// Returns nil if the row keys don't begin with an attribute. The cache's predicate isn't parsed before it's
+    /// Returns nil if the row keys don't begin with an attribute. The cache's predicate is parsed only when it's
     /// needed.
     private init?(_ kept: FreshCache, entity number: Int, _ model: Model) {
         keys = Self.leadingKeys(of: kept.identity, model, model.entities[number])

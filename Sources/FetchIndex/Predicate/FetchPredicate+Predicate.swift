@@ -59,7 +59,8 @@ struct PredicateConversion {
         .expression(.operation(sign, try expression(left), try expression(right)))
     }
 
-    /// Converts the number of a sequence's elements for which a test holds.
+    /// Makes the expression for the number of a sequence's elements for which a test holds, or doesn't hold if
+    /// `isNegated`.
     func matching(
         _ sequence: Any, _ variable: PredicateExpressions.VariableID, _ test: Any, isNegated: Bool
     ) throws -> ExpressionSyntax {
@@ -72,7 +73,8 @@ struct PredicateConversion {
             [.collection(.count)])
     }
 
-    /// Returns a conversion in which the value inside an optional replaces a variable.
+    /// Returns a conversion in which the value inside an optional replaces a variable, and the predicate that the
+    /// optional is nil.
     func binding(_ variable: PredicateExpressions.VariableID, _ wrapped: Any) throws
         -> (conversion: PredicateConversion, isNil: PredicateSyntax)
     {

@@ -43,8 +43,8 @@ extension PredicateExpressions.SequenceAllSatisfy: FormatExpressible {
 }
 
 extension PredicateConversion {
-    /// Converts a search. In Swift every text contains, and begins with, the empty text; the format language differs,
-    /// so this case is added.
+    /// Converts a search. In Swift every text contains the empty text and begins with it. In the format language no
+    /// text does, so this case is added.
     fileprivate func search(_ text: Any, _ comparator: Comparator, _ wanted: Any) throws -> Part {
         let (text, wanted) = (try expression(text), try expression(wanted))
         let search = PredicateSyntax.comparison(Comparison(text, comparator, wanted))
@@ -57,7 +57,7 @@ extension PredicateConversion {
 
 // MARK: Ranges
 
-/// The bounds of a range as expressions; `isClosed` tells whether the range includes the upper one.
+/// The bounds of a range as expressions. If `isClosed`, the range includes the upper bound.
 private typealias Bounds = (lower: ExpressionSyntax, upper: ExpressionSyntax, isClosed: Bool)
 
 private protocol BoundedRange {
@@ -113,7 +113,7 @@ extension PredicateExpressions.RangeExpressionContains: FormatExpressible {
 // MARK: Optionals
 
 extension PredicateExpressions.ForcedUnwrap: FormatExpressible {
-    /// A null value stays null, so that tests of it are false.
+    /// A null value stays null, so that comparisons with it are false, except for `!=`.
     func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part { try conversion.part(inner) }
 }
 

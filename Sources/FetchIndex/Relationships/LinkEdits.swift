@@ -2,15 +2,15 @@ internal import FetchIndexModels
 internal import FetchIndexRecords
 internal import FetchIndexValues
 
-/// The links that unsaved edits add to the saved ones or remove from them, by the object to which the links lead.
+/// The links that unsaved edits add to the saved links or remove from them, by the object to which the links lead.
 struct LinkEdits {
     struct Side: Hashable {
         let name: EntityLinks.Name
         let target: RecordKey
     }
 
-    /// A link, with the key by which it is sorted among the links to the same object. The sort key is the one of stored
-    /// links: position, other side and holder.
+    /// A link, with the key by which it is sorted among the links to the same object. The sort key has the form of
+    /// stored links' keys: position, the other side's object if any, and holder.
     struct Link: Equatable {
         let side: Side
         let sortKey: [UInt8]
@@ -29,7 +29,7 @@ struct LinkEdits {
             sortKeys.lazy.map { LinkList.Place(sortKey: $0.value, holder: $0.key) }
         }
 
-        /// The last link. O(1); O(links) if the last link was removed before.
+        /// The last link. O(1), but O(links) once the last link was removed.
         var last: LinkList.Place? { greatest ?? places.max() }
 
         func place(ofOther other: RecordKey) -> LinkList.Place? {
@@ -55,8 +55,8 @@ struct LinkEdits {
     private(set) var removed: [Side: Set<RecordKey>] = [:]
     private var known: [RecordKey: [(saved: Link?, current: Link?)]] = [:]
 
-    /// Records the links of an object with unsaved edits, in place of those recorded for it before. Each has its saved
-    /// and its current state.
+    /// Records the links that an object with unsaved edits holds, each in its saved and its current state. These
+    /// replace the links that were recorded for the object before.
     mutating func note(_ holder: RecordKey, _ links: [(saved: Link?, current: Link?)]) {
         for (saved, current) in known.removeValue(forKey: holder) ?? [] {
             if let saved { removed[saved.side]?.remove(holder) }
@@ -71,7 +71,7 @@ struct LinkEdits {
         }
     }
 
-    /// The objects to which links were added or from which links were removed.
+    /// The objects to which links were added, or links to which were removed.
     var targets: Set<RecordKey> { Set((Array(added.keys) + Array(removed.keys)).map(\.target)) }
 }
 
@@ -81,7 +81,7 @@ extension ManagedObject {
         guard let references = entity.links?.references, !references.isEmpty else { return [] }
         let isCurrent = status.isInserted || status.isSaved && !isGoneFromStore
         let wasSaved = status.hasBeenSaved && !isGoneFromStore
-        // If the saved record can't be read, the object has no saved links here.
+        // If the saved record can't be read, the object counts as having no saved links.
         let saved = wasSaved ? savedValues() : nil
         return references.map { reference in
             (
@@ -102,7 +102,7 @@ extension ManagedObject {
         (entity.links?.references ?? []).compactMap { RecordKey(lastValue(at: $0.slot)) }
     }
 
-    /// The value of a relationship's slot, also for a deleted object; null if it can't be read.
+    /// The value of a relationship's slot, even for a deleted object; null if the value can't be read.
     func lastValue(at slot: Int) -> Value { changes[slot] ?? savedValues()?[slot] ?? .null }
 
     private func link(_ reference: EntityLinks.Reference, _ value: (Int) -> Value) -> LinkEdits.Link? {

@@ -3,13 +3,13 @@ internal import FetchIndexModels
 internal import FetchIndexRecords
 internal import FetchIndexValues
 
-/// The links to an object, as the context sees them: the snapshot's links, with those that unsaved edits add and
-/// without those that they remove. Doesn't load objects.
+/// The links to an object, as the context sees them: the snapshot's links, plus the links that unsaved edits add, minus
+/// the links that unsaved edits remove. Reading the list doesn't load objects.
 struct LinkList {
     struct Place: Comparable {
         let sortKey: [UInt8]
         let holder: RecordKey
-        /// The holder of an unsaved link, because a save changes its key.
+        /// The holder of an unsaved link, which stays the same object when a save changes its key.
         var object: ManagedObject?
 
         static func == (left: Place, right: Place) -> Bool { left.sortKey == right.sortKey }
@@ -22,7 +22,7 @@ struct LinkList {
             return OrderKey.first(in: bytes.extracting(length..<bytes.byteCount)).flatMap { RecordKey($0.value) }
         }
 
-        /// The link's position in an ordered relationship; nil if the link has none.
+        /// The link's position in an ordered relationship; nil if the link has no position.
         var position: [UInt8]? {
             guard case .data(let position)? = OrderKey.first(in: sortKey.span.bytes)?.value else { return nil }
             return [UInt8](position)
@@ -46,7 +46,8 @@ struct LinkList {
         return context.noting { try context.snapshot().linkCount(name, to: target) } ?? 0
     }
 
-    /// The first link, or the first one after a place. O(log n + unsaved links of the object).
+    /// The first link, or the first link after a place. O(log n + links to the object that unsaved edits add or
+    /// remove).
     func first(after last: Place? = nil) -> Place? {
         let saved = firstSaved(after: last)
         let new = added?.places.filter { place in last.map { $0 < place } ?? true }.min()
@@ -68,7 +69,8 @@ struct LinkList {
         return saved
     }
 
-    /// The last link, or the last one before a place. O(log n); with a place, O(log n + unsaved links of the object).
+    /// The last link, or the last link before a place. O(log n + links to the object that unsaved edits add), and O(log
+    /// n) more for each removed link at the end.
     func last(before end: Place? = nil) -> Place? {
         let added = added
         let new: Place? =
@@ -97,8 +99,8 @@ struct LinkList {
         }
     }
 
-    /// Finds the link between this object and another one in a many-to-many relationship. O(log n) if the links have no
-    /// positions, otherwise O(links).
+    /// Finds the link between this object and another object in a many-to-many relationship. O(log n) if the links have
+    /// no positions, otherwise O(links x log n).
     func place(ofOther other: RecordKey) -> Place? {
         if let place = added?.place(ofOther: other) { return place }
         var lowest: [UInt8] = []
@@ -106,14 +108,14 @@ struct LinkList {
         OrderKey.append(other.reference, to: &lowest)
         var place = firstSaved(after: Place(sortKey: lowest, holder: other))
         if place?.other == other { return place }
-        // The links with positions come after the others, so the last link tells whether any has a position.
+        // Links with positions come after links without, so the last link tells whether any link has a position.
         guard lastSaved()?.position != nil else { return nil }
         place = firstSaved(after: nil)
         while let found = place, found.other != other { place = firstSaved(after: found) }
         return place
     }
 
-    /// Iterates over the links in order, reading some at a time.
+    /// Iterates over the links in order, reading 256 saved links at a time.
     struct Iterator: IteratorProtocol {
         private static let pieceLength = 256
 

@@ -1,8 +1,8 @@
 internal import FetchIndexModels
 
 extension ManagedObject {
-    /// The related object of a to-one relationship; nil if the object has none, or if another context or process
-    /// deleted it. O(log n). Traps if the entity lacks the relationship, and whenever reading an attribute traps.
+    /// The related object of a to-one relationship; nil if this object has none, or if the related object was deleted.
+    /// O(log n). Traps if the entity lacks the relationship, and in the cases in which reading an attribute traps.
     public func relatedObject(_ name: String) -> ManagedObject? {
         let relationship = toOneRelationship(name)
         if case .reference(let slot, _) = relationship.storage {
@@ -13,7 +13,7 @@ extension ManagedObject {
             else { return nil }
             guard let context = managedObjectContext else {
                 if case .gone = status { return nil }
-                preconditionFailure("\(self) has no context, so that its relationships cannot be read.")
+                preconditionFailure("\(self) has no context, so its relationships cannot be read.")
             }
             let object = context.object(with: key)
             return object.isMissing ? nil : object
@@ -23,8 +23,9 @@ extension ManagedObject {
     }
 
     /// Sets the related object of a to-one relationship. The inverse shows the change immediately. If the inverse is
-    /// to-one, too, the new object loses its former partner. Traps if the entity lacks the relationship, and if the new
-    /// object is of an entity that the relationship doesn't lead to, is deleted, or belongs to another context.
+    /// to-one, too, the new object loses its former partner. Traps if the entity lacks the relationship, or if this
+    /// object has left its context. Also traps if the new object is deleted, belongs to another context, or is of an
+    /// entity to which the relationship doesn't lead. Does nothing if this object is marked as deleted.
     public func relate(_ name: String, to object: ManagedObject?) { setRelatedObject(object, name) }
 
     /// The objects of a to-many relationship.
@@ -33,7 +34,7 @@ extension ManagedObject {
     func setRelatedObject(_ object: ManagedObject?, _ name: String) {
         if status.isDeleted { return }
         guard let context = managedObjectContext else {
-            preconditionFailure("\(self) has no context, so that its relationships cannot be set.")
+            preconditionFailure("\(self) has no context, so its relationships cannot be set.")
         }
         if let object { context.requireOwn(object) }
         let relationship = toOneRelationship(name)
@@ -45,13 +46,13 @@ extension ManagedObject {
         if let former { former.object.setReference(former.reference, to: nil) }
         guard let object, let name = context.links(of: relationship) else { return }
         guard let reference = object.reference(named: name) else {
-            preconditionFailure("\(object) cannot be \(entity.name).\(relationship.description.name).")
+            preconditionFailure("\(object) has the wrong entity for \(entity.name).\(relationship.description.name).")
         }
         object.setReference(reference, to: self)
     }
 
-    /// Whether the object doesn't exist or is deleted. An object with a damaged record counts as existing, so that
-    /// reading its attributes reports the damage.
+    /// Whether the object doesn't exist in the store or is deleted. An object with a damaged record isn't missing, so
+    /// that reading its attributes reports the damage.
     var isMissing: Bool {
         switch status {
         case .inserted: return false
@@ -68,7 +69,7 @@ extension ManagedObject {
         return relationship
     }
 
-    /// The object whose record has the link to this object in a one-to-one relationship, and its reference.
+    /// The object whose record refers to this object in a one-to-one relationship, and the reference in that record.
     private func holder(
         of relationship: StoredRelationship
     ) -> (object: ManagedObject, reference: EntityLinks.Reference)? {
@@ -84,13 +85,13 @@ extension ManagedObject {
         entity.links?.references.first { $0.name == name }
     }
 
-    /// Sets a reference to another object, or to none. If the inverse is ordered and no position is given, the object
-    /// gets the last position there.
+    /// Sets a reference to another object or, if `object` is nil, to null. If the inverse is ordered and no position is
+    /// given, this object gets the last position in the inverse.
     func setReference(_ reference: EntityLinks.Reference, to object: ManagedObject?, _ position: Value? = nil) {
         guard let context = managedObjectContext, !status.isDeleted else { return }
         if let object {
             guard reference.destinations.contains(object.key.entity) else {
-                preconditionFailure("\(entity.name).\(reference.relationship) does not lead to \(object).")
+                preconditionFailure("\(object) has the wrong entity for \(entity.name).\(reference.relationship).")
             }
             if RecordKey(value(at: reference.slot)) == object.key { return }
             if reference.isUnique {

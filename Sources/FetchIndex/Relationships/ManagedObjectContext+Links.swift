@@ -3,8 +3,8 @@ internal import FetchIndexModels
 internal import FetchIndexRecords
 
 extension ManagedObjectContext {
-    /// The links that unsaved edits add and remove. O(unsaved edits) for the first call after a save, merge or
-    /// rollback, otherwise O(1).
+    /// The links that unsaved edits add and remove. O(unsaved edits) for the first call after `linkEdits` was reset,
+    /// otherwise O(1).
     func currentLinkEdits() -> LinkEdits {
         if let known = core.linkEdits { return known }
         var edits = LinkEdits()
@@ -13,21 +13,21 @@ extension ManagedObjectContext {
         return edits
     }
 
-    /// Records the links of an edited object.
+    /// Updates `linkEdits`, if it isn't nil, after an edit of an object.
     func noteLinks(of object: ManagedObject) {
         guard object.entity.links?.references.isEmpty == false, core.linkEdits != nil else { return }
         core.linkEdits?.note(object.key, object.isUnsaved ? object.links() : [])
     }
 
-    /// Notifies observers of the objects with the given keys that links to these have changed.
+    /// Notifies the observers of the objects with the given keys that links to these objects may have changed.
     func noteChangeOfRelated(_ keys: some Sequence<RecordKey>) {
         for key in keys {
             registeredObject(for: key)?.noteChangeOfRelated()
         }
     }
 
-    /// The name of a relationship's links if other records hold them: the destination's, or those of a join entity. Nil
-    /// if the entity's own records hold the references.
+    /// The name of a relationship's links, if records of the destination or of a join entity hold them. Nil if the
+    /// entity's own records hold the references.
     func links(of relationship: StoredRelationship) -> EntityLinks.Name? {
         switch relationship.storage {
         case .reference: return nil
@@ -40,7 +40,8 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Traps if an object can't be related to objects of this context.
+    /// Traps if an object belongs to another context or is deleted, so that it can't be related to objects of this
+    /// context.
     func requireOwn(_ object: ManagedObject) {
         precondition(object.core === core, "\(object) is not an object of the same context.")
         precondition(!object.status.isDeleted, "\(object) is deleted.")
@@ -56,7 +57,8 @@ extension ManagedObjectContext {
         return ToManyAccess(target, inverse).position(before: nil)
     }
 
-    /// Inserts a link of a many-to-many relationship between two objects. `name` is the name of the links to `near`.
+    /// Inserts a link of a many-to-many relationship between two objects. `name` is the name of the links to `near`,
+    /// and `position` the link's position among them.
     func insertJoin(
         _ entity: Int, from near: ManagedObject, to far: ManagedObject, _ name: EntityLinks.Name, _ position: Value
     ) {
@@ -65,7 +67,7 @@ extension ManagedObjectContext {
         else { return }
         let (own, other) = (references[side], references[1 - side])
         precondition(
-            other.destinations.contains(far.key.entity), "\(far) cannot be related to \(near) in this way.")
+            other.destinations.contains(far.key.entity), "\(far) has the wrong entity for a link with \(near).")
         let back = far.entity.storedRelationships.first {
             !$0.isRemoved && $0.storage == .join(entity: entity, side: other.slot)
         }
@@ -81,8 +83,8 @@ extension ManagedObjectContext {
 
     // MARK: Deletion
 
-    /// Updates unsaved links after a merge. Removes those that lead to objects deleted elsewhere, and applies the
-    /// delete rules of objects deleted here to links that were added elsewhere.
+    /// Updates unsaved links after the context has advanced. Removes links that lead to objects deleted elsewhere.
+    /// Applies the delete rules of objects deleted here to links that were added elsewhere.
     func settleLinks(after committed: [RecordChange]) {
         for change in committed where change.new == nil && model.entities.indices.contains(change.object.entity) {
             for incoming in model.entities[change.object.entity].links?.incoming ?? [] {
@@ -103,15 +105,15 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Applies the delete rules of a deleted object to its related objects. Returns the objects that must be deleted,
-    /// too.
+    /// Applies the delete rules of a deleted object to its related objects. Returns the related objects, and join
+    /// objects, that must be deleted, too.
     func applyDeleteRules(of object: ManagedObject) -> [ManagedObject] {
         guard let links = object.entity.links else { return [] }
         // The deletion of an object that was never saved removes its links under any rule.
         let isNew = !object.status.hasBeenSaved
         var deleted: [ManagedObject] = []
         for reference in links.references where reference.rule == .cascade {
-            // A new object that was deleted is no longer in the context.
+            // A related new object may have been deleted, and is then no longer in the context.
             if let target = RecordKey(object.lastValue(at: reference.slot)),
                 !target.isTemporary || registeredObject(for: target) != nil
             {
@@ -119,13 +121,13 @@ extension ManagedObjectContext {
             }
         }
         for incoming in links.incoming {
-            // Under the rule `deny` the links stay, so that the save finds them and fails.
+            // If the rule is `deny`, the links stay, so that the save finds them and fails.
             if incoming.rule == .deny && !isNew { continue }
             if incoming.rule == .noAction && !incoming.isJoin && !isNew { continue }
             var places = LinkList.Iterator(LinkList(context: self, name: incoming.name, target: object.key))
             while let place = places.next() {
                 let holder = place.object ?? self.object(with: place.holder)
-                // A missing or damaged record is skipped; the save reports it.
+                // A missing or damaged record is skipped here; the save reports the damage.
                 if !holder.status.isInserted && holder.savedRecord() == nil { continue }
                 if incoming.isJoin {
                     deleted.append(holder)
@@ -142,7 +144,7 @@ extension ManagedObjectContext {
 
     // MARK: Validation
 
-    /// The rules of relationships that an object violates, which prevent its save.
+    /// The violations of relationships' rules by an object, which prevent a save.
     func relationshipFailures(of object: ManagedObject) -> [ValidationError.Failure] {
         guard let links = object.entity.links else { return [] }
         if object.status.isDeleted { return denials(of: object, links) }
@@ -155,7 +157,7 @@ extension ManagedObjectContext {
 
     private func denials(of object: ManagedObject, _ links: EntityLinks) -> [ValidationError.Failure] {
         func denial(_ relationship: String?, _ other: ManagedObject) -> ValidationError.Failure {
-            object.failure(relationship, "has \(other): it cannot be deleted while it does")
+            object.failure(relationship, "has \(other), so the delete rule forbids the deletion")
         }
         var failures: [ValidationError.Failure] = []
         for incoming in links.incoming where incoming.rule == .deny {
@@ -174,7 +176,7 @@ extension ManagedObjectContext {
     /// The violations of `minCount` and `maxCount` by objects whose links have changed.
     func countFailures() -> [ValidationError.Failure] {
         guard model.hasRelationships else { return [] }
-        // With `.update`, a new object may represent a stored one, which may have more related objects.
+        // Under the policy `.update`, a new object may represent a stored object, which may have more related objects.
         let new = onUniqueConflict == .update ? [] : insertedObjects
         var objects = Dictionary(uniqueKeysWithValues: new.map { ($0.key, $0) })
         for key in currentLinkEdits().targets where objects[key] == nil && !key.isTemporary {
@@ -187,10 +189,10 @@ extension ManagedObjectContext {
             where relationship.isToMany && (relationship.minCount > 0 || relationship.maxCount > 0) {
                 let count = ToManyAccess(object, relationship.name).list.count
                 if count < relationship.minCount {
-                    let reason = "has \(counted(count, "object")), and must have \(relationship.minCount) at least"
+                    let reason = "has \(counted(count, "object")), but must have at least \(relationship.minCount)"
                     failures.append(object.failure(relationship.name, reason))
                 } else if relationship.maxCount > 0 && count > relationship.maxCount {
-                    let reason = "has \(counted(count, "object")), and may have \(relationship.maxCount) at most"
+                    let reason = "has \(counted(count, "object")), but may have at most \(relationship.maxCount)"
                     failures.append(object.failure(relationship.name, reason))
                 }
             }
@@ -198,7 +200,8 @@ extension ManagedObjectContext {
         return failures
     }
 
-    /// Calls a body that reads the store. If it throws, returns nil, and the context reports the error in `damage`.
+    /// Calls a body that reads the store. If the body throws, returns nil, and the context reports the error in
+    /// `damage`.
     @discardableResult
     func noting<Result>(_ body: () throws -> Result) -> Result? {
         do { return try body() } catch {

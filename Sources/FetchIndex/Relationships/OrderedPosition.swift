@@ -1,13 +1,14 @@
-/// Positions of objects in an ordered relationship. A position is a byte string, and between any two positions another
-/// one fits, so that an insertion doesn't change the positions of other objects.
+/// Positions of objects in an ordered relationship. A position is a byte string. Another position fits between any two,
+/// up to a maximum length, so an insertion seldom changes the positions of other objects.
 ///
-/// A position consists of a number of six bytes, big-endian, and a fraction of any number of bytes, the last of which
-/// isn't 0. An appended object gets the next number. An object between two neighbours gets a fraction halfway between
-/// theirs. The scheme is David Greenspan's "Implementing Fractional Indexing" (2020) with numbers of fixed length.
+/// A position consists of a number of six bytes, big-endian, and a fraction of up to 58 bytes, the last of which isn't
+/// 0. An appended object gets the next number. An object between two neighbours gets a number between theirs or, if
+/// their numbers leave no room, a fraction halfway between theirs. The scheme is David Greenspan's "Implementing
+/// Fractional Indexing" (2020) with numbers of fixed length.
 enum OrderedPosition {
     private static let numberLength = 6
-    /// The maximum length of a position in bytes. If a longer one were needed, all objects of the relationship get new
-    /// positions.
+    /// The maximum length of a position in bytes. If an object needs a longer position, all objects of the relationship
+    /// get new positions instead.
     static let greatestLength = 64
 
     private static func bytes(_ number: UInt64) -> [UInt8] {
@@ -21,7 +22,8 @@ enum OrderedPosition {
     /// The position of the object at an index, if all objects get new positions.
     static func position(at index: Int) -> [UInt8] { bytes(1 << 40 + UInt64(index)) }
 
-    /// A position between two others; nil if none exists, or if it would exceed the maximum length.
+    /// A position between two given positions; nil if none exists, or if it would exceed the maximum length. A nil
+    /// bound is open.
     static func between(_ low: [UInt8]?, _ high: [UInt8]?) -> [UInt8]? {
         let isNumber: ([UInt8]) -> Bool = { $0.count >= numberLength }
         guard low.map(isNumber) ?? true, high.map(isNumber) ?? true else { return nil }
@@ -45,7 +47,7 @@ enum OrderedPosition {
         }
     }
 
-    /// A fraction between two others; an upper bound of nil stands for 1.
+    /// A fraction between two given fractions; an upper bound of nil stands for 1.
     private static func fraction(_ low: [UInt8], _ high: [UInt8]?) -> [UInt8]? {
         var result: [UInt8] = []
         var isBounded = high != nil
@@ -59,7 +61,7 @@ enum OrderedPosition {
             }
             let middle = (lower + upper) / 2
             if middle > lower { return result + [UInt8(middle)] }
-            // From the next byte on, the result has no upper bound.
+            // The result is now less than `high`, whatever bytes follow.
             result.append(UInt8(lower))
             isBounded = false
         }

@@ -2,10 +2,10 @@ internal import FetchIndexModels
 
 /// The objects of a to-many relationship.
 ///
-/// The collection doesn't load objects in advance: counting and `contains` cost O(log n), and iteration makes one
-/// object at a time, in the order of ids, or of positions if the relationship is ordered. It shows the current state
-/// with unsaved edits. A loop may or may not see objects that are saved or merged during the loop. Elements can be
-/// inserted and removed here or, with the same effect, through the inverse relationship.
+/// The collection doesn't load objects in advance. Counting costs O(log n), and iteration makes one object at a time,
+/// in the order of ids, or of positions if the relationship is ordered. The collection shows the current state with
+/// unsaved edits. A loop may or may not see objects that are saved or merged during the loop. Elements can be inserted
+/// and removed here or, with the same effect, through the inverse relationship.
 public struct Related<Object: ManagedObject>: RelationshipValue {
     public typealias Destination = Object
     public static var isToMany: Bool { true }
@@ -36,31 +36,34 @@ public struct Related<Object: ManagedObject>: RelationshipValue {
         return typed
     }
 
-    /// Whether an object is in the relationship. O(log n); O(count) in an ordered many-to-many relationship.
+    /// Whether an object is in the relationship. O(log n); O(count x log n) in an ordered many-to-many relationship.
     public func contains(_ object: Object) -> Bool { access?.contains(object) ?? false }
 
     // MARK: Changes
 
-    /// Inserts an object, at the end if the relationship is ordered. If the inverse is to-one, the object leaves its
-    /// former relation. Does nothing if the object is already an element. Traps if the object is deleted or belongs to
-    /// another context.
+    /// Inserts an object, at the end if the relationship is ordered. If the inverse is to-one, the inserted object
+    /// loses its former related object. Does nothing if the object is already an element. Traps if the object is
+    /// deleted or belongs to another context.
     public func insert(_ object: Object) { access?.insert(object, before: nil) }
 
     /// Inserts an object before the element at an index of an ordered relationship. An object that is already an
-    /// element is moved there. O(unsaved edits + log n).
+    /// element is moved there. O(unsaved edits + log n); O(unsaved edits + count x log n) if the inverse is to-many, or
+    /// if all elements need new positions.
     public func insert(_ object: Object, at index: Index) { access?.insert(object, before: index.place) }
 
-    /// Moves an element before the element at an index of an ordered relationship.
+    /// Moves an element before the element at an index of an ordered relationship. Traps if the relationship isn't
+    /// ordered, or if the object isn't an element.
     public func move(_ object: Object, to index: Index) { access?.move(object, before: index.place) }
 
-    /// Removes an object from the relationship. Does nothing if it isn't an element.
+    /// Removes an object from the relationship. Does nothing if the object isn't an element.
     public func remove(_ object: Object) { access?.remove(object) }
 
     public func removeAll() { for object in Array(self) { remove(object) } }
 }
 
 extension Related: Sequence {
-    /// The position of an element in the collection. An index keeps identifying its element until the element moves.
+    /// The position of an element in the collection. An index identifies its element until the element is moved or
+    /// removed.
     public struct Index: Comparable {
         let place: LinkList.Place?
 
@@ -100,18 +103,19 @@ extension Related: Sequence {
     /// The index of the first element. O(log n + unsaved edits).
     public var startIndex: Index { Index(place: access?.list.first()) }
     public var endIndex: Index { Index(place: nil) }
-    /// The index after an index. O(log n + unsaved edits).
+    /// The index after an index, which mustn't be `endIndex`. O(log n + unsaved edits).
     public func index(after index: Index) -> Index { Index(place: access?.list.first(after: index.place)) }
 
-    /// The index `distance` elements after an index, or `endIndex`. O(distance x (log n + unsaved edits)).
+    /// The index `distance` elements after an index. The distance mustn't be negative or lead beyond `endIndex`.
+    /// O(distance x (log n + unsaved edits)).
     public func index(_ index: Index, offsetBy distance: Int) -> Index {
         var index = index
         for _ in 0..<distance { index = self.index(after: index) }
         return index
     }
 
-    /// The element at an index. Traps for `endIndex`, and if the element was removed from the relationship after the
-    /// index was made.
+    /// The element at an index. Traps for `endIndex`. If the element was removed after the index was made, may return
+    /// the removed object or trap.
     public subscript(index: Index) -> Object {
         guard let place = index.place, let object = access?.object(at: place) else {
             preconditionFailure("\(owner).\(name) has no object at the index.")

@@ -1,9 +1,9 @@
-// Unsupported declarations that users of Core Data may try. The compiler's message tells what to write instead.
+// Unsupported declarations that users of Core Data may try. The compiler's message says what to write instead.
 
 extension Relationship {
     @available(
         *, unavailable,
-        message: "A to-many relationship needs the other side: inverse: \"author\", a relationship of the other class."
+        message: "A to-many relationship needs its inverse, a relationship of the other class: inverse: \"author\"."
     )
     public init<Destination: ManagedObject>(
         _ name: String, ordered: Bool = false, deleteRule: DeleteRule = .nullify, minCount: Int = 0, maxCount: Int = 0,

@@ -11,9 +11,9 @@ public import FetchIndexModels
 ///         @Relationship("author", inverse: "books") var author: Author?
 ///     }
 ///
-/// Both sides describe the same links: setting one shows on the other at once. An optional object declares a to-one
-/// relationship, ``Related`` a to-many one. Reading a to-one relationship costs O(log n); setting one costs O(log n)
-/// more when it is saved.
+/// Both sides describe the same links: when one side is set, the other side immediately shows the change. A property of
+/// an optional class declares a to-one relationship, a property of type ``Related`` a to-many one. Reading a to-one
+/// relationship costs O(log n); setting one costs O(log n) more when it is saved.
 @propertyWrapper
 public struct Relationship<Wrapped: RelationshipValue> {
     private let name: String
@@ -54,8 +54,9 @@ public struct Relationship<Wrapped: RelationshipValue> {
 
 extension Relationship {
     /// Declares a relationship to one object. `inverse` is the relationship of the destination that has the same links;
-    /// without it, the destination has no property for them. If `isRequired`, an object can't be saved without a
-    /// related object. `renamedFrom` is the relationship's name in stores of an older class.
+    /// if nil, the destination has no property for these links. If `isRequired`, an object can't be saved without a
+    /// related object. `renamedFrom` is the relationship's name in stores that were made with an older version of the
+    /// class.
     public init<Destination: ManagedObject>(
         _ name: String, inverse: String? = nil, isRequired: Bool = false, deleteRule: DeleteRule = .nullify,
         renamedFrom: String? = nil
@@ -63,8 +64,8 @@ extension Relationship {
         self.init(name, inverse, Options(false, isRequired, deleteRule, (0, 0), renamedFrom))
     }
 
-    /// Declares a relationship to any number of objects. If it is `ordered`, the objects have positions. An object can
-    /// be saved only with at least `minCount` and at most `maxCount` related objects (0: no limit).
+    /// Declares a relationship to any number of objects. If `ordered`, the objects have positions. An object can be
+    /// saved only with at least `minCount` and at most `maxCount` related objects; 0 means no limit.
     public init<Destination: ManagedObject>(
         _ name: String, inverse: String, ordered: Bool = false, deleteRule: DeleteRule = .nullify, minCount: Int = 0,
         maxCount: Int = 0, renamedFrom: String? = nil

@@ -4,8 +4,8 @@ internal import FetchIndexRecords
 
 extension SavePlan {
     /// Whether a new link of a many-to-many relationship must be dropped, because one of its objects was deleted
-    /// elsewhere and the policy prefers the store. Under other policies, throws `ValidationError`, which names the
-    /// other object.
+    /// elsewhere and the policy prefers the store. Under other policies, throws a `ValidationError` for the object at
+    /// the other side of the link.
     func isLost(_ link: ManagedObject, _ record: [UInt8], in writer: StoreWriter) throws -> Bool {
         let references = link.entity.links?.references ?? []
         let view = try RecordView(record.span.bytes)
@@ -30,7 +30,8 @@ extension SavePlan {
         return false
     }
 
-    /// Writes the references that were left out because their objects were inserted after the referring objects.
+    /// Writes references that were left out, because the referring objects were inserted before the objects to which
+    /// they refer.
     func complete(_ progress: inout Progress, in writer: StoreWriter) throws {
         if progress.incomplete.isEmpty { return }
         let edits = progress.written.edits ?? []
@@ -55,8 +56,8 @@ extension SavePlan {
     }
 
     /// Applies the delete rules to the links in the store. The context has applied them to the links that it sees, but
-    /// other contexts and processes may have added links. Then the records of written objects may have changed once
-    /// more.
+    /// other contexts and processes may have added links. If the rules change records, the records of written objects
+    /// are read again.
     func applyDeleteRules(
         of deleted: [StoreWriter.DeletedObject], _ progress: inout Progress, in writer: StoreWriter
     ) throws {
@@ -92,14 +93,14 @@ extension ManagedObject {
     }
 
     /// The stored record of a deleted object, with the references that were changed before the deletion. So delete
-    /// rules apply to the objects to which it referred last, not to the saved ones.
+    /// rules apply to the objects to which the deleted object last referred, saved or not.
     func withChangedReferences(_ stored: [UInt8]) throws -> [UInt8] {
         var values: [Int: Value] = [:]
         for reference in entity.links?.references ?? [] { values[reference.slot] = changes[reference.slot] }
         return values.isEmpty ? stored : try entity.record(stored.span.bytes, setting: values)
     }
 
-    /// The object's references by slot, where temporary keys have become permanent ones.
+    /// The object's references to objects in `keys`, by slot, with the permanent keys.
     func references(with keys: [RecordKey: RecordKey]) -> [Int: Value] {
         var values: [Int: Value] = [:]
         for reference in entity.links?.references ?? [] {
@@ -109,8 +110,8 @@ extension ManagedObject {
         return values
     }
 
-    /// Returns a record of the object with permanent keys instead of temporary ones. A reference is null if its object
-    /// has no permanent key yet.
+    /// Returns a record of the object with permanent keys instead of temporary ones. A reference to an object without a
+    /// permanent key becomes null.
     func record(
         _ record: [UInt8], with keys: [RecordKey: RecordKey]
     ) throws -> (record: [UInt8], isComplete: Bool) {

@@ -13,7 +13,7 @@ struct ToManyAccess {
     init(_ owner: ManagedObject, _ name: String) {
         self.owner = owner
         guard let context = owner.managedObjectContext else {
-            preconditionFailure("\(owner) has no context, so that its relationships cannot be read.")
+            preconditionFailure("\(owner) has no context, so its relationships cannot be read.")
         }
         self.context = context
         guard let stored = owner.entity.relationship(named: name), stored.description.isToMany,
@@ -24,7 +24,7 @@ struct ToManyAccess {
         list = LinkList(context: context, name: links, target: owner.key)
     }
 
-    /// The related object of a link; nil if it no longer exists.
+    /// The related object of a link; nil if an unsaved link leads to an object that no longer exists.
     func object(at place: LinkList.Place) -> ManagedObject? {
         if let object = place.object {
             if join == nil { return object.isMissing ? nil : object }
@@ -39,8 +39,8 @@ struct ToManyAccess {
 
     func contains(_ object: ManagedObject) -> Bool { holder(of: object) != nil }
 
-    /// The object whose record has the link to another object: that object itself, or the join object of a many-to-many
-    /// relationship.
+    /// The object whose record holds the link to a related object: the related object itself, or the join object of a
+    /// many-to-many relationship. Nil if the objects aren't linked.
     private func holder(of object: ManagedObject) -> ManagedObject? {
         if join != nil { return list.place(ofOther: object.key).map { context.object(with: $0.holder) } }
         guard let reference = object.reference(named: list.name) else { return nil }
@@ -59,14 +59,14 @@ struct ToManyAccess {
         } else if let reference = object.reference(named: list.name) {
             object.setReference(reference, to: owner, position)
         } else {
-            preconditionFailure("\(object) cannot be one of \(owner.entity.name).\(relationship.name).")
+            preconditionFailure("\(object) has the wrong entity for \(owner.entity.name).\(relationship.name).")
         }
     }
 
     func move(_ object: ManagedObject, before place: LinkList.Place?) {
         precondition(relationship.isOrdered, "\(owner.entity.name).\(relationship.name) is not ordered.")
         guard let holder = holder(of: object), let reference = holder.reference(named: list.name) else {
-            preconditionFailure("\(object) is not one of \(owner.entity.name).\(relationship.name).")
+            preconditionFailure("\(object) is not an element of \(owner.entity.name).\(relationship.name).")
         }
         if place?.holder == holder.key { return }
         holder.setValue(position(before: place), at: reference.position)
@@ -80,8 +80,8 @@ struct ToManyAccess {
 
     // MARK: Positions
 
-    /// A position before a link, or after all links. If no position is free there, all objects of the relationship get
-    /// new ones.
+    /// A position before a link, or after all links if the place is nil. If no position is free there, all objects of
+    /// the relationship get new positions.
     func position(before place: LinkList.Place?) -> Value {
         if let position = free(before: place) { return .data(position) }
         var places: [LinkList.Place] = []
@@ -100,8 +100,8 @@ struct ToManyAccess {
 
     private func free(before place: LinkList.Place?) -> Data? {
         let low = list.last(before: place)
-        // Elements may have no position, if they were related before the relationship was ordered or by a program that
-        // doesn't use positions.
+        // Elements may have no position, if they were related before the relationship was ordered, or by a program that
+        // doesn't set positions.
         if low != nil && low?.position == nil || place != nil && place?.position == nil { return nil }
         return OrderedPosition.between(low?.position, place?.position).map { Data($0) }
     }

@@ -51,7 +51,7 @@ public enum AggregateFunction: String, Hashable, Sendable, CaseIterable {
 ///   superaccumulators, 2015).
 ///
 /// An average is the exact sum divided by the count, and rounded once. It is a decimal for decimals, otherwise a
-/// double. Without values, a sum and a count are zero, and other aggregates are null.
+/// double. If all values are null, or the range is empty, a sum and a count are zero, and other aggregates are null.
 public struct Aggregate<Object: ManagedObject>: Hashable, Sendable {
     public let function: AggregateFunction
     public let attribute: String
@@ -61,8 +61,8 @@ public struct Aggregate<Object: ManagedObject>: Hashable, Sendable {
         self.attribute = attribute
     }
 
-    /// Makes an aggregate of an attribute. Traps unless the key path is that of an `@Attribute` of the object, like the
-    /// functions below.
+    /// Makes an aggregate of an attribute. Like the functions below, traps unless the key path is that of an
+    /// `@Attribute` of the object.
     public init<Wrapped: AttributeValue>(_ function: AggregateFunction, _ keyPath: KeyPath<Object, Wrapped>) {
         self.init(function, Object.attributeName(of: keyPath))
     }
@@ -92,12 +92,12 @@ public struct Aggregate<Object: ManagedObject>: Hashable, Sendable {
         if isNumber || function == .count || function.needsExtremes && type == .date { return }
         let wanted = function.needsSum ? "numbers" : "numbers or dates"
         throw RequestError.wrongType(
-            "\(self) needs \(wanted), and \(entity.name).\(attribute) is \(type.nameWithArticle)")
+            "\(self) needs \(wanted), but \(entity.name).\(attribute) is \(type.nameWithArticle)")
     }
 }
 
 extension Aggregate: CustomStringConvertible {
-    /// FUNCTION(ATTRIBUTE), as the tool reads it.
+    /// The form FUNCTION(ATTRIBUTE), which the tool also reads.
     public var description: String { "\(function.rawValue)(\(RequestText.quoted(attribute)))" }
 
     /// Parses the form of `description`; `avg` is accepted too. Throws `RequestError`.
@@ -157,14 +157,15 @@ extension OrderDefinition {
             })
         guard columns.maximumLength <= AggregateColumns.greatestLength else {
             throw RequestError.malformed(
-                "the aggregates of a request may take \(columns.maximumLength) bytes a section, and "
-                    + "\(AggregateColumns.greatestLength) is the most: a sum or average of a double takes up to 283, "
+                "the aggregates of a request may take \(columns.maximumLength) bytes a section, but at "
+                    + "most \(AggregateColumns.greatestLength) are allowed: a sum or average of a double takes up to 283, "
                     + "of a decimal 147, of an integer 19")
         }
         return columns
     }
 
-    /// The text of the columns in a cache's identity: their layout and, after a blank, the attributes' permanent names.
+    /// The text that describes the columns in a cache's identity: their layout and, after a blank, the attributes'
+    /// permanent names.
     func aggregatesKept(_ columns: AggregateColumns, of entity: Entity) throws -> String {
         if columns.isEmpty { return "" }
         let names = try columns.columns.map { column in

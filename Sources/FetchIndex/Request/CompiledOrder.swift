@@ -3,8 +3,8 @@ internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 internal import Synchronization
 
-/// A definition compiled for a model, as far as needed to find its cache and to read it. The objects that place rows
-/// are made later.
+/// A definition compiled for a model, as far as needed to find its cache and to read that cache. The objects that place
+/// rows are made later.
 struct CompiledOrder: Sendable {
     let entity: Int
     let subentities: [Int]
@@ -14,10 +14,10 @@ struct CompiledOrder: Sendable {
     let identity: CacheIdentity
 }
 
-/// A cache of definitions that were compiled for the newest model.
+/// Definitions that were compiled for the same version of the model, kept for the next requests with them.
 final class CompiledOrders: Sendable {
     private struct State {
-        /// The model's version.
+        /// The version of the model.
         var version: UInt32 = 0
         var orders: [OrderDefinition: CompiledOrder] = [:]
     }
@@ -26,7 +26,7 @@ final class CompiledOrders: Sendable {
 
     private let state = Mutex(State())
 
-    /// Compiles a definition as `OrderDefinition.compile` does. O(definition) if it is cached.
+    /// Compiles a definition like `OrderDefinition.compile`. O(size of the definition) if it was compiled earlier.
     func request(_ definition: OrderDefinition, in reader: StoreReader) throws -> OrderRequest {
         let (model, version) = (reader.model, reader.modelVersion)
         let known = state.withLock { $0.version == version ? $0.orders[definition] : nil }

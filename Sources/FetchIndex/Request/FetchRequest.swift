@@ -1,5 +1,5 @@
 public import FetchIndexModels
-/// A request for objects: their entity, a condition and an order.
+/// A request for objects: their entity, a condition and sort keys.
 public struct FetchRequest<Object: ManagedObject>: Sendable {
     public enum ResultType: Hashable, Sendable {
         case objects
@@ -29,13 +29,13 @@ public struct FetchRequest<Object: ManagedObject>: Sendable {
     /// Whether duplicate dictionaries are removed.
     public var returnsDistinctResults = false
 
-    /// Key paths to values of related objects, as `publisher.country`, whose changes a controller reports as updates of
-    /// rows, although they don't affect the order. Paths in the predicate, the sort keys and the section key are
-    /// observed anyway. Costs O(log n) for each row that a change concerns. `fetch` ignores them.
+    /// Key paths to values of related objects, like `publisher.country`. A controller reports changes of these values
+    /// as updates of rows, although the order doesn't depend on them. Paths in the predicate, the sort keys and the
+    /// section key are observed anyway. Costs O(log n) for each row that a change concerns. `fetch` ignores them.
     public var observedKeyPaths: [String] = []
-    /// Relationships, as `publisher` or `chapters`, whose objects a fetch reads in advance, in the order in which they
-    /// are stored. This helps programs that use all of them next; otherwise each object is read at its first use, O(log
-    /// n). Controllers ignore them.
+    /// Relationships, like `publisher` or `chapters`, whose objects a fetch reads in advance, in the order in which
+    /// they are stored. This saves time if the program uses all of these objects next; otherwise each object is read at
+    /// its first use, O(log n). Controllers ignore them.
     public var relationshipKeyPathsForPrefetching: [String] = []
 
     /// The aggregates that a controller maintains for each section and for any range of rows. `fetch` ignores them.
@@ -64,7 +64,7 @@ public struct FetchRequest<Object: ManagedObject>: Sendable {
     /// The definition for a controller, which includes the aggregates.
     func resultsDefinition(_ sectionKey: SectionKey?, _ sectionOrder: SectionOrder) -> OrderDefinition {
         var definition = definition(sectionKey: sectionKey, sectionOrder: sectionOrder)
-        definition.aggregates = aggregates.map { $0.untyped }  // avoids a key path at each use
+        definition.aggregates = aggregates.map { $0.untyped }  // a closure is faster than a key path
         return definition
     }
 
@@ -73,7 +73,8 @@ public struct FetchRequest<Object: ManagedObject>: Sendable {
 }
 
 extension FetchRequest<ManagedObject> {
-    /// The request of a definition. A controller has the definition's section key and section order beside it.
+    /// Makes the request of a definition, without the section key and the section order, which a controller keeps
+    /// itself.
     init(_ definition: OrderDefinition) {
         self.init(entityName: definition.entity, predicate: definition.predicate, sortKeys: definition.sortKeys)
         includesSubentities = definition.includesSubentities
@@ -81,7 +82,7 @@ extension FetchRequest<ManagedObject> {
     }
 }
 
-/// The result of `execute`, by the request's `resultType`.
+/// The result of `execute`, of the kind that the request's `resultType` names.
 public enum FetchResult<Object: ManagedObject> {
     case objects([Object])
     case objectIDs([ObjectID])

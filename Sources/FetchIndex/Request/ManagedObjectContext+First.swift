@@ -25,8 +25,9 @@ extension ManagedObjectContext {
         try first(Object.self, where: FetchPredicate(predicate), sortedBy: sortKeys)
     }
 
-    /// The object with a value of a unique attribute; nil if no object has the value, and for null. Unsaved edits are
-    /// included. O(log n), even with many unsaved edits, so it can be used to find or insert objects. Throws
+    /// The object with a value of a unique attribute; nil if no object has the value, or if it's null. Unsaved edits
+    /// are included. O(log n), so this can be used to find or insert objects. If no saved object has the value, the
+    /// first call for an attribute after the context has advanced or rolled back also costs O(unsaved objects). Throws
     /// `RequestError.notUnique` for other attributes, and the errors of `fetch`.
     ///
     ///     let book = try context.object(where: \Book.isbn, is: isbn) ?? Book(context: context)
@@ -40,7 +41,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The object with a unique value, given the names of entity and attribute: `context.object(of: "Book", where:
+    /// The object with a unique value, for the names of an entity and an attribute: `context.object(of: "Book", where:
     /// "isbn", is: "978-4-15-030984-6")`.
     public func object(of entityName: String, where attribute: String, is value: Value) throws -> ManagedObject? {
         try withPublicErrors { try uniqueKey(of: entityName, attribute, value).map { object(with: $0) } }
@@ -94,7 +95,7 @@ extension ManagedObjectContext {
 }
 
 /// An index of an entity's unsaved objects by the value of an attribute. It is made at the first use, and updated with
-/// edits until the context advances or rolls back.
+/// each edit until the context advances or rolls back.
 struct UnsavedIndex {
     struct Attribute: Hashable {
         let entity: Int
@@ -124,7 +125,8 @@ struct UnsavedIndex {
 }
 
 extension ManagedObject {
-    /// The unsaved value of a slot, if it differs from the saved one; nil otherwise, and for a deleted object.
+    /// The value of a slot in an inserted object, or the edited value in a saved object. If a saved object has any
+    /// edits, its derived attributes count as edited. Nil for other slots and for a deleted object.
     fileprivate func unsavedValue(at slot: Int) -> Value? {
         switch status {
         case .inserted: return value(at: slot)

@@ -50,8 +50,8 @@ public struct OrderDefinition: Hashable, Sendable {
         try plan(in: reader, leadingOrders: nil, endsEarly: endsEarly)
     }
 
-    /// Plans like `plan(in:endsEarly:)`, with leading orders that are already known; if they are nil, reads them from
-    /// the reader.
+    /// Plans like `plan(in:endsEarly:)`, with the given leading orders; if `leadingOrders` is nil, finds them in the
+    /// reader's state.
     func plan(
         in reader: StoreReader, leadingOrders: [LeadingOrder]?, endsEarly: Bool
     ) throws -> (request: OrderRequest, selection: RecordSelection) {
@@ -81,7 +81,7 @@ public struct OrderDefinition: Hashable, Sendable {
     }
 
     /// The definition with the current names of the entity's attributes. A former name mustn't be used for a subentity,
-    /// where another attribute may have it.
+    /// in which another attribute may have this name.
     private func current(_ entity: Entity) -> OrderDefinition {
         entity.hasRenames ? renamed { entity.slot(of: $0).map { entity.attribute(at: $0).name } } : self
     }
@@ -122,7 +122,7 @@ public struct OrderDefinition: Hashable, Sendable {
             dependencies: Set(members + ofPaths + (placer.headings?.entities ?? [])).sorted(), identity: identity)
     }
 
-    /// The parts as text that `init` can parse; "" for missing parts.
+    /// The parts as text; "" for missing parts. `init(_:in:)` can parse all of them except a computed section key.
     package var texts: (predicate: String, sort: String, section: String, aggregates: String) {
         (
             predicate: predicate?.description ?? "", sort: sortKeys.map(\.description).joined(separator: ","),
@@ -149,8 +149,8 @@ public struct OrderDefinition: Hashable, Sendable {
         try self.init(permanent: identity)
         includesSubentities = identity.includesSubentities
         guard let entity = model.entity(named: identity.entity) else { return }
-        // This includes removed attributes: when an attribute's type changes, it is removed, and another one with its
-        // name is added.
+        // Removed attributes are included: if an attribute's type changes, its slot is removed, and another slot with
+        // its name is added.
         let renames = entity.slots.filter { $0.permanentName != $0.attribute.name }
         let names = Dictionary(renames.map { ($0.permanentName, $0.attribute.name) }) { first, _ in first }
         if !names.isEmpty || model.hasRelationships {

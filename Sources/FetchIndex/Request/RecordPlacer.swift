@@ -11,7 +11,7 @@ final class RecordPlacer: RowPlacer {
     /// For each path of the table, the slot of the reference with which it begins; nil if it begins with another kind
     /// of step.
     private let referenceSlots: [Int?]
-    /// The predicate; without one in the definition, a predicate that holds for all records.
+    /// The definition's predicate; if it's missing, a predicate that holds for all records.
     let predicate: CompiledPredicate
     private let hasPredicate: Bool
     private let predicateParts: [PredicatePart]
@@ -26,10 +26,10 @@ final class RecordPlacer: RowPlacer {
     private let columnForms: [SummaryForm]
     private let hasColumns: Bool
     private let missingValues: [UInt8]
-    /// The slots of the attributes on which placements depend.
+    /// The slots of the entity's own records on which placements depend.
     let reads: Set<Int>
 
-    /// Makes a placer for the objects of the entity with a number.
+    /// Makes a placer for the objects of the entity with the given number.
     init(_ definition: OrderDefinition, _ number: Int, in model: Model) throws {
         let entity = model.entities[number]
         self.definition = definition
@@ -75,8 +75,7 @@ final class RecordPlacer: RowPlacer {
     /// Whether a name in a key path differs from the permanent name, which cache identities contain.
     var hasRenamedPaths: Bool { paths.contains(where: \.isRenamed) || headings?.isRenamed ?? false }
 
-    /// The versions of ICU's data, and of rules that have changed since they were introduced, on which placements
-    /// depend.
+    /// The versions that affect placements: of ICU's data, and of rules that have changed since they were introduced.
     var versions: [String] {
         predicateVersions + sortColumns.flatMap(\.versions) + (section?.versions ?? [])
             + (headings?.versions ?? [])
@@ -171,8 +170,8 @@ final class RecordPlacer: RowPlacer {
         return RelatedRow(related.record, related.bytes, place)
     }
 
-    /// Appends the bytes of a column. They are read from the record's slot, or from the record and slot to which a path
-    /// leads; null if the path doesn't lead to an object.
+    /// Appends the bytes of a column, which the body makes from the row's record and a slot, or from the record and
+    /// slot at the end of a path. Appends null if the path doesn't lead to an object.
     private func append(
         _ slot: Int, _ keys: PathKeys, of related: borrowing RelatedRecord, to key: inout [UInt8],
         _ body: (RecordView, Int, inout [UInt8]) throws -> Void

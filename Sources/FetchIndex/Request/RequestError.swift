@@ -13,7 +13,7 @@ extension RequestError: CustomStringConvertible {
         switch self {
         case .malformed(let text), .wrongType(let text): text
         case .notUnique(let entity, let attribute):
-            "\(entity).\(attribute) is not unique: declare it with isUnique: true, or ask for the first(where:) of several"
+            "\(entity).\(attribute) is not unique: declare it with isUnique: true, or use first(where:), which finds the first of several objects"
         }
     }
 }

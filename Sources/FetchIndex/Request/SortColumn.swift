@@ -4,8 +4,8 @@ internal import FetchIndexPredicates
 internal import FetchIndexRecords
 internal import FetchIndexValues
 
-/// Makes the bytes of a sort key in a row's key. It's a class, because a struct's references would be retained one by
-/// one for each row.
+/// Makes the bytes of a sort key in a row's key. It's a class: if it were a struct, each of its references would be
+/// retained for each row.
 final class SortColumn {
     let slot: Int
     let type: ValueType
@@ -28,12 +28,11 @@ final class SortColumn {
         collator = try TextCollator(key.textOrder)
         if collator != nil && type != .string {
             throw RequestError.wrongType(
-                "the sort key \(key) needs a text, and \(entity.name).\(key.attribute) is \(type.nameWithArticle)")
+                "the sort key \(key) needs a text, but \(entity.name).\(key.attribute) is \(type.nameWithArticle)")
         }
     }
 
-    /// The versions of ICU's data, and of rules that have changed since they were introduced, on which the bytes
-    /// depend.
+    /// The versions that affect the bytes: of ICU's data, and of rules that have changed since they were introduced.
     var versions: [String] {
         [collator?.version, isMean && type == .decimal ? FetchPredicate.decimalRules : nil].compactMap { $0 }
     }
@@ -49,8 +48,9 @@ final class SortColumn {
         }
     }
 
-    /// Deselects records of a block whose values come after the first value in a row key. Works in one loop, without
-    /// making keys, for numbers and for texts compared by bytes; for other values it keeps all selected records.
+    /// Deselects a block's records whose values come after the first value in a row key. Works in one loop, without
+    /// making keys, for integers, doubles, dates and texts compared by bytes; for other values it keeps all selected
+    /// records.
     func keepRecords(of block: inout RecordBlock, within key: [UInt8]) throws {
         let isDescending = isDescending
         switch first(of: key) {

@@ -5,8 +5,8 @@ public enum SortDirection: Hashable, Sendable {
     case descending
 }
 
-/// An attribute by which objects are sorted. It may also be an attribute of a related object, as `author.name`, or an
-/// aggregate of the objects of a to-many relationship, as `messages.@max.sentAt` or `books.@count`.
+/// An attribute by which objects are sorted. It may also be an attribute of a related object, like `author.name`, or an
+/// aggregate of the objects of a to-many relationship, like `messages.@max.sentAt` or `books.@count`.
 public struct SortKey<Object: ManagedObject>: Hashable, Sendable {
     public let attribute: String
     public let direction: SortDirection
@@ -47,7 +47,7 @@ public struct SortKey<Object: ManagedObject>: Hashable, Sendable {
 }
 
 extension SortKey: CustomStringConvertible {
-    /// KEY[:desc][:text order], as the tool reads it.
+    /// The form KEY[:desc][:text order], which the tool also reads.
     public var description: String {
         var text = RequestText.quoted(attribute)
         if direction == .descending { text += ":desc" }

@@ -1,9 +1,9 @@
 internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 public import FetchIndexModels
-/// An open order, whose rows are read without making objects, for batch jobs. Sections and rows are read on demand.
+/// An open order, for batch jobs. Sections and rows are read on demand, and reading a row makes no managed object.
 ///
-/// While an order exists, it keeps its snapshot, and so pins the pages of that state.
+/// The order retains its snapshot, which pins the pages of that state.
 public struct FetchedOrder {
     /// A subentity whose objects are among the rows.
     struct Other {
@@ -13,19 +13,18 @@ public struct FetchedOrder {
         let slots: [Int]
     }
 
-    /// Whether damage of the cache was found since the order was opened. It's a class, so that copies of the order
-    /// share it.
+    /// Records whether damage of the cache was found since the order was opened. It's a class, so that copies of the
+    /// order share the record.
     final class Damage { var isMet = false }
 
     let opened: OpenedOrder
     let snapshot: Snapshot
-    /// Is set when damage of the cache is found.
     private let damage: Damage
     private let origin: ObjectOrigin
     let entityNumber: Int
     /// The subentities whose objects are among the rows, by number.
     let others: [Int: Other]
-    /// The parts that ids of the sections' objects share, by entity.
+    /// The part that the ids of an entity's objects share, for the entities by whose objects rows are grouped.
     private let sectionOrigins: [Int: ObjectOrigin]
     /// The columns of the sections' aggregates; nil if the request has no aggregates.
     private let columns: AggregateColumns?
@@ -73,7 +72,7 @@ public struct FetchedOrder {
     /// The number of rows in all sections. O(1).
     public var rowCount: Int { opened.order.rowCount }
 
-    /// The number of sections that have rows; without a section key, it's 1. O(1).
+    /// The number of sections, each of which has rows; always 1 if the request has no section key. O(1).
     public var sectionCount: Int { opened.order.sectionCount }
 
     /// The section at an index. O(log n). Traps unless 0 <= index < sectionCount. Throws `StoreError`.
@@ -83,24 +82,24 @@ public struct FetchedOrder {
         }
     }
 
-    /// Calls the body with each section in order, from an index on, until the body returns false. O(log n + sections).
-    /// Throws `StoreError`, and rethrows the body's errors.
+    /// Calls the body with the sections in order, starting at an index, until the body returns false. O(log n +
+    /// sections). Throws `StoreError`, and rethrows the body's errors.
     public func forEachSection(from index: Int = 0, _ body: (FetchedSection) throws -> Bool) throws {
         try noting {
             try opened.order.walkSections(from: index) { try body(fetched($0)) }
         }
     }
 
-    /// Makes a section. Without a section key, the count includes all matching rows, even if the order was limited to
-    /// the first ones.
+    /// Makes a section. If the request has no section key, the count includes all matching rows, even if the order was
+    /// limited to the first rows.
     private func fetched(_ section: OrderSection) -> FetchedSection {
         FetchedSection(
             section, count: opened.order.shape.hasSections ? section.count : memberCount, columns,
             section.object.flatMap { object in sectionOrigins[object.entity].map { ObjectID(object, $0) } })
     }
 
-    /// An aggregate of the rows in a range, counted over all sections. O(log n). Traps unless the range is within the
-    /// rows. Throws `RequestError` if the request doesn't have the aggregate, and `StoreError`.
+    /// An aggregate of the rows in a range, whose indexes count over all sections. O(log n). Traps unless the range is
+    /// within the rows. Throws `RequestError` if the request doesn't have the aggregate, and `StoreError`.
     public func aggregate(_ aggregate: Aggregate<ManagedObject>, inRows range: Range<Int>) throws -> Value {
         precondition(range.lowerBound >= 0 && range.upperBound <= rowCount, "A range of rows must be within the order.")
         return try noting {
@@ -108,8 +107,8 @@ public struct FetchedOrder {
         }
     }
 
-    /// Calls the body with the rows from an offset on, counted over all sections. O(log n + rows), and one record is
-    /// read for each row. Throws `StoreError`, and rethrows the body's errors.
+    /// Calls the body with up to `limit` rows, starting at an offset that counts over all sections. O(log n) for each
+    /// row, because its record is looked up. Throws `StoreError`, and rethrows the body's errors.
     public func forEachRow(from offset: Int = 0, limit: Int? = nil, _ body: (FetchedRow) throws -> Void) throws {
         try noting {
             var left = limit ?? Int.max
@@ -122,8 +121,8 @@ public struct FetchedOrder {
         }
     }
 
-    /// Calls the body with the row at an index, counted over all sections. O(log n). Traps unless 0 <= row < rowCount.
-    /// Throws the errors of `forEachRow`.
+    /// Calls the body with the row at an index that counts over all sections. O(log n). Traps unless 0 <= row <
+    /// rowCount. Throws the errors of `forEachRow`.
     public func withRow(at row: Int, _ body: (FetchedRow) throws -> Void) throws {
         try noting {
             let (object, position) = try opened.order.row(at: row)
@@ -160,19 +159,19 @@ public struct FetchedOrder {
 
 /// A section of a fetched order.
 public struct FetchedSection: Equatable, Sendable {
-    /// The section's value as plain text; "" for null and without a section key.
+    /// The section's value as plain text; "" for null, and if the request has no section key.
     public let name: String
     /// The number of rows in the section.
     public let count: Int
     /// The number of rows in all preceding sections.
     public let rowsBefore: Int
-    /// Whether the section has the rows without a section value. Its name is "", like that of the section of the empty
-    /// text.
+    /// Whether this is the section of the rows whose section value is null. Its name is "", like the name of the
+    /// section of empty texts.
     public let isNull: Bool
     /// The related object by which the rows are grouped; nil if the section key isn't a relationship, and for the
     /// section of rows without a related object.
     public let objectID: ObjectID?
-    /// The columns of the aggregates. Nil without aggregates, so that making a section retains no reference.
+    /// The columns of the aggregates; nil if the request has none, so that making a section then retains no reference.
     private let columns: AggregateColumns?
     private let summary: [UInt8]
 

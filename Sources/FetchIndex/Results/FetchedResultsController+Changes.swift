@@ -6,7 +6,8 @@ extension FetchedResultsController: ContextFollower {
     var isLive: Bool { live != nil }
     var entities: [Int] { live?.dependencies ?? [] }
 
-    /// Throws if rows, or objects on which they depend, may now belong to subentities that the order doesn't include.
+    /// Throws if rows, or objects on which rows depend, may belong to subentities in the new model that the order
+    /// doesn't include.
     func requireEntities(in model: Model) throws {
         guard let request = live?.request else { return }
         let known = Set(entities)
@@ -19,8 +20,8 @@ extension FetchedResultsController: ContextFollower {
         }
     }
 
-    /// The cache that the context catches up for this controller. Nil for an order in memory, and if only `settle` may
-    /// advance the cache.
+    /// The cache that the context catches up for this controller; nil for an order in memory, and if the controller
+    /// needs the exact change, because then only `settle` may advance the cache.
     var followed: CacheRequest? { needsExactChange ? nil : live?.cache }
 
     func advance(
@@ -50,7 +51,7 @@ extension FetchedResultsController: ContextFollower {
     }
 
     /// Recomputes the order from the records after an update has found damage. The change is the difference between the
-    /// old and new rows; if the old order can't be read, the change is unknown.
+    /// old and the new rows; if the old order can't be read, the change is reported as unknown (`rebuilt`).
     private func recompute(_ order: LiveOrder, _ renumbered: [RecordKey: RecordKey], _ edits: [RecordChange]) {
         let repaired: LiveOrder
         do { repaired = try recompute(order) } catch { return fail(error) }
@@ -65,8 +66,8 @@ extension FetchedResultsController: ContextFollower {
         shown = .repaired(repaired)
     }
 
-    /// The new ids of objects that are or were members of the order. They are reported even if the window of limit and
-    /// offset doesn't show them now, because it may have shown the old ids.
+    /// The new keys of objects that are or were members of the order, by their old keys. Keys of objects outside of the
+    /// window of limit and offset are included, because the window may have shown the old ids.
     private func rowsRenumbered(
         _ ids: [RecordKey: RecordKey], _ edits: [RecordChange], in order: LiveOrder
     ) throws -> [RecordKey: RecordKey] {
@@ -81,15 +82,15 @@ extension FetchedResultsController: ContextFollower {
     }
 
     #if DEBUG
-        /// The rows of an order that is small enough for a check: debug builds verify each change by replaying it on
-        /// these rows.
+        /// The rows of an order, if it's small enough for a check: debug builds verify each change by replaying it on
+        /// the old rows.
         private static func provenRows(of order: LiveOrder) -> [[RecordKey]]? {
             order.window.rowCount <= 100_000 ? try? order.window.objects() : nil
         }
     #endif
 
-    /// Delivers the change that hasn't been delivered yet. A change that arises during the delivery is delivered after
-    /// it.
+    /// Delivers the change that hasn't been delivered yet, if any. A change that arises during the delivery is
+    /// delivered after it.
     func deliver() {
         managedObjectContext.delivery.tell(self) { tellAll() }
     }
@@ -97,7 +98,7 @@ extension FetchedResultsController: ContextFollower {
     private func tellAll() {
         if case .failure(let failure, isTold: false) = shown {
             shown = .failure(failure, isTold: true)
-            // Listeners that keep a copy of the rows must read it again.
+            // Listeners that keep a copy of the rows must read the rows again.
             undelivered = OrderChange(rebuilt: .damaged)
             delegate?.controller(self, didFailWith: failure)
         }

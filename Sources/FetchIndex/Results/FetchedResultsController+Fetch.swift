@@ -3,12 +3,14 @@ internal import FetchIndexModels
 internal import FetchIndexRecords
 
 extension FetchedResultsController {
-    /// Advances the context to the store's newest state, and opens the order in it. With a cache this costs O(log n) if
-    /// the cache is current, and O(k log n) if it is k changes behind; otherwise the order is built, O(n log n). If the
-    /// controller has fetched before with another request, the differences are delivered as a batch, O(rows).
+    /// Advances the context to the store's newest state, and opens the order in that state. If the controller has a
+    /// cache, opening costs O(log n) if the cache is current, and O(k log n) if it is k changes behind. Otherwise the
+    /// order is built, O(n log n). If the controller has fetched another request before, the differences are delivered
+    /// as a batch, O(rows).
     ///
-    /// During a delivery the context keeps its state, and the order is opened in that state. A controller that is
-    /// delivering a batch to its own delegate already has the state after the batch, and can't change its request then.
+    /// During a delivery the context doesn't advance: the order is opened in the context's current state. A controller
+    /// that is delivering a batch already shows the state after the batch, and can't fetch another request until the
+    /// delivery ends.
     ///
     /// Throws `StoreError`; `RequestError`, `FetchPredicateError`, `UnknownLocale`, `UnknownTimeZone` or
     /// `UnusableCalendar` if the request doesn't fit the model; `ContextError` if another controller uses the cache
@@ -60,8 +62,8 @@ extension FetchedResultsController {
         }
     }
 
-    /// Compiles a definition. The result is cached only if the controller has a cache name, because definitions without
-    /// one may differ at each fetch.
+    /// Compiles a definition. The compiled request is kept for later fetches only if the controller has a cache name,
+    /// because requests without a cache may differ at each fetch.
     private func request(of definition: OrderDefinition) throws -> OrderRequest {
         let context = managedObjectContext
         if cacheName == nil { return try definition.compile(in: context.model) }
@@ -75,7 +77,7 @@ extension FetchedResultsController {
     }
 
     /// The assessment of the cache in the context's state. If the live order has the same request, the merge has
-    /// already made it.
+    /// already assessed the cache.
     private func assess(_ cache: CacheRequest, _ newest: NewestOrders?) throws -> CacheAssessment {
         if !needsExactChange, live?.request.identity == cache.order.identity,
             let known = newest?.assessments[cache.name]
@@ -85,8 +87,8 @@ extension FetchedResultsController {
         return try managedObjectContext.container.cacheEngine.assess(cache, in: managedObjectContext.snapshot())
     }
 
-    /// Whether the live order has the request and is current: with a cache name, it must be read from the current
-    /// cache.
+    /// Whether the live order has the request and is current. If the controller has a cache name, the order must also
+    /// be read from the cache, and the cache must be current.
     private func isCurrent(_ request: OrderRequest, _ assessment: CacheAssessment?) -> Bool {
         guard case .order(let live) = shown, live.request.identity == request.identity else { return false }
         return assessment.map { live.isStored && $0.isCurrent } ?? true
@@ -144,7 +146,7 @@ extension FetchedResultsController {
         }
     }
 
-    /// Makes a live order from an opened one, with the request's limit and offset and the context's unsaved edits.
+    /// Makes a live order from an opened order, with the request's limit and offset and the context's unsaved edits.
     private func live(_ request: OrderRequest, _ opened: OpenedOrder) throws -> LiveOrder {
         let live = try LiveOrder(
             request, opened, observing: observedPaths(request), offset: fetchRequest.offset,

@@ -27,26 +27,26 @@ extension Observers: Observable {
 }
 
 extension FetchedResultsController {
-    /// The index title for a section's name: the delegate's title if any. Otherwise it's the name itself if sections
-    /// are index titles, or the upper-cased first character of the name.
+    /// The index title for a section's name: the delegate's title, if any. Otherwise it's the name itself if the
+    /// section key is an index title, or the upper-cased first character of the name. Nil for an empty name.
     public func sectionIndexTitle(forSectionName name: String) -> String? {
         if let delegate, let title = delegate.controller(self, sectionIndexTitleForSectionName: name) { return title }
         return SectionKey.indexTitle(ofSectionNamed: name, sectionKey)
     }
 
-    /// The distinct index titles of the sections, in order. O(sections).
+    /// The distinct index titles of the sections, in the order of the sections. O(sections).
     public var sectionIndexTitles: [String] {
         var seen: Set<String> = []
         return sections.compactMap(\.indexTitle).filter { seen.insert($0).inserted }
     }
 
-    /// The index of the first section with an index title; nil if no section has it. O(sections).
+    /// The index of the first section with an index title; nil if no section has the title. O(sections).
     public func section(forSectionIndexTitle title: String) -> Int? {
         sections.firstIndex { $0.indexTitle == title }
     }
 
-    /// The index of the first section with an index title, which must be at `index` in `sectionIndexTitles`; otherwise
-    /// nil.
+    /// The index of the first section with an index title; nil if `sectionIndexTitles` doesn't have the title at
+    /// `index`. O(sections).
     public func section(forSectionIndexTitle title: String, at index: Int) -> Int? {
         let titles = sectionIndexTitles
         return titles.indices.contains(index) && titles[index] == title

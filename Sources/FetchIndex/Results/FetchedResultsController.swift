@@ -3,8 +3,8 @@ internal import FetchIndexModels
 internal import FetchIndexRecords
 public import FetchIndexValues
 
-/// The objects of a request, sorted and in sections. The controller keeps them current with its context, and reports
-/// each exact change.
+/// The objects of a request, sorted and in sections. The controller keeps its rows current with its context, and
+/// reports each exact change.
 ///
 /// Sections and rows are read on demand, so a fetch with a current cache costs O(log n), however many rows it has. When
 /// the context processes edits, saves, merges or rolls back, the controller advances with it, and reports the changes
@@ -26,35 +26,36 @@ public final class FetchedResultsController<Object: ManagedObject> {
         didSet { snapshotDelegate = delegate as? any FetchedResultsControllerSnapshotDelegate<Object> }
     }
     private(set) weak var snapshotDelegate: (any FetchedResultsControllerSnapshotDelegate<Object>)?
-    /// The error because of which the controller is empty: records that it needs are damaged. Nil after a successful
-    /// fetch.
+    /// The error that made the controller empty: records that it needs are damaged. Nil after a successful fetch.
     public var failure: (any Error)? { if case .failure(let error, _) = shown { error } else { nil } }
 
     let requiresSortKeys: Bool
     let needsExactChange: Bool
 
-    // The context's isolation domain guards all that follows: fetches, steps of the context, and reads that find damage
-    // change it there.
+    // The context's isolation domain guards the following properties. They are changed there by fetches, by steps of
+    // the context, and by reads that find damage.
     var shown = ShownOrder.nothing { didSet { version &+= 1 } }
     var live: LiveOrder? { shown.live }
-    /// A number that increases with each change of `shown`, and with each step of its order: what was read at another
-    /// number is read again.
+    /// A number that increases with each change of `shown`, and with each step of its order. Sections that were read in
+    /// advance at another number are read again.
     var version = 0
     /// The observers of the results; nil until the results are read.
     var observers: Observers?
-    /// The properties of the last fetch: it isn't repeated for the same ones, and a repaired order has its window.
+    /// The properties of the last fetch. A fetch with equal properties keeps a current order, and a repaired order has
+    /// this offset and limit.
     var fetched: Fetched?
-    /// The last step's change, until the next fetch merges: the fetch returns it.
+    /// The change of the last step. A fetch resets it before it merges, and returns the merge's change.
     var merged: OrderChange<RecordKey>?
-    /// The last change until it is delivered; then nil.
+    /// The last change; nil once it is delivered.
     var undelivered: OrderChange<RecordKey>?
-    /// The state of the cache that the next `settle` stores.
+    /// The cache as the last fetch opened it, for the next `settle` to store. Only for controllers that need the exact
+    /// change.
     var reading: CacheReading?
     /// The sequences of changes that have not ended, by their numbers.
     var streams: [Int: AsyncStream<ResultsChange>.Continuation] = [:]
     private var nextStream = 0
 
-    /// Makes a controller for a request. Throws `ContextError.noSortKeys` without a sort key, and
+    /// Makes a controller for a request. Throws `ContextError.noSortKeys` if the request has no sort key, and
     /// `ContextError.notCacheable` if a cache name is given but the request can't be cached.
     public convenience init(
         fetchRequest: FetchRequest<Object>, context: ManagedObjectContext, sectionKey: SectionKey? = nil,
@@ -106,8 +107,9 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
     // MARK: Reading
 
-    /// Calls the body with the order's rows. If the order is damaged, recomputes it from the records, in memory. If the
-    /// records are damaged, too, the controller becomes empty, and `failure` has the error.
+    /// Calls the body with the window of rows; returns nil before the first fetch. If the order is damaged, recomputes
+    /// it from the records, in memory. If the records are damaged, too, returns nil: the controller becomes empty, and
+    /// `failure` has the error.
     func read<Result>(_ body: (OrderWindow) throws -> Result) -> Result? {
         guard let window = live?.window else { return nil }
         do { return try body(window) } catch {}
@@ -154,19 +156,19 @@ public final class FetchedResultsController<Object: ManagedObject> {
     var sectionCount: Int { live?.window.sectionCount ?? 0 }
     var rowCount: Int { live?.window.rowCount ?? 0 }
 
-    /// Traps if an index isn't one of a section, unless damage may have changed the number of sections.
+    /// Traps if no section has the index, unless damage may have changed the number of sections.
     func requireSection(_ index: Int) {
         precondition(
             index >= 0 && index < sectionCount || shown.hasMetDamage,
             "A section index must be less than the section count.")
     }
 
-    /// The object at a path. O(log n). Traps if the path isn't that of a row, unless damage may have changed the rows.
+    /// The object at a path. O(log n). Traps if no row has the path, unless damage may have changed the rows.
     public func object(at path: RowPath) -> Object {
         noteRead()
         let id = read { try $0.object(at: path) } ?? nil
-        // After damage the number of rows may have changed; then the path isn't the caller's mistake.
-        precondition(id != nil || shown.hasMetDamage, "A controller has no row outside of its sections.")
+        // If damage has changed the number of rows, the path isn't the caller's mistake.
+        precondition(id != nil || shown.hasMetDamage, "A path must be that of a row in the results.")
         return object(id)
     }
 
@@ -180,7 +182,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
         live?.request.builder.entity ?? (try? managedObjectContext.model.number(of: fetchRequest.entityName)) ?? 0
     }
 
-    /// The object with a key. Without a key, because records are damaged, returns an object without values.
+    /// Returns the object with a key. If the key is nil, because records are damaged, returns an object without values.
     func object(_ id: RecordKey?) -> Object {
         let id = id ?? managedObjectContext.container.temporaryKey(entityNumber)
         guard let object = try? managedObjectContext.typedObject(with: id, as: Object.self) else {
@@ -191,8 +193,9 @@ public final class FetchedResultsController<Object: ManagedObject> {
         return object
     }
 
-    /// An aggregate of the rows in a range, counted over all sections. O(log n). Traps unless the fetched request has
-    /// the aggregate and the range is within the rows. Null if the store is damaged, which `failure` reports.
+    /// An aggregate of the rows in a range, whose indexes count over all sections. O(log n). Traps unless the fetched
+    /// request has the aggregate and the range is within the rows. Null before the first fetch, and if the store is
+    /// damaged, which `failure` reports.
     public func aggregate(_ aggregate: Aggregate<Object>, in range: Range<Int>) -> Value {
         noteRead()
         guard let columns = live?.window.order.shape.aggregates else { return .null }
@@ -206,7 +209,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
         return read { try columns.value(of: aggregate.untyped, in: $0.summary(ofRows: range)) } ?? .null
     }
 
-    /// The path of an object in the results; nil if they don't contain the object. O(log n).
+    /// The path of an object in the results; nil if the results don't contain the object. O(log n).
     public func indexPath(forObject object: Object) -> RowPath? {
         noteRead()
         return object.core === managedObjectContext.core ? path(of: object.key) : nil
@@ -234,8 +237,8 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
     // MARK: Changes
 
-    /// A sequence of the batches that the delegate receives from now on. Each call makes a new sequence, which buffers
-    /// batches until they are consumed.
+    /// A sequence of all later change batches. Each access makes a new sequence, which buffers batches until they are
+    /// consumed.
     public var changes: AsyncStream<ResultsChange> {
         let (stream, continuation) = AsyncStream.makeStream(of: ResultsChange.self)
         streams[nextStream] = continuation

@@ -1,9 +1,9 @@
 /// Receives the changes of a controller's results, in this order: will change; sections deleted, inserted, moved and
 /// updated; rows deleted, inserted, moved and updated; did change. All methods are optional.
 ///
-/// Paths and indexes named `at` refer to the state before the batch, new ones to the state after it. When the delivery
-/// begins, the controller already has the state after the batch. A delegate may fetch and edit; its edits are reported
-/// afterwards.
+/// Paths and indexes labelled `at` refer to the state before the batch; `newIndex` and `newIndexPath` refer to the
+/// state after it. The controller already shows the state after the batch when the delivery begins. A delegate may
+/// fetch and edit; its edits are reported after the delivery.
 public protocol FetchedResultsControllerDelegate<Object>: AnyObject {
     associatedtype Object: ManagedObject
 
@@ -17,12 +17,12 @@ public protocol FetchedResultsControllerDelegate<Object>: AnyObject {
     func controllerDidChangeContent(_ controller: FetchedResultsController<Object>)
     /// Is called with the whole batch as a value, after `controllerDidChangeContent`.
     func controller(_ controller: FetchedResultsController<Object>, didChange change: ResultsChange)
-    /// Returns the index title of a section; nil for the default, which is the first character of the section's name,
-    /// or the name itself if sections are index titles.
+    /// Returns the index title of a section; nil for the default: the upper-cased first character of the section's
+    /// name, or the name itself if the section key is an index title.
     func controller(
         _ controller: FetchedResultsController<Object>, sectionIndexTitleForSectionName name: String
     ) -> String?
-    /// Is called when the controller has found damaged records, and is empty therefore. During this call the context
+    /// Is called when the controller has become empty, because it found damaged records. During this call the context
     /// can't be saved, merged or rolled back.
     func controller(_ controller: FetchedResultsController<Object>, didFailWith error: any Error)
 }

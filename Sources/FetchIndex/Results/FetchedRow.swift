@@ -8,11 +8,11 @@ public struct FetchedRow: ~Escapable {
     public let path: RowPath
     /// The entity of the row's object: the requested entity, or a subentity.
     public let entity: Entity
-    /// The slots of the requested entity's attributes.
+    /// The slots that the requested entity's attributes have in the record.
     let slots: [Int]
     let record: RecordView
     let bytes: RawSpan
-    /// The state from which related records are read, to which key paths lead.
+    /// The state from which key paths read the records of related objects.
     let state: any RecordState
 
     @_lifetime(copy record, copy bytes)
@@ -35,8 +35,8 @@ public struct FetchedRow: ~Escapable {
         try withPublicErrors { try value(ofSlot: entity.requireSlot(of: attribute)) }
     }
 
-    /// The value of the attribute that has an index in the requested entity's `attributes`. Throws
-    /// `StoreError.corrupted`.
+    /// The value of the attribute at an index in the requested entity's `attributes`. Traps if the index is out of
+    /// bounds. Throws `StoreError.corrupted`.
     public func value(at index: Int) throws -> Value {
         try withPublicErrors { try value(ofSlot: slots[index]) }
     }

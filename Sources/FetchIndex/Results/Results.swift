@@ -10,15 +10,15 @@ public struct ResultsSections<Object: ManagedObject>: RandomAccessCollection {
     public var startIndex: Int { 0 }
     public var endIndex: Int { controller.sectionCount }
 
-    /// The section at an index. O(log n). Traps if the index isn't one of a section.
+    /// The section at an index. O(log n). Traps if no section has the index.
     public subscript(index: Int) -> ResultsSection<Object> {
         controller.requireSection(index)
         let columns = controller.live?.window.order.shape.aggregates ?? .none
         return ResultsSection(controller, index, controller.read { try $0.section(at: index) } ?? .empty, columns)
     }
 
-    /// Iterates over the sections, reading them in growing batches: O(log n + sections). Ends at the current end of the
-    /// results, even if they shrink during the loop.
+    /// Iterates over the sections, reading them in batches that grow to 64 sections. Each batch costs O(log n + its
+    /// sections). The loop ends at the current end of the results, even if they shrink during the loop.
     public struct Iterator: IteratorProtocol {
         private static var mostAtOnce: Int { 64 }
 
@@ -31,7 +31,7 @@ public struct ResultsSections<Object: ManagedObject>: RandomAccessCollection {
         private var sectionsAtOnce = 1
         private var version = -1
         /// The number of sections when the loop began. If damage is found, the loop returns this many sections;
-        /// unreadable ones are empty.
+        /// unreadable sections are empty.
         private let expectedCount: Int
 
         fileprivate init(_ controller: FetchedResultsController<Object>) {
@@ -61,7 +61,7 @@ public struct ResultsSections<Object: ManagedObject>: RandomAccessCollection {
     public func makeIterator() -> Iterator { Iterator(controller) }
 }
 
-/// A section of a controller's results. Its name, counts and aggregates are those of the time at which it was read;
+/// A section of a controller's results. Its name, counts and aggregates stay as they were when the section was read;
 /// `objects` reads the current results.
 public struct ResultsSection<Object: ManagedObject> {
     fileprivate let controller: FetchedResultsController<Object>
@@ -72,7 +72,7 @@ public struct ResultsSection<Object: ManagedObject> {
     public let objectID: ObjectID?
     private let columns: AggregateColumns
 
-    /// The section's value as plain text; "" for null and without a section key.
+    /// The section's value as plain text; "" for null, and if the controller has no section key.
     public var name: String { section.name }
     /// The number of rows in the section.
     public var count: Int { section.count }
@@ -93,8 +93,8 @@ public struct ResultsSection<Object: ManagedObject> {
 
     public var indexTitle: String? { controller.sectionIndexTitle(forSectionName: name) }
 
-    /// The rows of the controller's current section with this section's index, read on demand. After the results have
-    /// changed, this may be another section.
+    /// The rows of the section that has this section's index in the controller's current results, read on demand. After
+    /// the results have changed, that may be another section.
     public var objects: ResultsObjects<Object> { ResultsObjects(controller, sectionIndex: index) }
 
     /// An aggregate of the section's rows. O(1). Traps unless the fetched request has the aggregate. Null if the store
@@ -113,8 +113,8 @@ public struct ResultsSection<Object: ManagedObject> {
     }
 }
 
-/// The rows of a section, or of all sections, in the controller's current results. They are read on demand. Before a
-/// loop that changes the results, copy them to an array.
+/// The rows of a section, or of all sections, in the controller's current results, read on demand. To change the
+/// results in a loop over the rows, copy the rows to an array first.
 public struct ResultsObjects<Object: ManagedObject>: RandomAccessCollection {
     private let controller: FetchedResultsController<Object>
     private let sectionIndex: Int?
@@ -131,7 +131,7 @@ public struct ResultsObjects<Object: ManagedObject>: RandomAccessCollection {
         return sectionIndex < controller.sectionCount ? controller.sections[sectionIndex].count : 0
     }
 
-    /// Iterates over the rows. Ends at the current end of the results, even if they shrink during the loop.
+    /// Iterates over the rows. The loop ends at the current end of the results, even if they shrink during the loop.
     public struct Iterator: IteratorProtocol {
         let objects: ResultsObjects
         var row = 0
@@ -145,7 +145,7 @@ public struct ResultsObjects<Object: ManagedObject>: RandomAccessCollection {
 
     public func makeIterator() -> Iterator { Iterator(objects: self) }
 
-    /// The object of a row. O(log n). It is a fault until it is first used.
+    /// The object of a row. O(log n). The object is a fault until it is first used.
     public subscript(row: Int) -> Object {
         guard let sectionIndex else { return controller.object(atRow: row) }
         return controller.object(at: RowPath(section: sectionIndex, row: row))
@@ -155,17 +155,17 @@ public struct ResultsObjects<Object: ManagedObject>: RandomAccessCollection {
 /// A copy of the results: the section names and the ids of the rows.
 public struct ResultsSnapshot: Hashable, Sendable {
     public let sectionNames: [String]
-    /// The object of each section if the section key is a relationship, because two sections may have the same name;
-    /// otherwise nil for each section.
+    /// The ids of the related objects by which the rows are grouped, which distinguish sections with equal names. Nil
+    /// for the section of rows without a related object; nil for all sections if the section key isn't a relationship.
     public let sectionObjectIDs: [ObjectID?]
     /// The ids of the rows, by section.
     public let objectIDs: [[ObjectID]]
 }
 
 extension ResultsChange {
-    /// The change of results without sections as a `CollectionDifference` of two lists of ids. A move is a removal and
-    /// an insertion that are associated. Updates aren't included. Nil if the change has events of sections, or of rows
-    /// outside of the first section.
+    /// The change of results without sections as a `CollectionDifference` of two lists of ids. A move becomes a removal
+    /// and an insertion that are associated with each other. Updates aren't included, and an unknown change (`rebuilt`)
+    /// has no differences. Nil if the change has events of sections, or of rows outside of the first section.
     public var collectionDifference: CollectionDifference<ObjectID>? {
         let isPlain = rows.allSatisfy { ($0.from?.section ?? 0) == 0 && ($0.to?.section ?? 0) == 0 }
         guard sections.isEmpty, isPlain else { return nil }

@@ -1,8 +1,8 @@
 public import FetchIndexModels
 public import FetchIndexOrderCaches
 
-/// The kind of change of a section, a row or an object. Only sections and rows move. A section is updated if its object
-/// has another name.
+/// The kind of change of a section, a row or an object. Only sections and rows move. A section by related object is
+/// updated if the object's name changes.
 public enum ChangeKind: Hashable, Sendable {
     case insert
     case delete
@@ -11,7 +11,7 @@ public enum ChangeKind: Hashable, Sendable {
 }
 
 extension SectionEvent {
-    /// The section's name; the new one if it has changed.
+    /// The section's name; the new name if the name has changed.
     public var name: String {
         switch self {
         case .delete(_, let name), .insert(_, let name), .move(_, _, let name), .update(_, _, let name): name
@@ -27,7 +27,7 @@ extension SectionEvent {
         }
     }
 
-    /// The index in the state before; nil for an insertion.
+    /// The index before the change; nil for an insertion.
     public var from: Int? {
         switch self {
         case .delete(let from, _), .move(let from, _, _), .update(let from, _, _): from
@@ -35,7 +35,7 @@ extension SectionEvent {
         }
     }
 
-    /// The index in the state after; nil for a deletion.
+    /// The index after the change; nil for a deletion.
     public var to: Int? {
         switch self {
         case .insert(let to, _), .move(_, let to, _), .update(_, let to, _): to
@@ -44,7 +44,7 @@ extension SectionEvent {
     }
 }
 
-// For ids alone, so that the compiler knows the type here, and telling a delegate of rows needs no generic code.
+// Only for ids: so the compiler knows the type here, and the delivery to a delegate needs no generic code.
 extension OrderChange.RowEvent where RowID == ObjectID {
     /// The row's object.
     public var id: ObjectID {
@@ -62,7 +62,7 @@ extension OrderChange.RowEvent where RowID == ObjectID {
         }
     }
 
-    /// The path in the state before; nil for an insertion.
+    /// The path before the change; nil for an insertion.
     public var from: RowPath? {
         switch self {
         case .delete(_, let from), .move(_, let from, _), .update(_, let from, _): from
@@ -70,7 +70,7 @@ extension OrderChange.RowEvent where RowID == ObjectID {
         }
     }
 
-    /// The path in the state after; nil for a deletion.
+    /// The path after the change; nil for a deletion.
     public var to: RowPath? {
         switch self {
         case .insert(_, let to), .move(_, _, let to), .update(_, _, let to): to
@@ -96,7 +96,7 @@ extension OrderChange.RowEvent: CustomStringConvertible where RowID == ObjectID 
     public var description: String { "row \(kind) \(id) \(places(from, to))" }
 }
 
-/// The places of an event: 2, → 0 or 2 → 0.
+/// The old and new position of an event as text: 2 for a deletion, → 0 for an insertion, otherwise 2 → 0.
 private func places<Position>(_ from: Position?, _ to: Position?) -> String {
     [from.map { "\($0)" }, to.map { "→ \($0)" }].compactMap(\.self).joined(separator: " ")
 }

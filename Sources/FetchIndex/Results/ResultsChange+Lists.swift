@@ -4,8 +4,8 @@ extension ResultsChange {
     /// section, out of a deleted section, or in a section that moves.
     ///
     /// A moved row becomes a deletion and an insertion. A moved section is deleted and inserted with all its rows.
-    /// `rows` returns the ids of the rows in a section of the new state. Updates in such sections are omitted, because
-    /// their rows are inserted with the new values. O(events + rows of moved sections).
+    /// `rows` returns the ids of the rows in a section of the new state. Updates of rows in moved sections are omitted,
+    /// because these rows are inserted with their new values. O(m log m) for m events and rows of moved sections.
     public func asDeletesAndInserts(rows ids: (_ section: Int) -> [ObjectID]) -> ResultsChange {
         var change = ResultsChange()
         change.renumbered = renumbered
@@ -33,8 +33,8 @@ extension ResultsChange {
         return change
     }
 
-    /// Replaces the moves of rows by deletions and insertions. A moved section's deletion includes its rows, so theirs
-    /// are omitted; in its new place, all its rows are inserted.
+    /// Replaces the moves of rows by deletions and insertions. Deletions of rows in a moved section are omitted,
+    /// because the section's deletion includes its rows. All rows of the section are inserted in its new place.
     private func rowsWithoutMoves(_ moved: (from: Set<Int>, to: Set<Int>), _ ids: (Int) -> [ObjectID]) -> [RowEvent] {
         var deletes: [(ObjectID, RowPath)] = []
         var inserts: [(ObjectID, RowPath)] = []

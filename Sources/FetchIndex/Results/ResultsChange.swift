@@ -28,7 +28,8 @@ extension OrderChange<RecordKey> {
 public enum FetchOutcome: Equatable, Sendable {
     /// The cache was current.
     case hit
-    /// The cache was behind. The change leads from its last current state to the new state.
+    /// The cache, or the controller's rows from it, were behind. The change leads from the former rows to the current
+    /// ones.
     case caughtUp(ResultsChange)
     /// The cache was built from all records.
     case rebuilt(RebuildReason)
@@ -48,7 +49,7 @@ extension FetchOutcome {
         }
     }
 
-    /// Makes the outcome of an opening with an empty change.
+    /// Makes an outcome whose change is left out: `caughtUp` has an empty change.
     init(withoutChange outcome: OrderOutcome) {
         switch outcome {
         case .hit: self = .hit

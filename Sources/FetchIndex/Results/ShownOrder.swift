@@ -1,6 +1,6 @@
 internal import FetchIndexOrderCaches
 
-/// What a controller shows.
+/// The state of the order that a controller shows.
 //
 //                 fetch              damage in the order             damage in the records
 //     nothing  --------->  order  ------------------------>  repaired  ------------------>  failure(isTold: false)
@@ -12,12 +12,13 @@ internal import FetchIndexOrderCaches
 enum ShownOrder {
     /// The controller has not fetched yet.
     case nothing
-    /// The order as it was opened, with each step since.
+    /// The order as it was opened, advanced by each later step.
     case order(LiveOrder)
-    /// An order that was computed anew in memory, because the opened one is damaged: counts that were read from that
-    /// one may be wrong.
+    /// An order that was computed again in memory, because the opened order is damaged. Counts that were read from the
+    /// opened order may be wrong.
     case repaired(LiveOrder)
-    /// No rows: records that the order needs are damaged. Listeners are told once.
+    /// The controller has no rows, because records that the order needs are damaged. Listeners are notified of the
+    /// failure once.
     case failure(any Error, isTold: Bool)
 
     var live: LiveOrder? {

@@ -4,18 +4,18 @@ package import FetchIndexValues
 
 /// A column of rows: an attribute, or a key path through to-one relationships.
 ///
-/// For tables and files of rows, whose columns are named once for many rows. Users ask a row for the value of an
+/// For printers of rows, which look up a column's name once for many rows. Users ask a row for the value of an
 /// attribute.
 package struct FetchedColumn {
     enum Source {
-        /// The index among the attributes of the requested entity.
+        /// An attribute of the requested entity, by its index.
         case attribute(Int)
-        /// The path for each entity of the rows.
+        /// A key path, resolved for each entity of the rows.
         case path([Int: RelatedPath])
     }
 
     package let name: String
-    /// The type of the values. If the path ends at an object, its number is the value.
+    /// The type of the values. If the path ends at an object, the value is the object's number.
     package let type: ValueType
     let source: Source
 
@@ -27,7 +27,7 @@ package struct FetchedColumn {
         (self.name, self.type, self.source) = (name, type, source)
     }
 
-    /// Finds a column by its name. The first entity is the requested one.
+    /// Finds a column by its name. `entities` are the entities of the rows, the requested entity first.
     package init(_ name: String, of entities: [Int], in model: Model) throws {
         let entity = model.entities[entities[0]]
         if let index = entity.attributes.firstIndex(where: { $0.name == name }) {

@@ -2,8 +2,8 @@ internal import FetchIndexModels
 internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 
-// For printers, which name columns, must meet damage before they print anything, and print the number of rows that they
-// leave out. Also for the search of the live page. Users read sections and rows.
+// For printers: they name columns, find damage before they print anything, and print how many rows they leave out. Also
+// for the search of the live page. Users read sections and rows.
 extension FetchedOrder {
     private static let rowsLookedUp = 100
 
@@ -23,12 +23,12 @@ extension FetchedOrder {
     /// Whether rows may be objects of several entities.
     package var hasSubentities: Bool { opened.order.entity == nil }
 
-    /// The number of matching rows. It exceeds `rowCount` if `OrderOptions.limitRows` left out rows and they were
-    /// counted. O(1).
+    /// The number of matching objects. It exceeds `rowCount` if `OrderOptions.limitRows` left out rows and also counted
+    /// them. O(1).
     package var memberCount: Int { opened.memberCount }
 
-    /// Reads everything except records that some sections and rows, and the aggregates of all rows, need, so that a
-    /// printer meets damage before it prints anything. O(log n + sections + rows).
+    /// Reads the cached data of some sections and rows, and the aggregates of all rows, so that a printer finds damage
+    /// before it prints anything. Looks up the records of the first 100 rows. O(log n + sections + rows).
     package func prove(sections: Range<Int>, rows: Range<Int>) throws {
         var left = sections.count
         if left > 0 {
@@ -44,7 +44,7 @@ extension FetchedOrder {
             var looked = 0
             try opened.order.walkRows(from: rows.lowerBound) { object, _ in
                 looked += 1
-                // If the order belongs to other records, the first rows show it.
+                // If the order was made from other records, some of the first rows have no record.
                 if looked <= Self.rowsLookedUp, try !snapshot.record(object, { _ in }) {
                     throw stale(object)
                 }
@@ -54,9 +54,9 @@ extension FetchedOrder {
         }
     }
 
-    /// Calls the body with the rows that match a predicate. Reads from a row on, until the end or until `isOver`
-    /// returns true for the number of the next row. Returns the number of the next row. O(log n), and one record for
-    /// each row. Throws like `forEachRow`, and `FetchPredicateError` or `RequestError` if the predicate doesn't fit the
+    /// Calls the body with the rows that match a predicate. Reads rows starting at `row`, until `isOver` returns true
+    /// for the index of the next row, or until the end. Returns the index of the next row. O(log n) for each row that
+    /// is read. Throws like `forEachRow`, and `FetchPredicateError` or `RequestError` if the predicate doesn't fit the
     /// entity.
     package func search(
         _ predicate: FetchPredicate, from row: Int, until isOver: (_ row: Int) -> Bool,
@@ -86,16 +86,16 @@ extension FetchedOrder {
 }
 
 extension PersistentContainer.OrderOptions {
-    /// Limits an order without cache, sections and aggregates to its first rows. With `countingAll`, it also knows how
-    /// many there are in all.
+    /// Limits an order without cache, sections and aggregates to its first rows. If `countingAll`, the order also
+    /// counts the rows that the limit leaves out.
     package mutating func limitRows(to most: Int, countingAll: Bool) {
         wantedRows = WantedRows(most: most, countsAll: countingAll)
     }
 }
 
 extension SectionKey {
-    /// The index title of a section with this key: its name if that is an index title, otherwise the upper-cased first
-    /// character of the name; nil for a section without a name.
+    /// The index title of a section. If the section key makes index titles, it's the section's name; otherwise the
+    /// upper-cased first character of the name. Nil if the name is empty.
     package static func indexTitle(ofSectionNamed name: String, _ key: SectionKey?) -> String? {
         if case .indexTitle = key { return name.isEmpty ? nil : name }
         return name.first.map { $0.uppercased() }

@@ -6,8 +6,8 @@ internal import FetchIndexRecords
 // programs have the objects.
 
 extension FetchedResultsController<ManagedObject> {
-    /// Makes a controller of a definition, which needs no sort keys. With `needsExactChange`, the first fetch reports
-    /// the exact change since the cache was last current, at any cost, and only `settle` advances the cache. Throws
+    /// Makes a controller of a definition, which needs no sort keys. If `needsExactChange`, the first fetch reports the
+    /// exact change since the cache was last current, at any cost, and only `settle` advances the cache. Throws
     /// `ContextError.notCacheable` for a definition that can't have a cache.
     package convenience init(
         _ definition: OrderDefinition, _ context: ManagedObjectContext, cacheName: String,
@@ -21,18 +21,19 @@ extension FetchedResultsController<ManagedObject> {
 }
 
 extension FetchedResultsController {
-    /// The saved order that the controller shows, for readers that want values without objects. Nil before the first
-    /// fetch. Its rows equal the controller's if the request has no offset and limit and the context has no unsaved
-    /// edits. O(entities).
+    /// The controller's order in the saved state, for readers that want values without objects; nil before the first
+    /// fetch. The order has the controller's rows if the request has no offset and no limit and the context has no
+    /// unsaved edits. O(entities).
     package func savedOrder() throws -> FetchedOrder? {
         guard let live else { return nil }
         let context = managedObjectContext
         return try FetchedOrder(live.saved, of: live.request.builder, try context.snapshot(), in: context.container)
     }
 
-    /// Advances the cache to the context's state, after the program has written out the changes. A program that ends
-    /// before receives the same changes again. Doesn't wait for another writer, because the next call tries again. Only
-    /// for controllers that need the exact change. O(k log n) for k changes since the last call.
+    /// Advances the cache to the context's state. Call this after the program has written out the changes: if the
+    /// program ends earlier, its next run receives the same changes again. Does nothing while another writer is busy,
+    /// because the next call tries again. Only for controllers with `needsExactChange`. O(k log n) for k changes since
+    /// the last call.
     package func settle() throws {
         guard needsExactChange, let cacheName, let live else { return }
         let context = managedObjectContext
@@ -47,7 +48,8 @@ extension FetchedResultsController {
         }
     }
 
-    /// The position of an object's row over all sections; nil if the results don't contain it. O(log n).
+    /// The index of an object's row among the rows of all sections; nil if the results don't contain the object.
+    /// O(log n).
     package func row(of object: RecordKey) -> Int? {
         guard let path = path(of: object) else { return nil }
         return read { try $0.section(at: path.section).rowsBefore + path.row }

@@ -3,29 +3,31 @@ internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 package import FetchIndexValues
 
-/// The identification of a changed object for people and programs: its first unique value, and its values before and
-/// after the change.
+/// The description of a changed object for people and programs: its first unique value, and its values before and after
+/// the change.
 package struct ObjectName {
-    /// The unique value; nil if the entity has no unique attribute.
+    /// The value of the entity's first unique attribute; nil if the entity has no unique attribute.
     package var key: Value?
-    /// The values before the change, by name; nil for a new object, and unless values are wanted or the object was
-    /// deleted.
+    /// The values before the change, by attribute; nil for a new object. If values weren't asked for, only deleted
+    /// objects have them.
     package var oldValues: [String: Value]?
-    /// The values after the change, by name; nil for a deleted object, and unless values are wanted.
+    /// The values after the change, by attribute; nil for a deleted object, or if values weren't asked for.
     package var newValues: [String: Value]?
 }
 
 extension PersistentContainer {
-    /// The names of objects in the newest state; see `StoreReader.names`.
+    /// The descriptions of objects in the newest state, without the values of existing objects; see
+    /// `StoreReader.names`.
     package func names(of ids: [ObjectID], since commit: UInt64?) throws -> [ObjectID: ObjectName] {
         try withPublicErrors { try store.snapshot().names(of: ids, since: commit) }
     }
 }
 
 extension StoreReader {
-    /// The names of objects: their present key and values, and their values at a commit, if the log reaches back to it.
-    /// Without `withValues`, only deleted objects have values. O(k log n) for k objects, and the log's entries since
-    /// the commit if old values are wanted.
+    /// The descriptions of objects: their current key and values, and their values at a commit. If `withValues` is
+    /// false, only deleted objects have values. If the log doesn't reach back to the commit, deleted objects are left
+    /// out, and the old values of other objects are their current values. O(k log n) for k objects, and one step for
+    /// each entry of the log since the commit if old values are needed.
     func names(
         of ids: some Sequence<ObjectID>, since commit: UInt64?, withValues: Bool = false
     ) throws -> [ObjectID: ObjectName] {
@@ -36,7 +38,7 @@ extension StoreReader {
             let entity = entities[id.key.entity]
             let isFound = try record(id.key) { record in
                 let values = withValues ? try entity.namedValues(of: record) : nil
-                // An object that hasn't changed has equal old values.
+                // The log replaces the old values of changed objects below.
                 names[id] = ObjectName(key: try entity.key(of: record), oldValues: values, newValues: values)
             }
             if withValues || !isFound { wanted[id.key] = id }
@@ -59,18 +61,18 @@ extension StoreReader {
 }
 
 extension FetchedOrder {
-    /// The commit of the cache before it was opened; nil for an order that was built without a cache.
+    /// The commit that the cache had when it was opened; nil if the order was built.
     var changedSince: UInt64? { opened.start }
 
-    /// The names of objects in the order's state, since the cache's previous commit or another one; see
-    /// `StoreReader.names`.
+    /// The descriptions of objects in the order's state. Old values are of `commit`; if it's nil, of the commit that
+    /// the cache had when it was opened. See `StoreReader.names`.
     package func names(
         of ids: some Sequence<ObjectID>, since commit: UInt64? = nil, withValues: Bool
     ) throws -> [ObjectID: ObjectName] {
         try withPublicErrors { try snapshot.names(of: ids, since: commit ?? changedSince, withValues: withValues) }
     }
 
-    /// Whether an attribute, or a key path to one, has Boolean values.
+    /// Whether a name is that of a Boolean attribute, or a key path to a Boolean attribute.
     package func isBoolean(_ name: String) -> Bool { (try? column(name).type) == .boolean }
 }
 

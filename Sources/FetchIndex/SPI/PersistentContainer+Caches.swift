@@ -5,31 +5,31 @@ internal import FetchIndexRecords
 /// The result of refreshing a cache.
 package struct RefreshedCache: Sendable {
     package let rowCount: Int
-    /// How the cache was opened, without its changes: `hit` if it was already current.
+    /// The outcome of the cache's opening, without its changes: `hit` if the cache was current.
     package let outcome: FetchOutcome
 }
 
-// For commands that name caches, and keep many of them current. Users open an order, which catches its cache up, and list caches
-// with ``PersistentContainer/namedCaches()``.
+// For commands that name caches, and keep many of them current. Users open an order, which catches its cache up, and
+// list caches with ``PersistentContainer/namedCaches()``.
 extension PersistentContainer {
-    /// Whether a name belongs to the order of an index, which every writer maintains.
+    /// Whether a cache name is that of an index, which every writer maintains.
     package static func isIndex(_ name: String) -> Bool { CacheDirectory.isIndex(name) }
 
-    /// The sorted names of all caches, including the orders of indexes. O(caches). Throws `StoreError`.
+    /// The sorted names of all caches, including those of indexes. O(caches). Throws `StoreError`.
     package func cacheNames() throws -> [String] {
         try withPublicErrors { try CacheDirectory.names(in: store.snapshot()) }
     }
 
-    /// The error for an unknown name of a cache. It suggests the most similar name. O(caches). Throws `StoreError` if
-    /// the names can't be read.
+    /// Makes the error for an unknown cache name. The error suggests the most similar name. O(caches). Throws
+    /// `StoreError` if the names can't be read.
     package func unknownCache(_ name: String) throws -> StoreError {
         try withPublicErrors { try CacheDirectory.unknown(name, in: store.snapshot()) }
     }
 
-    /// Makes caches current. A cache that is behind is caught up, and other caches are built, several of them from one
-    /// scan of the records. With `isForced`, all are built. `done` is called with a cache's index and result as soon as
-    /// the cache is finished. O(k log n) for a cache that is k changes behind; O(n log n) for a build. Throws
-    /// `StoreError`, and rethrows the errors of `done`.
+    /// Makes caches current: catches up caches that are behind, and builds caches that are missing or unusable, if
+    /// possible from one scan of the records. If `isForced`, all caches are built. `done` is called with a cache's
+    /// index and result as soon as the cache is finished. O(k log n) for a cache that is k changes behind; O(n log n)
+    /// for a build. Throws `StoreError`, and rethrows the errors of `done`.
     package func refreshCaches(
         _ caches: [(definition: OrderDefinition, options: OrderOptions)], isForced: Bool = false,
         done: (_ index: Int, Result<RefreshedCache, any Error>) throws -> Void
@@ -51,8 +51,8 @@ extension PersistentContainer {
     }
 
     /// Builds a cache that is missing, belongs to another request, or was made unusable by a change of the model, the
-    /// collation or the format. In the last case the body gets the rebuilt order, because the cache's exact reader must
-    /// learn of the rebuild. A cache in any other state stays as it is.
+    /// collation or the format. After such a change, the body gets the rebuilt order, because the cache's exact reader
+    /// must learn of the rebuild. A cache in any other state stays as it is. O(n log n) for a build.
     package func establishCache(
         _ definition: OrderDefinition, _ options: OrderOptions, telling body: (FetchedOrder) throws -> Void
     ) throws {

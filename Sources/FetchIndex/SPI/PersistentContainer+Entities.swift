@@ -1,8 +1,8 @@
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
-// For imports, exports and followers, which show their progress and replace entities that they have made. Users have
-// ``PersistentContainer/information()`` and ``PersistentContainer/dropEntity(named:)``.
+// For imports, exports and followers of sources, which show their progress and drop empty entities that they have
+// added. Users have ``PersistentContainer/information()`` and ``PersistentContainer/dropEntity(named:)``.
 extension PersistentContainer {
     /// The number of objects of an entity. O(1). Throws `StoreError.unknownEntity`.
     package func count(ofEntity name: String) throws -> Int {
@@ -12,7 +12,7 @@ extension PersistentContainer {
         }
     }
 
-    /// The number of records of all entities. Entities whose counter can't be read count 0. O(entities). Throws
+    /// The number of records of all entities. An entity whose counter can't be read counts as 0. O(entities). Throws
     /// `StoreError`.
     package func recordCount() throws -> Int {
         try withPublicErrors {
@@ -23,7 +23,7 @@ extension PersistentContainer {
         }
     }
 
-    /// Removes an entity like `dropEntity`, but only if it has no objects. Returns false if it has some. O(caches).
+    /// Removes an entity like `dropEntity`, but only if it has no objects. Returns false if it has objects. O(caches).
     /// Throws `StoreError`.
     package func dropEmptyEntity(named name: String) throws -> Bool {
         try withPublicErrors { try dropEntity(named: name, onlyEmpty: true) != nil }

@@ -16,10 +16,10 @@ extension PersistentContainer {
         try self.init(path: path, model: model, options: options)
     }
 
-    /// The store's folder, without symbolic links, as errors name it. Users know the URL that they opened.
+    /// The path of the store's folder, without symbolic links, for messages. Users know the URL that they opened.
     package var path: String { store.path }
 
-    /// Throws `StoreError.moved` if the store's files were moved or replaced. Costs two calls of stat. Users' contexts
-    /// find that out in their next transaction.
+    /// Throws `StoreError.moved` if the store's files were moved or replaced. Costs one to three calls of stat. Users
+    /// get the same error from the next transaction of a context.
     package func requireInPlace() throws { try withPublicErrors { try store.requireInPlace() } }
 }

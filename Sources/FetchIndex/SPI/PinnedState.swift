@@ -4,8 +4,8 @@ internal import FetchIndexRecords
 
 /// One state of a store, pinned while this value lives.
 ///
-/// For reports, whose parts are all of one commit. Users have contexts: their state is pinned too, and objects are read
-/// in it.
+/// For reports, whose parts must all show one commit. Users have contexts, which pin a state too and read objects in
+/// it.
 package struct PinnedState {
     private let container: PersistentContainer
     let snapshot: Snapshot
@@ -16,9 +16,9 @@ package struct PinnedState {
     }
 
     package var commit: UInt64 { snapshot.commit }
-    /// The version of the model, which grows with each change of the store's model.
+    /// The version of the stored model, which grows with each change of the model.
     package var modelVersion: UInt32 { snapshot.modelVersion }
-    /// The stored model. It includes dropped entities, and the entities of links.
+    /// The stored model, including dropped entities and the join entities of many-to-many relationships.
     package var model: Model { snapshot.model }
 
     // MARK: Caches
@@ -51,15 +51,16 @@ package struct PinnedState {
         }
     }
 
-    /// The stored order of a cache, current or not; nil if it can't be used. O(1).
+    /// The stored order of a cache, whether it's current or behind; nil if the cache is missing or can't be used. O(1).
     package func storedOrder(ofCache name: String) throws -> StoredOrder? {
         try withPublicErrors {
             try container.caches.storedOrder(name, in: snapshot).map(StoredOrder.init)
         }
     }
 
-    /// The change of a current cache's order since a commit. Nil if the cache isn't current, the log doesn't reach
-    /// back, more than `most` records changed, or the order depends on related objects. O(k log n) for k changes.
+    /// The change of a current cache's order since a commit. Returns nil if the cache isn't current, if the log doesn't
+    /// reach back to the commit, if more than `most` records changed, or if the order depends on related objects.
+    /// O(k log n) for k changes.
     package func change(ofCache name: String, since commit: UInt64, mostRecords most: Int) throws -> ResultsChange? {
         try withPublicErrors {
             guard let request = try? CacheRequest(ofStored: name, in: snapshot) else { return nil }
@@ -97,7 +98,7 @@ package struct CommitCounts: Sendable {
     init(_ header: CommitHeader) {
         time = header.time
         for changes in header.changes.values {
-            // A damaged log may have any numbers.
+            // Wrapping addition, because the numbers of a damaged log may be arbitrarily large.
             inserted &+= changes.inserted
             updated &+= changes.updated
             deleted &+= changes.deleted

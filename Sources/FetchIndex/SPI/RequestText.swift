@@ -1,7 +1,7 @@
-/// The syntax of requests as text. Names that contain syntax characters are enclosed in backquotes, and backquotes
-/// inside them are doubled.
+/// The syntax of requests as text. A name that contains syntax characters is enclosed in backquotes, and backquotes in
+/// the name are doubled.
 ///
-/// For the tool's options that name columns, types and keys in the same form. Users pass names as they are.
+/// For the tool's options, which use the same syntax for names of columns, types and keys. Users pass names unquoted.
 package enum RequestText {
     private static let syntax: Set<Character> = [",", ":", "(", ")", "`", " "]
 

@@ -1,9 +1,9 @@
 internal import FetchIndexOrderCaches
 
-// For printers of batches, which tell the section of the rows without a value from that of the empty text. Users see "" for both.
+// For printers of change batches, which distinguish the section of the rows without a value from the section of the
+// empty string. Users see "" as the name of both.
 extension ResultsChange {
-    /// The name of the section of an event, by the event's position in `sections`; nil for the section of the rows
-    /// without a value.
+    /// The name of the section in the event at an index of `sections`; nil for the section of the rows without a value.
     package func sectionName(ofEvent index: Int) -> String? {
         eventsOfNull.contains(index) ? nil : sections[index].name
     }

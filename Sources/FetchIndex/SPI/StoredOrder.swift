@@ -4,17 +4,19 @@ internal import FetchIndexRecords
 
 /// The stored order of a cache, which may be behind.
 ///
-/// For charts, which must not cost a catch-up. Users open orders with ``PersistentContainer/withOrder(_:_:_:)``, which
-/// are current. The rows of a stored order may belong to deleted objects, so only sections and counts can be read.
+/// For charts, which must not cost a catch-up. Users open current orders with
+/// ``PersistentContainer/withOrder(_:_:_:)``. The rows of a stored order may belong to deleted objects, so only
+/// sections and counts can be read.
 package struct StoredOrder {
-    /// The number of nodes and the fill of the two trees.
+    /// The size of the two trees of an order: its sections and its rows.
     package struct Size: Sendable {
         /// The number of nodes of both trees.
         package let nodeCount: Int
         /// The number of levels of the rows tree.
         package let levels: Int
-        /// The mean fill of the sampled leaves of the rows tree, as a part of a node's capacity.
+        /// The mean fill of the sampled leaves of the rows tree, as a fraction of a node's capacity.
         package let leafFill: Double
+        /// The number of leaves of the rows tree, and the number of sampled leaves.
         package let leafCount: Int
         package let leavesRead: Int
     }
@@ -44,8 +46,8 @@ package struct StoredOrder {
         }
     }
 
-    /// Reads all branches of the trees and about `leaves` leaves of each; nil for an order without rows. O(branches +
-    /// leaves). Throws `StoreError`.
+    /// Determines the size by reading all branches of both trees, and about `leaves` leaves of each tree. Returns nil
+    /// for an order without rows. O(branches + leaves). Throws `StoreError`.
     package func size(sampledLeaves leaves: Int) throws -> Size? {
         try withPublicErrors {
             let (rows, sections) = (try order.rows.shape(leaves: leaves), try order.sections.shape(leaves: leaves))

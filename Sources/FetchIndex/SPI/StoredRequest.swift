@@ -24,21 +24,21 @@ package struct ReadableRequest {
     package var entity: String { identity.entity }
     package var includesSubentities: Bool { identity.includesSubentities }
 
-    /// The definition, with the present names of attributes. Throws `RequestError` and others if only the cache's
-    /// program knows the section key, or if this machine lacks a calendar, a locale or a time zone.
+    /// The definition, with the current names of attributes. Throws `RequestError` or another error if only the program
+    /// that built the cache knows the section key, or if this machine lacks a calendar, a locale or a time zone.
     package func definition() throws -> OrderDefinition {
         try withPublicErrors { try OrderDefinition(identity, in: snapshot.model) }
     }
 
-    /// Whether an order with the stored definition has the cache's fingerprint. It hasn't if the model or the collation
-    /// rules have changed since the cache was built. Throws like `definition`, and if the definition doesn't fit the
-    /// model.
+    /// Whether an order with the stored definition has the cache's fingerprint. The fingerprint is another one if the
+    /// model or the collation rules have changed since the cache was built. Throws like `definition`, and if the
+    /// definition doesn't fit the model.
     package func isComparable() throws -> Bool {
         try withPublicErrors { try definition().compile(in: snapshot.model).identity == identity }
     }
 
-    /// Whether a definition opens the cache without replacing its request. Throws if the definition doesn't fit the
-    /// model.
+    /// Whether a definition is the cache's own request, so that opening the cache with it doesn't replace the request.
+    /// Throws if the definition doesn't fit the model.
     package func isSame(as definition: OrderDefinition) throws -> Bool {
         try withPublicErrors {
             if try container.compile(definition, .init(cacheName: name)).identity == identity { return true }

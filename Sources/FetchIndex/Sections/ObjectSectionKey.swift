@@ -1,5 +1,5 @@
-/// A section key that is made of a class's key paths: `sectionKey: .attribute(\.publisher)`. It groups by the same
-/// attributes as a ``SectionKey``, which has their names. The path may lead through to-one relationships:
+/// A section key that is made of a class's key paths: `sectionKey: .attribute(\.publisher)`. It groups rows like the
+/// ``SectionKey`` that is made of the attributes' names. The path may lead through to-one relationships:
 /// `.attribute(\.author?.name)`.
 ///
 /// The functions below trap unless the key path is that of an `@Attribute`.

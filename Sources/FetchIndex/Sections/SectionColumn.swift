@@ -12,13 +12,13 @@ final class SectionColumn {
         case indexTitle(IndexTitles)
     }
 
-    /// The slot of the attribute, which may be that of a key path.
+    /// The slot of the attribute, or the slot of a key path in the `PathTable`.
     let slot: Int
     let keys = PathKeys()
     private let type: ValueType
     private let reader: Reader
-    /// The slots of the entity's records on which section values depend, besides those of key paths: all attributes if
-    /// the key is a function, otherwise none.
+    /// The slots of the entity's records on which section values depend, besides those that the `PathTable` has noted:
+    /// all attributes if the key is a function, otherwise none.
     let reads: Set<Int>
 
     /// `requested` is the name of the entity in the request: the name of `entity`, or of one of its superentities.
@@ -42,7 +42,8 @@ final class SectionColumn {
         case .function(let section):
             guard section.entityName == nil || section.entityName == requested else {
                 throw RequestError.wrongType(
-                    "the computed section key \(section.name) is of \(section.entityName ?? ""), not of \(requested)")
+                    "the computed section key \(section.name) takes objects of \(section.entityName ?? ""), not of \(requested)"
+                )
             }
             return .function(section.reader(of: entity))
         case .prefix(_, let length):
@@ -80,7 +81,7 @@ final class SectionColumn {
     ) throws {
         if isRight { return }
         throw RequestError.wrongType(
-            "the section key \(key) needs \(wanted), and \(entity.name).\(key.attribute ?? "") is \(type.nameWithArticle)"
+            "the section key \(key) needs \(wanted), but \(entity.name).\(key.attribute ?? "") is \(type.nameWithArticle)"
         )
     }
 
@@ -98,7 +99,8 @@ final class SectionColumn {
         try append(record, slot: slot, to: &bytes)
     }
 
-    /// Appends the section value for a record in which the attribute has the given slot, as at the end of a key path.
+    /// Appends the section value for a record in which the attribute has the given slot, such as the record at the end
+    /// of a key path.
     func append(_ record: RecordView, slot: Int, to bytes: inout [UInt8]) throws {
         if case .function(let compute) = reader {
             Self.append(Array(compute(record.copy()).utf8), to: &bytes)
@@ -120,7 +122,7 @@ final class SectionColumn {
         }
     }
 
-    /// Appends the section value for the related object with a key; null without an object.
+    /// Appends the section value for the related object with the given key; null if `object` is nil.
     func appendObject(_ object: Int64?, to bytes: inout [UInt8]) {
         if let object { OrderKey.appendInteger(object, to: &bytes) } else { OrderKey.appendNull(to: &bytes) }
     }

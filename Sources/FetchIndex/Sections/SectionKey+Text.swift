@@ -1,6 +1,7 @@
 extension SectionKey: CustomStringConvertible {
-    /// KEY, prefix(KEY,1), day(KEY), week(KEY,Asia/Tokyo), month(KEY,Asia/Tokyo,japanese), quarter(KEY), year(KEY),
-    /// bucket(KEY,1000), indexTitle(KEY,ja) or relationship(PATH,KEY), as the tool reads it.
+    /// The form KEY, prefix(KEY,1), day(KEY), week(KEY,Asia/Tokyo), month(KEY,Asia/Tokyo,japanese), quarter(KEY),
+    /// year(KEY), bucket(KEY,1000), indexTitle(KEY,ja) or relationship(PATH,KEY), which the tool also reads. A function
+    /// has the form computed(NAME,VERSION), which can't be parsed.
     public var description: String {
         let name = RequestText.quoted(attribute ?? "")
         switch self {
@@ -18,7 +19,7 @@ extension SectionKey: CustomStringConvertible {
         }
     }
 
-    /// Parses the form of `description`. Throws `RequestError`.
+    /// Parses the form of `description`. Throws `RequestError` for other texts and for the form of a function.
     public init(parsing text: String) throws {
         guard let (function, arguments) = RequestText.call(text) else {
             guard !text.isEmpty, text.hasPrefix("`") || !text.contains(where: { "(),:".contains($0) }) else {

@@ -1,5 +1,5 @@
 extension SectionOrder {
-    /// first-row, name, name:desc, count or count:asc. A name may have a text order: name:desc:localized=ja.
+    /// The form first-row, name, name:desc, count or count:asc. A name may have a text order: name:desc:localized=ja.
     public var text: String {
         switch self {
         case .byFirstRow: "first-row"

@@ -91,7 +91,8 @@ final class Sale: ManagedObject {
         }
     }
 
-    /// Controllers with a cache, in memory and with a limit, through unsaved edits, saves, rollbacks and merges.
+    /// Controllers with a cache, without a cache, and with a limit are compared with the oracle after unsaved edits,
+    /// saves, rollbacks and merges.
     @Test(arguments: 1...4 as ClosedRange<UInt64>) func controllersKeepAggregatesUpToDate(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let other = store.container.newContext()
@@ -152,7 +153,7 @@ final class Sale: ManagedObject {
         try context.save()
     }
 
-    @Test func aCacheIsRebuiltOnlyForAggregatesThatItLacks() throws {
+    @Test func aCacheIsRebuiltOnlyIfItsAggregatesNeedOtherColumns() throws {
         try insert([1, 2, nil])
         func fetch(_ aggregates: [Aggregate<Sale>]) throws -> (FetchOutcome, Value) {
             let controller = try FetchedResultsController(
@@ -188,7 +189,7 @@ final class Sale: ManagedObject {
         #expect(Sale.aggregates.map { controller.aggregate($0, in: 0..<0) } == Sale.plain([]))
     }
 
-    /// The changed value is aggregated, but neither sorted nor grouped by.
+    /// The changed value is aggregated, but rows aren't sorted or grouped by it.
     @Test func aCacheCatchesUpWithAggregatedValues() throws {
         try insert([1, 2], shop: "a")
         try insert([3], shop: "b")
@@ -219,13 +220,13 @@ final class Sale: ManagedObject {
         func fetch(_ aggregates: [Aggregate<Sale>]) throws {
             _ = try FetchedResultsController(fetchRequest: request(aggregates), context: context).performFetch()
         }
-        #expect(throws: RequestError.wrongType("sum(shop) needs numbers, and Sale.shop is a string")) {
+        #expect(throws: RequestError.wrongType("sum(shop) needs numbers, but Sale.shop is a string")) {
             try fetch([.sum(\.shop)])
         }
-        #expect(throws: RequestError.wrongType("average(sold) needs numbers, and Sale.sold is a date")) {
+        #expect(throws: RequestError.wrongType("average(sold) needs numbers, but Sale.sold is a date")) {
             try fetch([.average(\.sold)])
         }
-        #expect(throws: RequestError.wrongType("max(shop) needs numbers or dates, and Sale.shop is a string")) {
+        #expect(throws: RequestError.wrongType("max(shop) needs numbers or dates, but Sale.shop is a string")) {
             try fetch([.max(\.shop)])
         }
         #expect(throws: StoreError.unknownAttribute(entity: "Sale", attribute: "colour")) {

@@ -49,7 +49,7 @@ import Testing
         #expect(try store.container.verifyCache("c") == [])
     }
 
-    @Test func aggregatesOfAConvertedAttributeAreRebuilt() throws {
+    @Test func aCacheIsRebuiltIfAnAggregatedAttributeIsConverted() throws {
         let store = try store()
         _ = try fetch(store, [.sum("price")], sums: [])
         try store.container.migrate(

@@ -34,7 +34,7 @@ import Testing
                 if round > 0 { guard case .caughtUp = order.outcome else { Issue.record("\(order.outcome)"); return } }
                 try order.forEachSection { section in
                     for name in names {
-                        // One sum comes from the sections tree, and the other one from the rows tree.
+                        // The first sum comes from the sections tree, the second one from the rows tree.
                         let sum = try section.aggregate(.sum(name))
                         let sumOfRows = try order.aggregate(
                             .sum(name), inRows: section.rowsBefore..<section.rowsBefore + section.count)
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    /// Sums of integers take few bytes, so sixteen of them fit.
+    /// Aggregates of integers take few bytes, so the sums and maxima of sixteen attributes fit.
     @Test func sumsOfSixteenIntegersFitTheirNodes() throws {
         let names = (0..<16).map { "n\($0)" }
         let store = try LiveStore(Model(entities: [Entity("Many", names.map { AttributeDescription($0, .integer) })]))
@@ -62,8 +62,8 @@ import Testing
         }
     }
 
-    /// Long keys with a common beginning share nodes, even if the nodes have aggregates.
-    @Test func aggregatesDoNotScatterLongKeysOverMoreNodes() throws {
+    /// The keys of a node share their common beginning, even if the node has aggregates.
+    @Test func aggregatesAtMostDoubleTheNodesOfLongKeys() throws {
         let model = Model(entities: [
             Entity("Page", [AttributeDescription("path", .string), AttributeDescription("size", .integer)])
         ])

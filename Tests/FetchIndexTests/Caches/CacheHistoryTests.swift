@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// The history of a cache: its last openings, and its hits by the hour.
+/// The history of a cache: its last openings that weren't hits, and its hits in each hour.
 @Suite struct CacheHistoryTests {
     private static let model = Model(entities: [
         Entity("Item", [AttributeDescription("name", .string), AttributeDescription("size", .integer)])
@@ -36,7 +36,7 @@ import Testing
         try container.cacheHistory(name).hitsByHour.map(\.count).reduce(0, +)
     }
 
-    /// Hits are written in groups; a container writes the rest when it closes.
+    /// A container holds hits in memory for a second. It writes the hits that it still holds when it's released.
     @Test func closingAContainerWritesItsRemainingHits() throws {
         try open()
         do {
@@ -49,7 +49,7 @@ import Testing
         #expect(try container.cacheStatistics().map(\.hits) == [6])
     }
 
-    /// A new cache takes the number of a deleted one.
+    /// The cache "next" gets the number of the deleted cache, of which another container still holds hits in memory.
     @Test func unwrittenHitsAreNotCountedForALaterCache() throws {
         try open()
         do {
@@ -78,7 +78,7 @@ import Testing
         #expect(Set(history.openings.map(\.processName)) == [ProcessInfo.processInfo.processName])
         #expect(history.openings.allSatisfy { $0.isStored && $0.milliseconds > 0 && $0.milliseconds < 60_000 })
         #expect(history.openings.allSatisfy { $0.date >= start.addingTimeInterval(-0.01) && $0.date <= Date() })
-        // Hits before and after the rebuild are counted.
+        // The hits before the rebuild are still counted.
         #expect(history.hitsByHour.map(\.count).reduce(0, +) == 4)
         #expect(try container.cacheHistory("other").openings.isEmpty)
     }
@@ -104,7 +104,7 @@ import Testing
         #expect(try container.cacheHistory("c").openings.map(\.author) == ["view"])
     }
 
-    @Test func theHistoryKeepsOnlyTheLastOpenings() throws {
+    @Test func theHistoryKeepsTheLast256Openings() throws {
         try open()
         for number in 0..<300 {
             try insert(1)
@@ -126,8 +126,9 @@ import Testing
         #expect(try container.cacheHistory("next").hitsByHour.isEmpty)
     }
 
-    /// The new cache takes the number of the deleted one, and the old file comes back after the deletion.
-    @Test func aNewCacheDoesNotTakeTheHistoryOfADeletedOne() throws {
+    /// The new cache gets the number of the deleted cache. The statistics file still has the deleted cache's history,
+    /// because a copy of it is put back after the deletion.
+    @Test func aNewCacheDoesNotAdoptTheHistoryOfADeletedCache() throws {
         try open()
         try open()
         let left = try Data(contentsOf: URL(fileURLWithPath: file))
@@ -140,8 +141,9 @@ import Testing
         #expect(history.hitsByHour.map(\.count) == [1])
     }
 
-    /// Each byte of a history is damaged in turn: damaged entries are left out and found, and no other entry is lost.
-    @Test func damagedHistoryEntriesAreSkippedFoundAndRepaired() throws {
+    /// Each byte of the first opening, and of the head of the history, is damaged in turn. A damaged opening is left
+    /// out, `check` reports the damage, and no other opening is lost.
+    @Test func damageOfAHistoryIsReportedAndRepairedAndLosesNoOtherEntry() throws {
         try open()
         try insert(1)
         try open()
@@ -155,12 +157,12 @@ import Testing
             try damaged.write(to: URL(fileURLWithPath: file))
             let history = try container.cacheHistory("c")
             #expect(history.openings.allSatisfy { whole.contains($0) })
-            // A damaged head loses no entry.
+            // If the head is damaged, both openings can still be read.
             #expect(history.openings.count == (place < first ? 2 : 1), "byte \(place)")
             let defects = try container.check { _, _ in }
             #expect(defects.count == 1 && defects[0].contains("history"), "byte \(place): \(defects)")
         }
-        // The last damaged byte was in the head, so the repair loses no entry.
+        // The last damaged byte was in the head, so the repair keeps both openings.
         let repair = try PersistentContainer.repair(at: URL(fileURLWithPath: store.folder.path)) { _, _ in }
         #expect(try container.cacheHistory("c").openings == whole)
         #expect(repair.left == [] && repair.repairs.contains { $0.contains("history") }, "\(repair)")
@@ -169,8 +171,9 @@ import Testing
         #expect(try container.cacheHistory("c").openings.last?.kind == .caughtUp(rowCount: 1))
     }
 
-    /// The file is locked by another program, replaced by another file, and missing.
-    @Test func openingsGoOnWithoutAUsableHistoryFile() throws {
+    /// Four cases, one after the other: another program has locked the file, another file has its name, the file is
+    /// missing, and the file is removed while it's open.
+    @Test func cachesOpenWithoutAUsableHistoryFile() throws {
         try open()
         let other = openFile(file)
         defer { close(other) }
@@ -190,7 +193,7 @@ import Testing
         try FileManager.default.removeItem(atPath: file)
         try open()
         #expect(try container.cacheHistory("c").hitsByHour.map(\.count) == [1])
-        // The file is removed while it is open.
+        // The store has the file open when it is removed.
         try FileManager.default.removeItem(atPath: file)
         usleep(1_100_000)
         try open()

@@ -4,7 +4,8 @@ import FetchIndexRecords
 import FetchIndexTestSupport
 import Testing
 
-/// The change of an order since an earlier commit, reconstructed from the log, compared with the orders as they were then.
+/// The change of a cache's order since an earlier commit, which is reconstructed from the log. Replayed on the rows
+/// that were read at that commit, the change must give the newest rows.
 @Suite struct ChangeSinceTests {
     private static let model = Model(entities: [
         Entity("Item", [AttributeDescription("group", .integer), AttributeDescription("size", .integer)])

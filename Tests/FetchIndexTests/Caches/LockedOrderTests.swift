@@ -7,7 +7,7 @@ import FetchIndexRecords
 import FetchIndexTestSupport
 import Testing
 
-/// A locked cache serves one request alone, in any state of the cache.
+/// A locked cache can be opened only with its own request, whether it's current, behind, unusable or damaged.
 @Suite struct LockedOrderTests {
     private let store: LiveStore
     private var container: PersistentContainer { store.container }
@@ -50,7 +50,7 @@ import Testing
         try put(3)
         try requireLocked()
         guard case .caughtUp = try open(byPrice) else {
-            Issue.record("it is caught up")
+            Issue.record("the cache was not caught up")
             return
         }
         let context = container.newContext()
@@ -63,7 +63,7 @@ import Testing
         #expect(try open(byTitle) == .rebuilt(.sortChanged))
     }
 
-    /// The lock stores the request itself, so it holds also if the header cannot be read.
+    /// The lock contains the request, so it's effective even if the cache's header can't be read.
     @Test func aCacheWithADamagedHeaderStaysLocked() throws {
         let writer = try container.store.beginWrite()
         var header: [UInt8] = []
@@ -84,7 +84,7 @@ import Testing
         #expect(try reader.withOrder(byPrice, .init(cacheName: "c")) { $0.rowCount } == 20)
     }
 
-    @Test func anOptionProtectsAnUnlockedCache() throws {
+    @Test func anOptionForbidsReplacingAnUnlockedCache() throws {
         #expect(try open(byPrice, named: "d") == .rebuilt(.first))
         var options = PersistentContainer.OrderOptions(cacheName: "d")
         options.replacesOtherRequest = false
@@ -95,7 +95,7 @@ import Testing
         #expect(try open(byTitle, named: "d") == .rebuilt(.sortChanged))
     }
 
-    @Test func aDamagedListOfLocksReplacesNoCacheUntilItsRepair() throws {
+    @Test func noOtherRequestReplacesACacheWhileTheListOfLocksIsDamaged() throws {
         let writer = try container.store.beginWrite()
         try writer.setCacheList(.locked, Array("damaged".utf8))
         try writer.commit()
@@ -109,7 +109,7 @@ import Testing
         #expect(try open(byTitle) == .rebuilt(.sortChanged))
     }
 
-    @Test func aDroppedEntityRemovesTheLocksOfItsCaches() throws {
+    @Test func droppingAnEntityDeletesItsLockedCaches() throws {
         #expect(try container.dropEntity(named: "Book") == 20)
         #expect(try container.cacheStatistics().isEmpty)
         #expect(throws: StoreError.unknownCache("c")) { try container.setLocked(false, cacheNamed: "c") }

@@ -3,7 +3,7 @@ import FetchIndexRecords
 import FetchIndexTestSupport
 import Testing
 
-/// Writers keep a maintained cache current, and its reader still gets each change once.
+/// Writers keep a maintained cache current. Its exact reader still gets each change, and gets it again after a failure.
 @Suite struct MaintainedReaderTests {
     private let reader: OrderReader
 
@@ -19,7 +19,7 @@ import Testing
         #expect(reader.events(try reader.read(failing: true)) == 2)
         #expect(reader.events(try reader.read()) == 2)
         #expect(try reader.read() == .hit)
-        // Writers keep the cache current; its reader still gets what they changed.
+        // Writers keep the cache current; its reader still gets their changes.
         try reader.put([(7, 0, 54)])
         try reader.put([(8, 0, 55)])
         #expect(reader.events(try reader.read()) == 2)
@@ -56,9 +56,12 @@ import Testing
         #expect(try reader.read() == .hit)
     }
 
-    /// Once the cache is no longer maintained, its reader gets a batch if the log still reaches back that far,
-    /// otherwise a rebuild.
-    @Test(arguments: [false, true]) func theLogIsKeptForTheReaderOfAMaintainedCacheOnly(isStopped: Bool) throws {
+    /// The log keeps what the exact reader of a maintained cache hasn't received. After the cache is no longer
+    /// maintained (`isStopped`), the log may be trimmed: the reader gets a change batch if the log still reaches back
+    /// to its last one, otherwise a rebuild.
+    @Test(arguments: [false, true]) func theLogIsRetainedForAnExactReaderOnlyWhileItsCacheIsMaintained(isStopped: Bool)
+        throws
+    {
         let folder = TemporaryFolder()
         var storeOptions = Store.Options()
         storeOptions.keptLogBytes = 2_000
@@ -74,7 +77,7 @@ import Testing
                 let code = try container.store.snapshot().commit
                 try writer.insert([.integer(Int64(code)), .integer(1), .integer(2)])
                 try writer.commit()
-                // A reader that needs no exact change advances the cache.
+                // This reader needs no exact change. It advances the cache, and lets the log be trimmed.
                 _ = try read(exactly: false)
             }
         }

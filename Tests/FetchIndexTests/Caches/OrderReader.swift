@@ -2,7 +2,8 @@ import FetchIndex
 import FetchIndexTestSupport
 import Testing
 
-/// A store of items, and readers of one order of them in a cache "c". A reader may fail when it has got its batch.
+/// A store of items with a cache "c", and exact readers of the cache's order. A reader can be made to fail after it has
+/// got its change batch.
 struct OrderReader {
     struct Failed: Error {}
 
@@ -25,7 +26,7 @@ struct OrderReader {
         return options
     }
 
-    /// Twenty items, whose order has had its first reader.
+    /// Makes a store with twenty items, and lets a first reader read their order.
     init() throws {
         store = try LiveStore(Self.model)
         try put((0..<20).map { ($0, $0 % 3, $0) })
@@ -51,7 +52,8 @@ struct OrderReader {
 
     func newWriter() throws -> BatchWriter { try BatchWriter(container, entity: "Item", key: "code") }
 
-    /// Writes an item by a writer that is itself a reader. Returns the number of row events that it gets.
+    /// Writes an item and commits it with `commit(bringing:cacheName:telling:)`. Returns the number of row events that
+    /// the reader gets; nil for a rebuild. If `failing`, the reader fails.
     func commit(_ item: (Int, Int, Int), _ writer: BatchWriter, failing: Bool = false) throws -> Int? {
         try write([item], writer)
         var count: Int?
@@ -64,7 +66,7 @@ struct OrderReader {
         return count
     }
 
-    /// The outcome that a reader gets; if it is failing, it fails then.
+    /// Reads the order, and returns the outcome that the reader gets. If `failing`, the reader fails after that.
     func read(failing: Bool = false) throws -> FetchOutcome {
         var outcome: FetchOutcome?
         do {
@@ -84,7 +86,7 @@ struct OrderReader {
         }
     }
 
-    /// The number of row events of an outcome; nil if it has no list of changes.
+    /// The number of row events in an outcome; nil for a rebuild, which has no events.
     func events(_ outcome: FetchOutcome) -> Int? {
         switch outcome {
         case .hit: 0

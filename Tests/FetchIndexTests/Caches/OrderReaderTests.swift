@@ -2,7 +2,8 @@ import FetchIndex
 import FetchIndexTestSupport
 import Testing
 
-/// A cache advances when its reader is done with a batch. If the reader fails, the next reader gets the batch again.
+/// A cache advances after its exact reader has received a change batch. If the reader fails, the next reader gets the
+/// batch again.
 @Suite struct OrderReaderTests {
     private let reader: OrderReader
 
@@ -17,7 +18,7 @@ import Testing
         #expect(try reader.read() == .hit)
     }
 
-    /// The cache advances to the state that the reader got, and no further.
+    /// The cache advances only to the state that the reader got.
     @Test func changesWrittenDuringAReadAreInTheNextBatch() throws {
         try reader.put([(3, 0, 50)])
         try reader.container.withOrder(OrderReader.definition, reader.options) { order in
@@ -38,8 +39,8 @@ import Testing
         #expect(try reader.read() == .hit)
     }
 
-    /// The cache would have to wait for a writer of its own thread.
-    @Test func readingInsideOnesOwnTransactionDoesNotUpdateTheCache() throws {
+    /// If the reading updated the cache, it would wait for the open writer of its own thread.
+    @Test func readingDuringAnOpenTransactionDoesNotUpdateTheCache() throws {
         try reader.put([(3, 0, 50)])
         let writer = try reader.newWriter()
         try reader.write([(4, 0, 51)], writer)
@@ -63,7 +64,7 @@ import Testing
             })
     }
 
-    /// A list that takes each batch whose reader succeeds equals the order.
+    /// Each batch whose reader succeeds is applied to a list. The list must equal the order.
     @Test(arguments: 0..<16 as Range<UInt64>) func replayedBatchesGiveTheOrderEvenIfReadersFail(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed &+ TestSettings.seed &* 100)
         var list = try reader.rows()

@@ -5,7 +5,7 @@ import Synchronization
 import FetchIndexTestSupport
 import Testing
 
-/// A rebuilt cache has no batch. Its rebuild is reported until a reader succeeds.
+/// A rebuild has no change batch. It's reported to exact readers until one of them succeeds.
 @Suite struct RebuildReaderTests {
     private let reader: OrderReader
 
@@ -15,19 +15,19 @@ import Testing
         try reader.put([(3, 0, 50)])
         try reader.trimLog()
         for _ in 0..<3 { #expect(try reader.read(failing: true) == .rebuilt(.logTooShort)) }
-        // A later change does not hide it.
+        // A later change doesn't hide the rebuild.
         try reader.put([(4, 0, 51)])
         #expect(try reader.read() == .rebuilt(.logTooShort))
         #expect(try reader.read() == .hit)
     }
 
-    /// The second reader waits for the build of the first.
+    /// Both readers find the cache unusable. One of them builds it while the other one waits.
     @Test func eachOfTwoReadersOfAnUnusableCacheGetsItsRebuild() throws {
         try reader.put([(3, 0, 50)])
         try reader.trimLog()
         let outcomes = Mutex<[FetchOutcome]>([])
         let readers = DispatchGroup()
-        // The build is held until both readers have found the cache unusable.
+        // No reader can build for 0.3 s, which is time enough for both to find the cache unusable.
         var build = try reader.container.store.beginBuild(limit: .seconds(1))
         for _ in 0..<2 {
             DispatchQueue.global().async(group: readers) { [container = reader.container] in
@@ -48,7 +48,7 @@ import Testing
         #expect(try reader.read() == .hit)
     }
 
-    /// A reader got one rebuild; another rebuild comes before it ends.
+    /// The cache is rebuilt a second time before the reader of the first rebuild ends.
     @Test func theEndOfAReaderDoesNotHideALaterRebuild() throws {
         try reader.put([(3, 0, 50)])
         try reader.trimLog()
@@ -62,7 +62,8 @@ import Testing
         #expect(try reader.read() == .hit)
     }
 
-    /// Other writers commit between a commit and the rebuild that it needs.
+    /// Another writer commits between a writer's commit and the rebuild of the cache. The next reader gets the other
+    /// writer's changes.
     @Test func aRebuildAtALaterCommitHidesNoChange() throws {
         try reader.put([(3, 0, 50)])
         try reader.trimLog()

@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Automatic merges and the stream of commits always reach the last commit, also if no other one follows.
+/// Automatic merges and the stream of commits reach the last commit, even if no further commit follows.
 @MainActor @Suite struct AutomaticMergeTests {
     @Test func theLastCommitOfABurstIsMerged() async throws {
         let folder = TemporaryFolder()
@@ -29,8 +29,7 @@ import Testing
         }
     }
 
-    /// A writer's transaction is in the file a moment before readers see it. A reader that looks in that moment must look
-    /// again.
+    /// A commit is in the file a moment before readers see it. If the stream looks in that moment, it must look again.
     @Test func theCommitStreamDeliversTheNewestCommit() async throws {
         let folder = TemporaryFolder()
         let url = URL(fileURLWithPath: folder.path)

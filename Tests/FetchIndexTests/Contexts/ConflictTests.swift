@@ -5,7 +5,7 @@ import FetchIndexRecords
 import FetchIndexTestSupport
 import Testing
 
-/// What a save does with objects that another context changed or deleted, for each merge policy.
+/// Saves of objects that another context has changed or deleted, under each merge policy.
 @Suite struct ConflictTests {
     let store: LiveStore
     let context: ManagedObjectContext
@@ -59,7 +59,7 @@ import Testing
         #expect(try stored() == ["2 theirs"])
         try context.mergeChanges()
         try context.save()
-        #expect(try stored() == ["3 theirs"], "merging settles it, by property")
+        #expect(try stored() == ["3 theirs"], "a merge keeps the edited value and takes the others")
     }
 
     @Test(arguments: [

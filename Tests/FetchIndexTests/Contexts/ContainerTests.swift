@@ -5,7 +5,7 @@ import Testing
 
 @testable import FetchIndex
 
-/// What opening a container creates, deletes, leaves alone and refuses.
+/// Containers: which stores they create, refuse, leave unchanged and delete.
 @Suite struct ContainerTests {
     let store: LiveStore
     let context: ManagedObjectContext
@@ -44,7 +44,7 @@ import Testing
         _ = try PersistentContainer(at: url, model: Model(Book.self))
     }
 
-    @Test func aReadOnlyContainerDoesNotWriteToTheStore() throws {
+    @Test func aReadOnlyContainerFetchesButCannotSave() throws {
         insertBook("a", in: context)
         try context.save()
         let copy = TemporaryFolder()

@@ -16,8 +16,8 @@ extension ContextTests {
         other.delete(try fetch("b", in: other))
         account("c", 3, in: other)
         try other.save()
-        #expect(a.balance == 1, "pinned until it moves")
-        #expect(try context.count(for: FetchRequest<Account>()) == 2, "pinned until it moves")
+        #expect(a.balance == 1, "pinned until the context advances")
+        #expect(try context.count(for: FetchRequest<Account>()) == 2, "pinned until the context advances")
         let before = try context.commit
         try context.mergeChanges()
         #expect(try context.commit == before + 1)

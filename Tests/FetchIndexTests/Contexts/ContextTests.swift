@@ -66,8 +66,8 @@ import Testing
         var edited: Account? = try fetch("3", in: context)
         edited?.balance = 5
         edited = nil
-        #expect(context.updatedObjects.count == 1, "an edited object is held")
-        #expect(context.hasChanges, "an edited object is held")
+        #expect(context.updatedObjects.count == 1, "an edited object is retained")
+        #expect(context.hasChanges, "an edited object is retained")
     }
 
     @Test func theStatesOfAnObjectFollowItsEdits() throws {
@@ -82,8 +82,8 @@ import Testing
         #expect(a.isUpdated)
         #expect(context.updatedObjects.count == 1)
         a.balance = 1
-        #expect(!a.isUpdated, "back to what is saved is no change")
-        #expect(!context.hasChanges, "back to what is saved is no change")
+        #expect(!a.isUpdated, "setting the saved value is no change")
+        #expect(!context.hasChanges, "setting the saved value is no change")
         context.delete(a)
         #expect(a.isDeleted)
         #expect(context.deletedObjects.count == 1)

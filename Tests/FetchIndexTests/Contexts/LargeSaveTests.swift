@@ -4,9 +4,10 @@ import Synchronization
 import FetchIndexTestSupport
 import Testing
 
-/// Saves of 100 objects or more, whose caches a second thread prepares while the records are written.
+/// Saves of 100 objects or more: a second thread updates the orders of caches while the first thread writes the
+/// records.
 @Suite struct LargeSaveTests {
-    /// What a section function records: its threads and errors.
+    /// The threads on which a section function ran, and the errors that it caught.
     private final class Notes: Sendable {
         private let threads = Mutex<Set<String>>([])
         private let errors = Mutex<[String]>([])
@@ -60,7 +61,7 @@ import Testing
             return notes.takeThreads() != ["\(pthread_self())"]
         }
         #expect(try !runOnAnotherThread(10))
-        // They run on this thread if the second one begins too late, so one of several saves is enough.
+        // The functions run on this thread if the second thread begins too late, so one of up to 100 saves is enough.
         #expect(try (0..<100).contains { _ in try runOnAnotherThread(300) })
         writes.withLock { $0 = true }
         for book in books.prefix(300) { book.price += 1 }
@@ -74,9 +75,10 @@ import Testing
             })
     }
 
-    /// The rows keep their keys, so leaves are read only for ranks, after the cache was written.
+    /// The edits don't change the rows' keys. So the save reads the damaged leaves only for the ranks of the updated
+    /// rows, after it has written the cache.
     @Test(.enabled(if: ProcessInfo.processInfo.activeProcessorCount > 1, "needs two processors"))
-    func aSaveThatFindsDamageAfterWritingACacheRebuildsIt() throws {
+    func aSaveThatFindsDamageAfterWritingACacheRebuildsTheCache() throws {
         let store = try LiveStore(Model(Book.self))
         try fill(store, 1000)
         let context = store.container.newContext()

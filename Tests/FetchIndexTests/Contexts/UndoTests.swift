@@ -2,7 +2,8 @@ import FetchIndex
 import FetchIndexTestSupport
 import Testing
 
-/// Undo reverts the context's own edits, saved or not, and leaves alone what other contexts saved.
+/// Undo reverts the context's own edits, saved or not. It keeps the values of other attributes, and the deletions, that
+/// other contexts saved.
 @Suite struct UndoTests {
     let store: LiveStore
     let context: ManagedObjectContext
@@ -58,7 +59,7 @@ import Testing
         #expect(a.isInserted)
         a.balance = 9
         context.processPendingChanges()
-        #expect(!context.redo(), "a new edit ends what can be done again")
+        #expect(!context.redo(), "after a new edit, nothing can be redone")
     }
 
     @Test func savedEditsCanBeUndone() throws {
@@ -85,7 +86,7 @@ import Testing
         #expect(account.name == "")
     }
 
-    @Test func undoKeepsValuesSavedByOtherContexts() throws {
+    @Test func undoKeepsOtherValuesThatAnotherContextSaved() throws {
         let a = account("a", 1)
         try context.save()
         a.balance = 2

@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    /// A context, a store of records, and a follower that gets changes only.
+    /// A model of a context, a store of records, and a follower that gets only changes.
     private struct Scene {
         var edits = UnsavedEdits<Item>()
         var stored: [RecordKey: [UInt8]] = [:]
@@ -69,7 +69,7 @@ import Testing
                 })
         }
 
-        /// As a save does: edits are stored, and new objects get permanent keys.
+        /// Saves: stores the edits, and gives new objects permanent keys.
         mutating func save() {
             process()
             var committed: [RecordChange] = []
@@ -96,7 +96,7 @@ import Testing
             advance(committed)
         }
 
-        /// As a merge of another context's commit does.
+        /// Merges another context's commit, which has changed or deleted one object.
         mutating func merge(_ key: RecordKey, _ record: [UInt8]?) {
             process()
             let change = RecordChange(object: key, old: stored[key], new: record)
@@ -122,7 +122,7 @@ import Testing
             items = items.filter { !$0.key.isTemporary }
         }
 
-        /// The records that the follower must see: stored ones, replaced by unsaved ones.
+        /// The records that the follower must see: the stored records, with unsaved records in their place.
         var expected: [RecordKey: [UInt8]] {
             var expected = stored
             for (key, item) in items { expected[key] = item.record(over: stored[key]) }
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func objectsThatLeaveTheEditsAreKeptUntilTheDelivery() {
+    @Test func objectsThatLeaveTheContextAreKeptUntilTheDelivery() {
         var edits = UnsavedEdits<Item>()
         let (made, unmade) = (RecordKey(entity: 0, number: 1), RecordKey(entity: 0, number: 2))
         edits.leave(made, Item(made))

@@ -3,8 +3,8 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// A store has one write lock. Whoever waits for it waits for a limited time, blocks no task, and never waits for its
-/// own thread.
+/// A store has one write lock. A writer can limit the time for which it waits, blocks no task while it waits, and gets
+/// an error if its own thread has the lock.
 @Suite struct WriteLockTests {
     let store: LiveStore
     let context: ManagedObjectContext
@@ -19,7 +19,7 @@ import Testing
         let writer = try BatchWriter(store.container, entity: "Account")
         try writer.insert(["x", .null, 1])
         let isBusy = { () -> StoreError? in
-            // Another thread, since a thread cannot wait for itself.
+            // The second writer has its own thread, because a thread can't wait for itself.
             let done = DispatchSemaphore(value: 0)
             nonisolated(unsafe) var outcome: (any Error)?
             Thread.detachNewThread {
@@ -61,7 +61,7 @@ import Testing
     @Test func waitingForTheWriteLockBlocksNoTask() async throws {
         let container = store.container
         try container.newContext().save()
-        // The lock is taken as another process takes it: a transaction of this process would belong to a thread.
+        // Takes the lock in the way of another process, because a transaction of this process would belong to a thread.
         let lock = open(store.folder.path + "/writer.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         try #require(flock(lock, LOCK_EX) == 0)
         let waiting = (0..<8).map { number in
@@ -73,14 +73,15 @@ import Testing
                 }
             }
         }
-        // There are more tasks than threads in the pool: if waiting blocked a thread, the sleep would not return.
+        // If waiting blocked threads, the eight tasks could occupy the whole pool, and the sleep would not return.
         try await Task.sleep(for: .milliseconds(50))
         let others = await withTaskGroup(of: Int.self) { group in
             for number in 0..<4 { group.addTask { number } }
             return await group.reduce(0, +)
         }
         #expect(others == 6)
-        // A program that another test started meanwhile may have inherited the file, so closing it is not enough.
+        // A process that another test has started may have inherited the descriptor, so closing it alone may not
+        // release the lock.
         flock(lock, LOCK_UN)
         close(lock)
         for task in waiting { try await task.value }

@@ -2,7 +2,7 @@ import FetchIndex
 import FetchIndexTestSupport
 import Testing
 
-/// Books by publisher and price, as in the first example of the documentation.
+/// Books by publisher and price, like in the README's example.
 @Suite struct BookTests {
     let store: LiveStore
     let context: ManagedObjectContext
@@ -58,7 +58,7 @@ import Testing
         #expect(recorder.take() == inserted)
         #expect(controller.indexPath(forObject: book) == RowPath(section: 3, row: 0))
         try context.save()
-        #expect(recorder.take() == ["will change", "did change"], "a save tells the new id, and repeats no event")
+        #expect(recorder.take() == ["will change", "did change"], "a save reports the new id, and repeats no event")
         #expect(!book.objectID.isTemporary)
         #expect(controller.indexPath(forObject: book) == RowPath(section: 3, row: 0))
 

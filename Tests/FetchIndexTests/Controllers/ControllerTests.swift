@@ -44,7 +44,7 @@ import Testing
 
     // MARK: Names
 
-    @Test func aCacheNameServesOneRequestOfAContext() throws {
+    @Test func twoRequestsInAContextCannotShareACacheName() throws {
         let first = try controller(cacheName: "c"), same = try controller(cacheName: "c")
         let other = try controller("price > 1", cacheName: "c")
         try first.performFetch()
@@ -95,8 +95,8 @@ import Testing
         withExtendedLifetime(controllers) {}
     }
 
-    /// A save advances the caches of entities that it does not change, so that the log can be trimmed.
-    @Test func savesOfOtherEntitiesAdvanceTheCachesOfUnchangedOnes() throws {
+    /// A save also advances followed caches of entities that it doesn't change, so that the log can be trimmed.
+    @Test func savesAdvanceFollowedCachesOfUnchangedEntities() throws {
         let store = try LiveStore(Model(Account.self, Book.self))
         let context = store.container.newContext()
         var request = FetchRequest<Book>()
@@ -149,7 +149,7 @@ import Testing
         #expect(grouped.sections.isEmpty)
     }
 
-    @Test func aDamagedCacheIsReplacedByReadsAndSaves() throws {
+    @Test func aDamagedCacheIsReadFromRecordsAndRebuiltByASave() throws {
         let controller = try controller(cacheName: "c")
         try controller.performFetch()
         let expected = controller.listing(\.title)
@@ -159,7 +159,7 @@ import Testing
         #expect(try reader.performFetch() == .hit, "a hit reads only the header")
         #expect(reader.listing(\.title) == expected)
         #expect(reader.failure == nil)
-        // The save meets the damage too, and rebuilds the cache.
+        // The save finds the damage, too, and rebuilds the cache.
         let recorder = Recorder<Book>(\.title)
         controller.delegate = recorder
         book("e", "P", 0)
@@ -170,7 +170,7 @@ import Testing
 
     // MARK: Changes
 
-    @Test func theDescriptionOfAChangeIsOneLine() async throws {
+    @Test func theDescriptionOfAChangeListsItsEvents() async throws {
         let controller = try controller()
         try controller.performFetch()
         var changes = controller.changes.makeAsyncIterator()
@@ -244,7 +244,7 @@ import Testing
         book("e", "P", 0)
         context.processPendingChanges()
         #expect(delegate.seen == [["e", "a", "b", "c", "d"], ["e!", "a", "b", "c", "d"]])
-        // Save, rollback and merge are refused; performFetch gives the state after the batch.
+        // In both deliveries, save, rollback and merge are refused, and performFetch isn't.
         #expect(delegate.errors == Array(repeating: .delivering, count: 6))
     }
 

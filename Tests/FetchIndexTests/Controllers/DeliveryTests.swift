@@ -2,14 +2,14 @@ import FetchIndex
 import FetchIndexTestSupport
 import Testing
 
-/// When a controller delivers changes to its delegate.
+/// The times at which a controller delivers changes to its delegate.
 @Suite struct DeliveryTests {
     private func insertBook(_ title: String, in context: ManagedObjectContext) {
         let book = Book(context: context)
         (book.title, book.publisher, book.price) = (title, "P", 1)
     }
 
-    @MainActor @Test func editsAreReportedAtTheEndOfTheActorsTurn() async throws {
+    @MainActor @Test func editsAreReportedInALaterJobOfTheActor() async throws {
         let store = try LiveStore(Model(Book.self))
         let context = store.container.newContext()
         let request = FetchRequest<Book>(sortKeys: [SortKey(\.title)])
@@ -26,7 +26,7 @@ import Testing
         #expect(recorder.take() == ["will change", "did change"])
     }
 
-    /// A program that only fetches, and does not merge, gets the changes of other contexts with its next fetch.
+    /// A program that never merges gets the changes of other contexts with its next fetch.
     @Test(arguments: [nil, "books"]) func aSecondFetchDeliversTheSavesOfOtherContexts(cacheName: String?) throws {
         let store = try LiveStore(Model(Book.self))
         let (context, other) = (store.container.newContext(), store.container.newContext())

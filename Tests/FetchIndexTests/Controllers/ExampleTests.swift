@@ -9,7 +9,7 @@ final class Magazine: ManagedObject {
     @Attribute("approvalRate") var approvalRate: Double?
 }
 
-/// Magazines: searched, edited, seen before they are saved, and taken back.
+/// Searches of magazines, which see unsaved edits, rollbacks and saves.
 @Suite struct MagazineTests {
     let store: LiveStore
     let context: ManagedObjectContext
@@ -39,7 +39,7 @@ final class Magazine: ManagedObject {
         var saved = request
         saved.includesPendingChanges = false
         saved.predicate = try FetchPredicate("price == 255")
-        #expect(try context.fetch(saved).map(\.price) == [355], "found by its saved price, read with its unsaved one")
+        #expect(try context.fetch(saved).map(\.price) == [355], "found by its saved price, read with unsaved values")
         #expect(try store.container.newContext().count(for: saved) == 1)
         try context.save()
         #expect(try store.container.newContext().count(for: saved) == 0)

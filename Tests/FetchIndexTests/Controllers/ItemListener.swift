@@ -1,12 +1,12 @@
 import FetchIndex
 import Testing
 
-/// Puts a controller's events together as changes.
+/// Collects the events of each batch of a controller as one change.
 final class ItemListener: FetchedResultsControllerDelegate {
     private var batches: [ResultsChange] = []
     private var current: ResultsChange?
 
-    /// Whether no batch came since the last `take`.
+    /// Whether no batch has come since the last `take`.
     var isIdle: Bool { batches.isEmpty }
 
     func take() -> [ResultsChange] {
@@ -28,7 +28,7 @@ final class ItemListener: FetchedResultsControllerDelegate {
         case (.delete, let from?, nil): current?.sections.append(.delete(from: from, name: name))
         case (.insert, nil, let to?): current?.sections.append(.insert(to: to, name: name))
         case (.move, let from?, let to?): current?.sections.append(.move(from: from, to: to, name: name))
-        default: Issue.record("a section event of no known form")
+        default: Issue.record("a section event with unexpected indexes")
         }
     }
 
@@ -41,7 +41,7 @@ final class ItemListener: FetchedResultsControllerDelegate {
         case (.insert, nil, let to?): current?.rows.append(.insert(object.objectID, to: to))
         case (.move, let from?, let to?): current?.rows.append(.move(object.objectID, from: from, to: to))
         case (.update, let from?, let to?): current?.rows.append(.update(object.objectID, from: from, to: to))
-        default: Issue.record("a row event of no known form")
+        default: Issue.record("a row event with unexpected paths")
         }
     }
 

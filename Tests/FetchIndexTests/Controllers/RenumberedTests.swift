@@ -4,7 +4,8 @@ import Testing
 
 @testable import FetchIndex
 
-/// An object gets a permanent id when it is first saved, and changes map its temporary id to it.
+/// An object gets a permanent id when it is first saved, and the save's change maps the temporary id to the permanent
+/// id.
 @Suite struct RenumberedTests {
     let store: LiveStore
     let context: ManagedObjectContext
@@ -49,8 +50,9 @@ import Testing
         #expect(keeper.changes.last?.renumbered == [temporary: book.objectID])
     }
 
-    /// The row leaves the fetch limit in the same batch that maps its temporary id.
-    @Test func theIDOfARowThatLeavesTheLimitInASaveIsMapped() throws {
+    /// The batch that maps a row's temporary id also deletes the row, because a new row takes its place within the
+    /// limit.
+    @Test func theIDOfARowThatASaveMovesBeyondTheLimitIsMapped() throws {
         let controller = try FetchedResultsController(fetchRequest: request(limit: 1), context: context)
         let keeper = Keeper()
         controller.delegate = keeper
@@ -83,7 +85,7 @@ import Testing
     }
 }
 
-/// The outcome that a batch writer's `commit(bringing:)` gives for a cache.
+/// The outcome that a batch writer's `commit(bringing:)` returns for a cache.
 @Suite struct BroughtOrderTests {
     private let byTitle = OrderDefinition(entity: "Book", sortKeys: [SortKey("title")])
     private let byPrice = OrderDefinition(entity: "Book", sortKeys: [SortKey("price")])
@@ -94,13 +96,14 @@ import Testing
         return try writer.commit(bringing: byTitle, cacheName: "c")
     }
 
-    /// Another request replaces the cache, or the cache is deleted: the change is unknown, so the outcome is a rebuild.
+    /// If another request has replaced the cache, or the cache was deleted, the change is unknown, and the outcome is a
+    /// rebuild.
     @Test func aReplacedOrDeletedCacheIsReportedAsRebuilt() throws {
         let store = try LiveStore(Model(Book.self))
         #expect(try commit("a", store) == .rebuilt(.first))
         try store.container.withOrder(byTitle, .init(cacheName: "c")) { _ in }
         guard case .caughtUp(let change) = try commit("b", store) else {
-            Issue.record("the change is known")
+            Issue.record("the change must be known")
             return
         }
         #expect(change.rows.count == 1)
@@ -108,7 +111,7 @@ import Testing
         #expect(try commit("c", store) == .rebuilt(.sortChanged))
         try store.container.withOrder(byTitle, .init(cacheName: "c")) { #expect($0.rowCount == 3) }
         guard case .caughtUp = try commit("d", store) else {
-            Issue.record("the change is known again")
+            Issue.record("the change must be known again")
             return
         }
         try store.container.deleteCache(named: "c")

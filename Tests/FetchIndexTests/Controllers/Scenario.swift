@@ -1,7 +1,8 @@
 import FetchIndex
 import FetchIndexTestSupport
 
-/// The rows of the random scenarios: few values, so that they tie and meet.
+/// The objects of the random scenarios. Their attributes get few different values, so that many rows have equal sort
+/// keys or share a section.
 final class Item: ManagedObject {
     @Attribute("group") var group: String?
     @Attribute("rank") var rank: Int
@@ -9,7 +10,8 @@ final class Item: ManagedObject {
     @Attribute("note") var note: Int
 }
 
-/// A request of the scenarios, and what it means: filter, sort, group, cut, from scratch.
+/// A random request, and its expected results, computed from all rows: filtered, sorted, grouped, and cut by offset and
+/// limit.
 struct Scenario: CustomStringConvertible {
     var isFiltered: Bool
     var sort: SortDirection
@@ -54,7 +56,7 @@ struct Scenario: CustomStringConvertible {
         let note: Int
     }
 
-    /// Sections with names and ids.
+    /// The names of the expected sections, and the ids of their rows.
     func results(of rows: [Row]) -> [(name: String, ids: [ObjectID])] {
         let members = rows.filter { row in !isFiltered || row.isShown }
         func isBefore(_ left: Row, _ right: Row) -> Bool {
@@ -80,8 +82,8 @@ struct Scenario: CustomStringConvertible {
     }
 }
 
-/// Replays a change as a list without moves does: rows and whole sections leave by their old places, then sections and rows
-/// come by their new ones. Nil if the change has a move.
+/// Replays a change in the way of a list without moves: removes rows and whole sections at their old places, then
+/// inserts sections and rows at their new places. Returns nil if the change has a move.
 func replayedByAList(_ change: ResultsChange, on old: [[ObjectID]]) -> [[ObjectID]]? {
     var left: [[ObjectID?]?] = old
     for case .delete(_, let from) in change.rows { left[from.section]?[from.row] = nil }

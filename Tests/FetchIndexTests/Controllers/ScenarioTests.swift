@@ -5,10 +5,11 @@ import Testing
 
 @testable import FetchIndexOrderCaches
 
-/// Random transactions against several controllers of several contexts; after each batch the old rows with the change
-/// replayed on them are the rows that a fetch from scratch gives, no event is superfluous, and moves are the fewest.
+/// Random transactions with several controllers in several contexts. After each batch, replaying the change on the old
+/// rows must give the rows that are computed from scratch. No event is superfluous, and the moves are as few as
+/// possible.
 @Suite struct ScenarioTests {
-    /// The number of batches that a run proves: FETCHINDEX_TEST_BATCHES.
+    /// The number of batches that eight seeds check together, from FETCHINDEX_TEST_BATCHES.
     static let batches = TestSettings.batches
 
     @Test(arguments: 1...(TestSettings.isLong ? 8 : 4)) func aControllerDeliversTheExactChangeOfEachBatch(seed: UInt64)
@@ -32,10 +33,10 @@ import Testing
     }
 }
 
-/// Watched controllers and their contexts.
+/// A store with two contexts, and four watched controllers in them.
 private struct Scene {
     let seed: UInt64
-    /// The number of rows at first. If it is not 0, each step makes many edits.
+    /// The number of rows at first. If it isn't 0, a step that edits makes 99 edits or more.
     let size: Int
     let store: LiveStore
     var generator: SeededGenerator
@@ -109,7 +110,7 @@ private struct Scene {
         }
     }
 
-    /// One random action that makes one batch at most for each controller. Returns new objects with their old ids.
+    /// Performs a random action, which gives each controller at most one batch. Returns new objects with their old ids.
     private mutating func act(_ context: ManagedObjectContext) throws -> [(ManagedObject, ObjectID)] {
         var inserted = context.insertedObjects.map { ($0, $0.objectID) }
         switch Int.random(in: 0..<13, using: &generator) {
@@ -135,8 +136,8 @@ private struct Scene {
         return inserted
     }
 
-    /// Fetches another request with a controller; its section key stays. The fetch would merge first, in a batch of its own
-    /// if there is anything to merge, so the merge is done before.
+    /// Fetches another request with a controller, under the same section key. The fetch would first merge, which could
+    /// deliver a batch of its own. So the context merges here, and if that delivers a batch, nothing is fetched.
     private mutating func refetch(_ context: ManagedObjectContext) throws {
         try context.mergeChanges()
         guard let one = watched.first(where: { $0.controller.managedObjectContext === context }) else { return }
@@ -212,7 +213,7 @@ private struct Scene {
             }
         }
         let changes = one.listener.take()
-        #expect(changes.count <= 1, "\(context): one batch at most")
+        #expect(changes.count <= 1, "\(context): at most one batch")
         let change = changes.first ?? ResultsChange()
         let oldIDs = before.objectIDs.map { $0.map { renumbered[$0] ?? $0 } }
         try expectExact(change, from: oldIDs, before.sectionNames, to: after, one, rows, renumbered, context)

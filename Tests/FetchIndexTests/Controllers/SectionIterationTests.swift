@@ -6,7 +6,7 @@ import Testing
 
 @testable import FetchIndex
 
-/// A loop over sections reads several of them at once, and gives what single reads give.
+/// A loop over sections reads several sections at a time, and returns the same sections as single reads.
 @Suite struct SectionIterationTests {
     let store: LiveStore
     let context: ManagedObjectContext
@@ -75,7 +75,7 @@ import Testing
         #expect(names == expected)
     }
 
-    @Test func aLoopThatDeletesLaterSectionsEndsAtTheLastOne() throws {
+    @Test func aLoopThatDeletesLaterSectionsEndsAtTheLastRemainingOne() throws {
         let controller = try controller()
         var count = 0
         for section in controller.sections {
@@ -112,7 +112,7 @@ import Testing
         #expect(controller.fetchedObjects?.count == 2)
     }
 
-    /// Overwrites every value of some tables with nonsense while the body runs.
+    /// Overwrites every value of some tables with nonsense, runs the body, and restores the values.
     private func damaging(_ tables: [KeyPath<StoreTables, Table>], _ body: () throws -> Void) throws {
         let store = store.container.store
         let stored = try tables.map { table in

@@ -44,7 +44,7 @@ import Testing
         #expect(try store.container.verifyCache("by title") == [])
     }
 
-    @Test func sectionsByWeekFollowTimeZoneAndCalendar() throws {
+    @Test func dateSectionsFollowTimeZoneAndCalendar() throws {
         // The first two dates are a Sunday and a Monday in Japan, nine hours ahead of UTC.
         for (title, date) in [
             ("a", "2016-05-15T14:59:59Z"), ("b", "2016-05-15T15:00:00Z"), ("c", "2019-05-01T00:00:00Z"),

@@ -5,19 +5,18 @@ import FetchIndexOrderCaches
 import FetchIndexRecords
 import FetchIndexTestSupport
 
-/// Uses a store as a user does, and records the results. A damaged store gives errors of the
-/// library's own types, or answers.
+/// Uses a store like a user, and records results, defects, and errors of types that aren't public.
 final class DamageProbe {
-    /// The results of reads, by the name of the read; a read that threw has none.
+    /// The results of reads, by the name of the read. A read that threw an error has no entry.
     private(set) var contents: [String: [String]] = [:]
-    /// Defects that `check` reported, or the error if the store could not be checked.
+    /// The defects that `check` reported, or its error if the store couldn't be checked.
     private(set) var defects: [String] = []
-    /// Errors of types that are not public.
+    /// The errors of types that aren't public.
     private(set) var strangeErrors: [String] = []
 
     private let folder: TemporaryFolder
 
-    /// Reads everything before anything can repair it.
+    /// Checks the store, and then reads everything, before a write could repair something.
     init(_ folder: TemporaryFolder) {
         self.folder = folder
         do { defects = try DamageableStore.open(folder).check { _, _ in } } catch {
@@ -44,7 +43,8 @@ final class DamageProbe {
         for (name, definition) in DamageableStore.caches { read("cache \(name)", definition, name, container) }
     }
 
-    /// Opens with a model, edits and saves through a context with a controller, catches up, and checks again.
+    /// Opens the store with a model, edits and saves in a context with a controller, writes with a batch writer, opens
+    /// all caches, and checks the store.
     func work() {
         attempt {
             let container = try DamageableStore.open(folder, withModel: true)

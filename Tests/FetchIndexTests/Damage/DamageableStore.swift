@@ -8,9 +8,9 @@ import FetchIndexValues
 
 @testable import FetchIndex
 
-/// A small store with everything in it: two entities, every type of value, unique keys, relationships with links, a record
-/// of several pages, a log, caches that are fresh and ones that are behind, two of them through relationships, one of
-/// them maintained and locked. Tests damage copies of it.
+/// A small store that has everything: two entities, every type of value, unique keys, relationships with links, a
+/// record of several pages, a log, current caches and caches that are behind. Two caches depend on relationships, and
+/// one is maintained and locked. Tests damage copies of the store.
 struct DamageableStore {
     /// A value in a table of the store's LMDB environment.
     struct Entry {
@@ -87,7 +87,7 @@ struct DamageableStore {
         try relate(container)
         try container.withOrder(fresh, .init(cacheName: "fresh")) { _ in }
         try container.withOrder(byOwner, .init(cacheName: "by owner")) { _ in }
-        // This also records what the cache's reader has got.
+        // This also notes the commit that the cache's exact reader has received.
         try container.setMaintained(true, cacheNamed: "by owner")
         try container.setLocked(true, cacheNamed: "by owner")
     }
@@ -148,7 +148,7 @@ struct DamageableStore {
         }
     }
 
-    /// A copy of the store in a folder of its own, with changed entries; an entry without a value is removed.
+    /// Copies the store to a new folder, and changes entries of the copy. A change without a value removes the entry.
     func copy(_ changes: [(key: [UInt8], table: String, value: [UInt8]?)] = []) throws -> TemporaryFolder {
         let copy = TemporaryFolder()
         let stateKey = Array("state".utf8)
@@ -165,7 +165,8 @@ struct DamageableStore {
                 }
             }
             if !changes.contains(where: { $0.key == stateKey }), let meta = tables["meta"] {
-                // Every writer does this: otherwise the store would be refused for another reason.
+                // Encodes the state for this transaction, like every writer. If this were left out, the store would be
+                // refused because of the state, not because of the changes.
                 var state: StoreState?
                 let key = stateKey
                 _ = try transaction.view.get(key.span.bytes, in: meta) { state = try StoreState(decoding: $0) }

@@ -7,9 +7,8 @@ import Testing
 
 @testable import FetchIndexRecords
 
-/// Damaged lists of caches and a damaged record of the store whose export filled this one: `check` reports them, and a
-/// repair empties or removes them. No cache is deleted; after a damaged list of unread changes, each reader is told once
-/// to fetch again.
+/// The lists of maintained, unread and locked caches, and the identifier of the store whose export filled the store,
+/// are damaged. `check` reports that, and a repair empties or removes the damaged value. No cache is deleted.
 @Suite struct DamagedListTests {
     private static let byPrice = OrderDefinition(entity: "Book", sortKeys: [SortKey("price")])
     private let folder: TemporaryFolder
@@ -69,8 +68,10 @@ import Testing
         #expect(repair.left == [])
     }
 
-    /// The lost list may have named any cache, so each reader gets one rebuild.
-    @Test(arguments: [false, true]) func aDamagedListOfUnreadCachesLosesNoBatch(isRepaired: Bool) throws {
+    /// The lost list may have contained any cache, so the exact reader of each cache gets one rebuild.
+    @Test(arguments: [false, true]) func eachReaderGetsOneRebuildAfterTheListOfUnreadCachesIsDamaged(isRepaired: Bool)
+        throws
+    {
         try damage(.unread)
         if isRepaired { _ = try repair() }
         try put(1)
@@ -81,8 +82,11 @@ import Testing
         #expect(try container.check { _, _ in } == [])
     }
 
-    /// A live controller, a maintained cache and a repair rebuild the cache for the same request.
-    @Test(arguments: ["live", "maintained", "repair"]) func aDamagedListOfLocksDeletesNoCache(way: String) throws {
+    /// The nodes of cache "a" are damaged too. The cache must still exist after a save with a live controller, after a
+    /// save that maintains the cache, and after a repair.
+    @Test(arguments: ["live", "maintained", "repair"]) func noDamagedCacheIsDeletedWhileTheListOfLocksIsDamaged(
+        way: String
+    ) throws {
         if way == "maintained" { try container.setMaintained(true, cacheNamed: "a") }
         let context = container.newContext()
         let controller = try FetchedResultsController(

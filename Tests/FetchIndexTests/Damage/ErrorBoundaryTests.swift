@@ -8,7 +8,8 @@ import Testing
 @testable import FetchIndex
 @testable import FetchIndexRecords
 
-/// Calls every public function that throws, under each fault that can reach it. Each error must be of a public type.
+/// Calls public functions that throw, with a sound request and with impossible requests, under each of several faults.
+/// Each error must be of a public type.
 @Suite struct ErrorBoundaryTests {
     enum Fault: String, CaseIterable {
         case damagedState, damagedModel, damagedRecords, damagedUniqueKeys, damagedLog, damagedHeaders, damagedNodes
@@ -19,7 +20,7 @@ import Testing
         case sound, unknownEntity, unknownAttribute, wrongType, unknownLocale, unknownTimeZone, longName
     }
 
-    /// Keeps snapshots and writers open while the functions are called.
+    /// Keeps snapshots and a writer open while the functions are called.
     private final class Held {
         var snapshots: [Snapshot] = []
         var writer: StoreWriter?
@@ -72,7 +73,7 @@ import Testing
         }
     }
 
-    /// Causes a fault, and returns the container that meets it.
+    /// Causes a fault, and returns the container on which the functions are called.
     private func bring(_ fault: Fault, _ container: PersistentContainer, _ held: Held) throws -> PersistentContainer {
         func damage(_ table: (StoreTables) -> Table) throws {
             let writer = try container.store.beginWrite()
@@ -119,7 +120,7 @@ import Testing
 
     @Test(arguments: Fault.allCases) func everyThrownErrorHasAPublicType(fault: Fault) throws {
         let held = Held()
-        // These objects and the controller are from before the fault.
+        // The context, its object and the controller exist before the fault.
         let opened = try filled(fault)
         let context = opened.newContext()
         var request = FetchRequest<ManagedObject>(entityName: "Book")

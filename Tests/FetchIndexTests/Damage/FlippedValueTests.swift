@@ -4,14 +4,14 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Every byte of every value, and some keys and whole entries, changed behind the store's back: errors of the library's
-/// own types, a rebuilt cache or right answers, and never a trap. No read returns a damaged value. If a missing entry
-/// makes a read wrong, `check` finds it.
+/// Changes bytes of values, keys and whole entries in the tables of a store. The store must answer correctly or throw
+/// errors of public types, and never trap. No read may return a damaged value. If a missing entry makes a read wrong,
+/// `check` must report a defect.
 @Suite(.serialized) struct FlippedValueTests {
-    /// The number of bytes of a table that are flipped: FETCHINDEX_TEST_FLIPS, which may be "all".
+    /// The number of bytes that are changed in each table: FETCHINDEX_TEST_FLIPS, which may be "all", by default 40.
     static let flips = TestSettings.flips ?? 40
 
-    @Test(arguments: DamageableStore.tables) func aFlippedByteIsFoundOrDoesNoHarm(table: String) throws {
+    @Test(arguments: DamageableStore.tables) func aFlippedByteIsReportedOrDoesNoHarm(table: String) throws {
         var generator = SeededGenerator(seed: 51)
         let store = try DamageableStore()
         let sound = DamageProbe(try store.copy())
@@ -30,12 +30,14 @@ import Testing
         }
     }
 
-    @Test(arguments: DamageableStore.tables) func missingAndMisplacedEntriesAreFoundOrDoNoHarm(table: String) throws {
+    @Test(arguments: DamageableStore.tables) func missingAndMisplacedEntriesAreReportedOrDoNoHarm(table: String) throws
+    {
         var generator = SeededGenerator(seed: 52)
         let store = try DamageableStore()
         let sound = DamageProbe(try store.copy())
         let entries = store.entries.filter { $0.table == table }
-        // All entries are removed at once; then each is removed, put under another key, and given another entry's value.
+        // First all entries are removed together. After that, each of some entries is removed, put under another key,
+        // given another entry's value, and shortened.
         try expectHarmless(entries.map { ($0.key, table, nil) }, of: store, sound, "\(table) without entries")
         for entry in entries.shuffled(using: &generator).prefix(Self.flips / 4) {
             try expectHarmless([(entry.key, table, nil)], of: store, sound, "\(table) without \(entry.key)")
@@ -55,8 +57,8 @@ import Testing
         }
     }
 
-    /// With the same number, a change of one cache would change the nodes of the other.
-    @Test func twoCachesWithOneNumberAreFoundAndRepaired() throws {
+    /// If two caches had the same number, a change of one cache would change the nodes of the other cache.
+    @Test func twoCachesWithTheSameNumberAreReportedAndRepaired() throws {
         let store = try DamageableStore()
         let name = Array("fresh, too".utf8)
         var header = try #require(store.entries.first { $0.key == Array("fresh".utf8) }).value
@@ -65,7 +67,7 @@ import Testing
         let folder = try store.copy([(name, "caches", header)])
         let repair = try PersistentContainer.repair(at: URL(fileURLWithPath: folder.path)) { _, _ in }
         #expect(repair.defects.count == 2)
-        #expect(repair.defects.allSatisfy { $0.contains("is invalid, or also that of another cache") })
+        #expect(repair.defects.allSatisfy { $0.contains("is invalid or belongs to another cache too") })
         #expect(repair.repairs.count == 1, "\(repair)")
         #expect(repair.left == [], "\(repair)")
         #expect(DamageProbe(folder).defects == [])
@@ -77,7 +79,7 @@ import Testing
     ) throws {
         let folder = try store.copy(changes)
         let probe = DamageProbe(folder)
-        // A damaged value is never served as right, whether or not anybody runs `check`.
+        // No read may return a damaged value, even if nobody runs `check`.
         for (name, contents) in probe.contents where isValue && contents != sound.contents[name] {
             Issue.record("\(what): \(name) is \(contents)")
         }

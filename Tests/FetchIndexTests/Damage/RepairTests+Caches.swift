@@ -6,9 +6,9 @@ import Testing
 @testable import FetchIndexOrderCaches
 @testable import FetchIndexRecords
 
-/// A damaged cache is rebuilt from the records, or deleted if its request cannot be read.
+/// A repair rebuilds a damaged cache from the records, or deletes the cache if its request can't be read.
 extension RepairTests {
-    @Test func aRepairRebuildsDamagedCachesAndDeletesStrayParts() throws {
+    @Test func aRepairRebuildsDamagedCachesAndDeletesNodesWithoutACache() throws {
         var generator = SeededGenerator(seed: 5)
         for trial in 0..<20 {
             let node = try #require(try entries(\.nodes).keys.sorted { $0[4] < $1[4] }.randomElement(using: &generator))
@@ -25,7 +25,8 @@ extension RepairTests {
         try change(\.caches, [0xC0, 0xFF]) { _ in ahead.encoded }
         #expect(try repair("a name that is not UTF-8").repairs == ["1 cache had a name that is not UTF-8: deleted"])
         try change(\.nodes, [0, 0, 0, 0, 0, 9, 0, 0]) { _ in [1, 2, 3, 4, 5] }
-        #expect(try repair("nodes without a cache").repairs == ["nodes of number 9 belonged to no cache: deleted"])
+        #expect(
+            try repair("nodes without a cache").repairs == ["nodes with cache number 9 belonged to no cache: deleted"])
     }
 
     @Test func aCacheWithAnUnreadableRequestIsDeleted() throws {

@@ -9,7 +9,7 @@ import FetchIndexValues
 @testable import FetchIndexOrderCaches
 @testable import FetchIndexRecords
 
-/// Repairs of stores that are damaged, each in one way.
+/// Damages a store in many ways, one after the other, and repairs it each time.
 @Suite struct RepairTests {
     private static let model = Model(entities: [
         Entity(
@@ -30,7 +30,7 @@ import FetchIndexValues
     let copy = TemporaryFolder()
     let container: PersistentContainer
 
-    /// A copy of a store with commits in the log, deleted objects, and two caches, one of them behind.
+    /// Makes a copy of a store with commits in the log, deleted objects, and two caches, of which one is behind.
     init() throws {
         let original = try PersistentContainer(path: folder.path, model: Self.model)
         for commit in 0..<6 {
@@ -72,7 +72,7 @@ import FetchIndexValues
         }
     }
 
-    /// Changes one value of a table; nil removes the entry.
+    /// Changes the value of one entry of a table. If the body returns nil, removes the entry.
     func change(
         _ table: KeyPath<StoreTables, Table>, _ key: [UInt8], _ body: ([UInt8]) -> [UInt8]?
     ) throws {
@@ -93,8 +93,8 @@ import FetchIndexValues
         return bytes
     }
 
-    /// Repairs the store, and expects that damage was found and repaired, that no defect is left, that records are
-    /// unchanged, and that caches are right.
+    /// Repairs the store. Expects that damage was reported and repaired, that no defect is left, that records are
+    /// unchanged, and that each cache has the rows of an order that is computed from the records.
     @discardableResult
     func repair(_ comment: Comment? = nil, location: SourceLocation = #_sourceLocation) throws -> StoreRepair {
         let records = try entries(\.records)
@@ -139,11 +139,11 @@ import FetchIndexValues
         try repair("one is too short")
         let other = try #require(try entries(\.unique)[keys[9]])
         try change(\.unique, keys[5]) { _ in other }
-        try repair("one leads to another's object")
+        try repair("one leads to the object of another key")
         try change(\.unique, keys[6] + [7]) { _ in other }
-        try repair("one is too many")
+        try repair("a key that no record has")
         try change(\.unique, [1]) { _ in [1] }
-        try repair("one is of no shape")
+        try repair("a key of unknown form")
         for key in keys { try change(\.unique, key) { _ in nil } }
         try repair("all are missing")
         #expect(try entries(\.unique).count == 500)
@@ -167,7 +167,7 @@ import FetchIndexValues
         #expect(try container.store.snapshot().entityState(0).nextObject == 601)
     }
 
-    /// The last objects are deleted, so only the log has their numbers.
+    /// The last objects are deleted, so only the log has their object numbers.
     @Test func theNextObjectNumberIsTakenFromTheLog() throws {
         try write { writer in for number in 561...600 { try writer.delete(Self.book(number)) } }
         try change(\.meta, StoreLayout.entityKey(0)) { _ in nil }
@@ -175,7 +175,7 @@ import FetchIndexValues
         #expect(try container.store.snapshot().entityState(0) == EntityState(nextObject: 601, count: 460))
     }
 
-    @Test func aDamagedLogIsTrimmedUpToTheDamage() throws {
+    @Test func aDamagedLogIsTrimmedThroughTheDamagedCommit() throws {
         let parts = try entries(\.log).keys.filter { $0[7] == 3 }.sorted { $0.lexicographicallyPrecedes($1) }
         #expect(parts.count > 1)
         try change(\.log, parts[1], flipped)
@@ -193,14 +193,14 @@ import FetchIndexValues
 
     @Test func aRepairRemovesInvalidEntriesOfTheLog() throws {
         try change(\.log, [1, 2, 3]) { _ in [0] }
-        try repair("a key of its own kind")
+        try repair("a key of unknown form")
         try change(\.log, [0, 0, 0, 0, 0, 0, 0, 99, 0, 0, 0, 0]) { _ in [1, 2, 3, 4, 5] }
-        try repair("a commit that is to come")
+        try repair("a commit after the newest one")
         try write { writer in
             writer.state.logBytes += 5
             writer.isStateChanged = true
         }
-        try repair("it counts wrongly")
+        try repair("the state has another size of the log")
         #expect(try container.store.snapshot().state.logStart == 0)
     }
 
@@ -259,7 +259,7 @@ import FetchIndexValues
     @Test func aRepairListsDamagedRecordsAndRepairsEverythingElse() throws {
         try change(\.records, [1, 1, 0, 0, 0, 0, 0, 0], flipped)
         try change(\.caches, Array("by price".utf8), flipped)
-        // The first keys do not belong to the damaged record, whose key could not be written anew.
+        // These keys lead to other records. The unique key of the damaged record couldn't be written again.
         let unique = try entries(\.unique).keys.sorted { $0.lexicographicallyPrecedes($1) }.prefix(3)
         for lost in unique { try change(\.unique, lost) { _ in nil } }
         let (records, repair) = try (

@@ -2,7 +2,7 @@ import FetchIndex
 import FetchIndexTestSupport
 import Testing
 
-/// A store that a test leaves damaged fails that test, and the run goes on.
+/// If a test leaves its store damaged, the test store records an issue in its `deinit`, and the test run continues.
 @Suite struct TeardownTests {
     @Test func aStoreDamagedByATestIsRecordedAsAnIssue() throws {
         try withKnownIssue {

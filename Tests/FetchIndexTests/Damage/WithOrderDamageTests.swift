@@ -5,7 +5,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// If the body of `withOrder` meets damage, only damage of the cache makes it begin again.
+/// `withOrder` calls its body a second time only if the body met damage of the cache.
 @Suite struct WithOrderDamageTests {
     private let container: PersistentContainer
     private let definition = OrderDefinition(entity: "Row", sortKeys: [SortKey("name")])
@@ -19,7 +19,8 @@ import Testing
         try container.withOrder(definition, .init(cacheName: "rows")) { #expect($0.rowCount == 20) }
     }
 
-    /// Calls a body that fails after its rows; returns how often it was called.
+    /// Opens the order with a body that calls `fail`. Returns the number of calls, and the error that `withOrder`
+    /// threw.
     private func calls(_ fail: (FetchedOrder) throws -> Void) -> (count: Int, error: (any Error)?) {
         var count = 0
         do {
@@ -42,7 +43,7 @@ import Testing
         #expect(try container.cacheStatistics().map(\.isFresh) == [true])
     }
 
-    @Test func anErrorOfTheBodyDoesNotRebuildTheCache() {
+    @Test func theBodyIsNotCalledAgainAfterItsOwnError() {
         let result = calls { _ in throw StoreError.corrupted("another store") }
         #expect(result.count == 1)
         #expect(result.error as? StoreError == .corrupted("another store"))

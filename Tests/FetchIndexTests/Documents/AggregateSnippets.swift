@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-// The example of the article "Sections", word for word.
+// The example of aggregates in the article "Sections", word for word.
 
 @Suite struct AggregateSnippets {
     @Test func theExampleOfAggregatesWorksAsDocumented() throws {

@@ -126,7 +126,7 @@ private enum Concurrency {
         #expect(try context.fetch(FetchRequest<Attributes.Edition>()).map(\.price) == [720])
     }
 
-    @MainActor @Test func changeBatches() async throws {
+    @MainActor @Test func theExampleOfChangeBatchesWorksAsDocumented() async throws {
         var list: [[ObjectID]]
         let container = try container(Book.self)
         let context = container.newContext()

@@ -2,7 +2,7 @@ import FetchIndex
 import FetchIndexTestSupport
 import Testing
 
-// The example of the article "Named caches", word for word.
+// The example of a cache's history in the article "Named caches", word for word.
 
 private enum Caches {
     final class Book: ManagedObject {

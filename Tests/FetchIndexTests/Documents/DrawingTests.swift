@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The drawing in ReadingTheSource.md shows the targets of Package.swift.
+/// The drawing and the table of rooms in ReadingTheSource.md agree with the targets of Package.swift.
 @Suite struct DrawingTests {
     /// The lines of a file of the repository.
     private func lines(_ path: String) throws -> [Substring] {
@@ -11,13 +11,13 @@ import Testing
             .split(separator: "\n", omittingEmptySubsequences: false)
     }
 
-    /// A target of Package.swift, in the file's order.
+    /// A target that Package.swift declares.
     private struct Target {
-        /// The line "// MARK: Ground" that is before it.
+        /// The layer: the lower-cased name in the last line like "// MARK: Ground" before the declaration.
         let layer: String
-        /// The path of its folder in Sources.
+        /// The path of the target's folder in Sources.
         let folder: String
-        /// The names that its declaration has in quotes; the first one is its own.
+        /// The quoted names in the declaration. The first name is the target's own.
         var names: [String]
     }
 
@@ -81,9 +81,9 @@ import Testing
         #expect(known.count > 30)
     }
 
-    /// Satellites and tools see FetchIndex, the vocabularies that it passes on, and each other: `Scripts/check` looks
-    /// at their imports.
-    @Test func satellitesAndToolsDependOnNoRoomBelowFetchIndex() throws {
+    /// Satellites and tools may depend on FetchIndex, on the vocabularies that it re-exports, on the ground layer and
+    /// on each other. `Scripts/check` checks their imports.
+    @Test func satellitesAndToolsDependOnNoInternalRoom() throws {
         let targets = try targets()
         let hidden = targets.filter { ["structures", "store", "orders"].contains($0.layer) }.map { $0.names[0] }
         let seen: Set = ["FetchIndexValues", "FetchIndexModels", "FetchIndexPredicates"]
@@ -121,7 +121,7 @@ import Testing
         #expect(written == declared)
     }
 
-    /// The plan has sixteen folders; each has its row in the table of rooms.
+    /// Sources has at most sixteen folders, and each has a row in the table of rooms.
     @Test func theTableOfRoomsListsEachSourceFolder() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import FetchIndexRecords
 
-/// What the article on the file format counts and lists is what the code has.
+/// The article on the file format lists all files of a store, and a comment lists all versions of the format.
 @Suite struct FileFormatFactsTests {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()

@@ -2,7 +2,7 @@ import FetchIndex
 import FetchIndexTestSupport
 import Testing
 
-// The examples in the doc comments of functions that give one object, and of key paths.
+// The examples in the doc comments of functions that return one object, and of key paths.
 
 private enum First {
     final class Book: ManagedObject {

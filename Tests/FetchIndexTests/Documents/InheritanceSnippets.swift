@@ -43,14 +43,15 @@ private enum Inheritance {
         #expect(pages == 200)
         request.includesSubentities = false
         #expect(try context.fetch(request).isEmpty)
-        // The index of the base class has the objects of both subclasses, and serves its fetches.
+        // The index of the base class contains the objects of both subclasses, and is used by fetches of the base
+        // class.
         let predicate = try FetchPredicate("title == 'title 7'")
         let plan = try container.plan(OrderDefinition(entity: "Work", predicate: predicate))
         #expect(plan.source == .order(name: "index:Work(title)", attribute: "title"))
         #expect(plan.rowsRead == 1)
         let own = try container.plan(OrderDefinition(entity: "Tome", predicate: predicate))
         #expect(own.source == .scan)
-        // Without classes.
+        // The article's model that is declared without classes.
         let declared = Model(entities: [
             Entity(
                 "Work", [AttributeDescription("code", .integer, isUnique: true)], isAbstract: true),

@@ -11,9 +11,9 @@ private enum Readme {
     }
 }
 
-/// The README's example in Swift, word for word.
+/// The README's examples in Swift, word for word.
 @Suite struct ReadmeTests {
-    /// The README's Swift blocks, one after the other, are one file of a user.
+    /// The README's Swift blocks, one after the other, compile as one file of a user's program.
     @Test(.enabled(if: UserProgram.canBeCompiled)) func theReadmesSwiftCompilesAsOneProgram() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
@@ -23,7 +23,7 @@ private enum Readme {
         #expect(try UserProgram(blocks.joined(separator: "\n")).complaints() == "")
     }
 
-    @MainActor @Test func theExampleRuns() async throws {
+    @MainActor @Test func theReadmesExampleRuns() async throws {
         let folder = TemporaryFolder()
         let url = URL(fileURLWithPath: folder.path)
         let container = try PersistentContainer(at: url, model: Model(Book.self))
@@ -60,7 +60,6 @@ private enum Readme {
         for await change in controller.changes { print(change) }  // whoever makes it
     }
 
-    /// Without a context, an order is opened, read and closed.
     @Test func anOrderIsReadWithoutAContext() throws {
         let folder = TemporaryFolder()
         let book = Entity(

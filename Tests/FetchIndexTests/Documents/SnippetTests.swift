@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Each Swift example of the articles and of doc comments is in this folder's tests, line by line, so that the compiler has
-/// read it. The README's examples are a program: see `ReadmeTests`.
+/// Each Swift example of an article or a doc comment is contained in the code of this folder's tests, so it compiles.
+/// `ReadmeTests` compiles the README's examples as a program.
 @Suite struct SnippetTests {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    /// The code in one line, without comments, imports and line breaks of a formatter.
+    /// Returns the code of a text in one line, without comments and imports.
     private static func code(in text: String) -> String {
         let lines = text.components(separatedBy: "\n").compactMap { line -> String? in
             var code = line

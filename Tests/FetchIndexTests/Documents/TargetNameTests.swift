@@ -2,7 +2,8 @@ import FetchIndexTestSupport
 import Foundation
 import Testing
 
-/// A target's name must be the only one of its kind among all packages of a build.
+/// SwiftPM requires that the targets of all packages in a build have different names. So this package's targets have
+/// names that dependent packages hardly use: `FetchIndexRecords` instead of `Records`.
 @Suite(.disabled(if: isUnderSanitizer)) struct TargetNameTests {
     @Test func aDependentPackageMayHaveTargetsNamedLikeOurFolders() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -37,7 +38,7 @@ import Testing
         let shell = "swift package --package-path \"$1\" show-dependencies 2>&1"
         let result = try TemporaryFolder.run("sh", ["-c", shell, "sh", folder.path])
         #expect(result.status == 0, "\(result.output.suffix(2000))")
-        // A package that uses only the library fetches no dependency of the tools.
+        // A package that uses only the library doesn't download the dependencies of the tools.
         let fetched = try? files.contentsOfDirectory(atPath: folder.path + "/.build/checkouts")
         #expect((fetched ?? []) == [])
     }

@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-// The example of counts of some rows in the article "Sections", word for word.
+// The example of unread counts in the article "Sections", word for word.
 
 final class Mail: ManagedObject {
     @Attribute("subject") var subject: String

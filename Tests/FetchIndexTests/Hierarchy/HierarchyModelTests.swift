@@ -41,7 +41,7 @@ import Testing
         let second = model(with: Entity("One", [AttributeDescription("own", .string)], superentity: "Base"))
         let container = try store.open(second)
         try insert("One", 3..<6, container)
-        // One new entity is a subentity of a subentity, and one is declared without the attributes of the others.
+        // The new entity Deep is a subentity of the subentity One, which this model declares without its own attribute.
         let third = try store.open(
             model(
                 with: Entity("Two", [], superentity: "Base"), Entity("One", [], superentity: "Base"),
@@ -79,7 +79,7 @@ import Testing
         #expect {
             try store.open(model(added), .automatic)
         } throws: { error in
-            "\(error)".contains("One is a subentity of it in the store: a model that changes it must declare both")
+            "\(error)".contains("One is a subentity of this entity in the store: a model that changes the superentity")
         }
         let changed = try store.open(model(added, with: declared))
         #expect(try codes("Base", "price == 7", in: changed) == (0..<4).map { .integer($0) })
@@ -159,7 +159,7 @@ import Testing
         #expect(try container.model().entities.map { $0.attributes[1].defaultValue } == [.integer(1), .integer(1)])
     }
 
-    @Test func anEntityBecomesAbstractOnlyWithoutObjects() throws {
+    @Test func anEntityBecomesAbstractOnlyIfItHasNoObjects() throws {
         let concrete = Model(entities: [Entity("Base", [.title])])
         let abstract = Model(entities: [Entity("Base", [.title], isAbstract: true)])
         let container = try store.open(concrete)

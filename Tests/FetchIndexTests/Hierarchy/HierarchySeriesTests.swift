@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Random edits of all entities of a hierarchy, followed by a controller of each entity and compared with plain lists.
+/// Controllers follow random edits of the objects of all entities of a hierarchy, and are compared with plain lists.
 @Suite struct HierarchySeriesTests {
     /// The expected values of an object.
     private struct Plain {
@@ -12,7 +12,7 @@ import Testing
         var publisher: String
     }
 
-    /// A controller of an entity, and the rows that its changes lead to.
+    /// A controller of an entity, and the rows that result from the changes it has reported.
     private final class Followed: FetchedResultsControllerDelegate {
         let entity: String
         let names: Set<String>

@@ -17,7 +17,7 @@ import Testing
         let container = try store.open()
         let stored = try container.model()
         #expect(Set(stored.entities) == Set(model.entities))
-        // A model made without classes is equal.
+        // Entities that are declared without classes also inherit attributes.
         let declared = Model(entities: [
             Entity("Tome", [AttributeDescription("pages", .integer)], superentity: "Work"),
             Entity("Work", [AttributeDescription("title", .string)]),
@@ -199,7 +199,7 @@ import Testing
         inserted["code"] = .integer(77)
         try context.save()
         #expect(try context.fetch(FetchRequest<Work>(sortKeys: [SortKey(\.code)])).map(\.code) == [0, 1, 2, 77])
-        // Asking for an object as one of the base class fails, and leaves its class undecided.
+        // Requesting a Tome object as a Work fails if no class is declared. The object can still become a Tome.
         let tomes = try PersistentContainer(at: URL(fileURLWithPath: store.folder.path), durability: .none)
         let second = tomes.newContext()
         let id = try second.objectID(of: "Tome", number: 1)

@@ -4,7 +4,8 @@ import FetchIndexModels
 import FetchIndexTestSupport
 import Testing
 
-/// Unique values in a hierarchy whose model changes: unique among all objects of the entity that declares them.
+/// Changes of a hierarchy with unique attributes. Values are unique among all objects of the entity that declares the
+/// attribute, including subentities.
 @Suite struct HierarchyUniquenessTests {
     private let store = Works()
 
@@ -24,7 +25,7 @@ import Testing
         #expect(throws: ValidationError.self) { try store.insert("Base", [["isbn": "a"]], moved) }
         try store.insert("Base", [["isbn": "c"]], moved)
         #expect(throws: ValidationError.self) { try store.insert("Sub", [["isbn": "c"]], moved) }
-        // The attribute moves out again: now each entity that declares it has unique values of its own.
+        // The attribute is no longer unique, so an object of Base may repeat a value.
         let out = Model(entities: [
             Entity("Base", [.title, .isbn]), Entity("Sub", [.isbn], superentity: "Base"),
         ])
@@ -56,7 +57,7 @@ import Testing
         #expect(throws: ValidationError.self) { try store.insert("Sub", [["isbn": "a", "title": "t"]], moved) }
     }
 
-    @Test func aMigrationOfASubentityKeepsTheUniqueKeysOfOthers() throws {
+    @Test func aMigrationOfASubentityKeepsTheUniqueKeysOfItsHierarchy() throws {
         func model(_ pages: ValueType) -> Model {
             let key = AttributeDescription("key", .string, isUnique: true, derivation: "lowercase:(title)")
             return Model(entities: [

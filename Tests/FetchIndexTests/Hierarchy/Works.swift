@@ -45,7 +45,7 @@ struct Works {
         try context.save()
     }
 
-    /// Inserts tomes, manga and periodicals by turns, with codes from 0.
+    /// Inserts tomes, manga and periodicals in turn, with codes that count from 0.
     func fill(_ container: PersistentContainer, _ count: Int) throws {
         let context = container.newContext()
         for code in 0..<count {

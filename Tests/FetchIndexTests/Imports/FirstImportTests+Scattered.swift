@@ -5,18 +5,20 @@ import FetchIndexRecords
 import FetchIndexTestSupport
 import Testing
 
-/// First imports whose keys begin in ascending order and go on scattered, as when sorted files follow each other.
+/// First imports whose keys are ascending at first and scattered later, for example because several sorted files are
+/// imported one after the other.
 extension FirstImportTests {
-    /// The factor by which larger pages need more rows.
+    /// The number of rows grows by this factor if pages are larger than 4 KiB.
     private static let scale = Int(getpagesize()) / 4096
     private static let batchLength = 200 * scale
 
-    /// Long keys, so that few of them fill a page.
+    /// Keys are long, so that few of them fill a page.
     private func longID(_ number: Int) -> String {
         "id-\(1_000_000 + number)" + String(repeating: "x", count: 380)
     }
 
-    /// Three batches of ascending keys and twelve of scattered ones. Some keys repeat earlier ones of either part.
+    /// Three batches of rows with ascending keys, and then twelve batches with scattered keys. Some of the scattered
+    /// keys repeat earlier keys of both kinds.
     private func interleavedRows(_ generator: inout SeededGenerator) -> [Row] {
         let count = 3 * Self.batchLength
         let first = (0..<count).map { (id: longID($0 * 10), size: Int64($0)) }
@@ -45,7 +47,7 @@ extension FirstImportTests {
     private var isDeferred: Bool { get throws { try !container.store.snapshot().hasUniqueKeys(of: 0) } }
 
     @Test(arguments: 1...4 as ClosedRange<UInt64>, [300, 100_000])
-    func uniqueKeysAreDeferredFromTheFirstScatteredBatch(seed: UInt64, most: Int) throws {
+    func uniqueKeysAreDeferredAfterTheFirstScatteredBatch(seed: UInt64, most: Int) throws {
         var generator = SeededGenerator(seed: seed)
         let rows = interleavedRows(&generator)
         let writer = try BatchWriter(container, entity: "Row", key: "id")
@@ -59,7 +61,8 @@ extension FirstImportTests {
             for row in [rows[0], part[part.startIndex]] { #expect(try count(of: row.id) == 1) }
         }
         try writer.commit()
-        // The first scattered batch still writes its keys. If only few may be deferred, they are written in between.
+        // The first scattered batch still writes its keys. If at most 300 keys may be deferred, batches in between
+        // write the deferred keys.
         let changes = zip(wasDeferred, wasDeferred.dropFirst()).count { $0 != $1 }
         #expect(wasDeferred[..<5] == [false, false, false, false, true], "seed \(seed)")
         #expect(most == 300 ? changes > 2 : changes == 1, "\(wasDeferred), seed \(seed)")
@@ -70,7 +73,8 @@ extension FirstImportTests {
         for row in rows.suffix(20) { #expect(try count(of: row.id) == 1) }
     }
 
-    /// Repeated keys are on existing pages, so no key is deferred.
+    /// The second half of the batches repeats the rows of the first half in random order. It has no new keys, so no
+    /// keys are deferred.
     @Test func repeatedKeysAreNotDeferred() throws {
         var generator = SeededGenerator(seed: 3)
         let rows = Array(interleavedRows(&generator)[..<(3 * Self.batchLength)])
@@ -84,8 +88,8 @@ extension FirstImportTests {
         try expectWhole()
     }
 
-    /// There are enough deferred keys for several threads.
-    @Test func deferredKeysAreWrittenOnSeveralThreads() throws {
+    /// The keys are so many that several threads sort them when they are written.
+    @Test func manyDeferredKeysAreAllWritten() throws {
         var generator = SeededGenerator(seed: 4)
         let first = (0..<12_000 * Self.scale).map { (id: "id-\(1_000_000 + 10 * $0)", size: Int64(0)) }
         let end = 10 * first.count + 1
@@ -127,7 +131,7 @@ extension FirstImportTests {
         #expect(try storedSizes() == sizes(rows + [("z", -1)]))
     }
 
-    /// The other writer inserts objects before keys are deferred, and while they are.
+    /// Another writer inserts an object before keys are deferred, and another object while keys are deferred.
     @Test func anotherWriterMayWriteBetweenScatteredBatches() throws {
         var generator = SeededGenerator(seed: 8)
         let rows = interleavedRows(&generator)
@@ -151,7 +155,7 @@ extension FirstImportTests {
         #expect(try storedSizes() == sizes(all))
     }
 
-    /// The file lacks an attribute. Its repeated rows wait, since their objects are stored, with or without their keys.
+    /// The file lacks the attribute `size`, so a row that repeats a key doesn't change the object's size.
     @Test func scatteredRowsKeepStoredValuesOfMissingColumns() throws {
         var generator = SeededGenerator(seed: 10)
         let rows = interleavedRows(&generator)
@@ -165,7 +169,8 @@ extension FirstImportTests {
         #expect(try storedSizes() == Dictionary(rows.map { ($0.id, Value.integer($0.size)) }) { first, _ in first })
     }
 
-    /// Rows with null keys, rows with too long keys, and a rollback, while keys are deferred.
+    /// While keys are deferred, rows with null keys are inserted, rows with too long keys are refused, and one batch is
+    /// rolled back.
     @Test func deferringKeysAllowsNullsAndRefusesTooLongKeys() throws {
         var generator = SeededGenerator(seed: 9)
         let rows = interleavedRows(&generator)

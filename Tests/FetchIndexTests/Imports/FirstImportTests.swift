@@ -5,7 +5,8 @@ import FetchIndexRecords
 import FetchIndexTestSupport
 import Testing
 
-/// First imports by a key: unique keys of rows in no order are deferred, and written at the end.
+/// First imports by a key. If rows aren't in the order of their keys, the unique keys are deferred and written at the
+/// end.
 @Suite struct FirstImportTests {
     private let model = Model(entities: [
         Entity(
@@ -39,7 +40,7 @@ import Testing
         return writer
     }
 
-    /// The objects in the order of their numbers.
+    /// The stored objects, in the order of their object numbers.
     func stored() throws -> [String] {
         let context = container.newContext()
         return try context.fetch(FetchRequest<ManagedObject>(entityName: "Row")).map {
@@ -59,7 +60,7 @@ import Testing
         return try container.newContext().count(for: request)
     }
 
-    /// The oracle of upserts: a dictionary, in the order in which its keys came first.
+    /// The expected objects: a dictionary that the rows update one by one, in the order in which keys first occur.
     func expected(_ rows: [Row]) -> [String] {
         var order: [String] = []
         var sizes: [String: Int64] = [:]
@@ -69,7 +70,7 @@ import Testing
         return order.enumerated().map { "\($0 + 1) \($1) \(sizes[$1] ?? 0)" }
     }
 
-    @Test(arguments: 1...8 as ClosedRange<UInt64>) func importsOfShuffledAndRepeatedRowsEqualADictionary(seed: UInt64)
+    @Test(arguments: 1...8 as ClosedRange<UInt64>) func shuffledAndRepeatedRowsGiveTheObjectsOfADictionary(seed: UInt64)
         throws
     {
         var generator = SeededGenerator(seed: seed)
@@ -106,7 +107,7 @@ import Testing
         try expectWhole()
     }
 
-    /// An import ends after its first commit, as if it were killed.
+    /// An import is dropped after its first commit, like an import whose process is killed.
     @Test func theNextWriterWritesDeferredKeys() throws {
         let rows = (0..<900).map { (id: "id-\($0 * 7919 % 900)", size: Int64($0)) }
         do {
@@ -135,7 +136,7 @@ import Testing
         #expect(try stored() == expected(rows))
     }
 
-    /// Between two batches another writer inserts an object that the file has too.
+    /// Between two batches, another writer inserts an object whose key a later row has.
     @Test func anotherWriterMayWriteBetweenBatches() throws {
         let rows = (0..<900).map { (id: "id-\($0 * 7919 % 900)", size: Int64($0)) }
         let writer = try writer()
@@ -153,7 +154,7 @@ import Testing
         #expect(try stored() == expected)
     }
 
-    /// The file lacks an attribute.
+    /// The file lacks the attribute `size`.
     @Test func storedValuesOfMissingColumnsAreKept() throws {
         let writer = try BatchWriter(container, entity: "Row", key: "id")
         try writer.insert([.string("a"), .integer(7)])
@@ -163,7 +164,7 @@ import Testing
         #expect(try stored() == expected([("a", 7), ("b", 2)]))
     }
 
-    /// A value is unique among all entities of a hierarchy.
+    /// A unique value may occur only once among all entities of a hierarchy.
     @Test func aRowWithTheValueOfAnotherEntityIsRefused() throws {
         let id = AttributeDescription("id", .string, isUnique: true)
         let works = Model(entities: [Entity("Work", [id]), Entity("Film", [id], superentity: "Work")])
@@ -186,7 +187,7 @@ import Testing
         #expect(try container.store.snapshot().check() == [])
     }
 
-    /// A repeated row is written at the end of the import, and another program changes its object before that.
+    /// A row that repeats a key is written at the end of the import. Before that, another writer changes its object.
     @Test func aRepeatedRowKeepsStoredValuesOfMissingColumns() throws {
         let rows = (0..<300).map { (id: "id-\($0 * 7919 % 900)", size: Int64($0)) }
         let writer = try writer()
@@ -201,8 +202,8 @@ import Testing
         #expect(try stored() == expected(rows + [(rows[7].id, 99)]))
     }
 
-    /// The deferred keys of an entity with a damaged record cannot be written. Other entities are not concerned.
-    @Test func aDamagedRecordStopsWritersOfItsEntityAlone() throws {
+    /// If a record is damaged, the deferred keys of its entity can't be written. Writers of other entities still work.
+    @Test func aDamagedRecordStopsOnlyWritersOfItsEntity() throws {
         let rows = (0..<300).map { (id: "id-\($0 * 7919 % 900 + 1000)", size: Int64($0)) }
         do {
             let writer = try writer()

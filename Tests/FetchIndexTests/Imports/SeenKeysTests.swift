@@ -5,7 +5,7 @@ import Testing
 
 /// The set of key hashes of a first import, compared with Swift's `Set`.
 @Suite struct SeenKeysTests {
-    /// Hashes fall into all parts of the set, or into the first part alone. Each part grows several times.
+    /// Hashes fall into all tables of the set, or into the first table alone. The tables grow meanwhile.
     @Test(arguments: [.max, 1 << 20 - 1] as [UInt64]) func aSetOfSeenKeysReportsEachHashAsNewOnce(mask: UInt64) {
         var generator = SeededGenerator(seed: 5)
         var seen = SeenKeys(most: 70_000)

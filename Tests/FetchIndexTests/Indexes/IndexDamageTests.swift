@@ -39,7 +39,7 @@ import Testing
         try writer.view.put(header, for: Array(Self.name.utf8), in: writer.tables.caches)
     }
 
-    /// An index cannot be built because of a damaged record.
+    /// The index is missing, because a damaged record prevents its rebuild. The model can change nevertheless.
     @Test func aModelMayChangeWhileAnIndexIsMissing() throws {
         try damage { writer in
             try writer.view.put(Array("damaged".utf8).span.bytes, for: UInt64(5), in: writer.tables.records)

@@ -48,7 +48,7 @@ import Testing
         return request
     }
 
-    /// Expects that the indexes exist, and are current and right.
+    /// Expects that exactly these indexes exist, that they are current, and that the check finds no defect.
     private func expectKept(
         _ container: PersistentContainer, _ names: [String] = names, _ comment: Comment? = nil,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -123,7 +123,7 @@ import Testing
         try expectKept(container)
     }
 
-    /// However many commits there are, those that do not change an entity leave its indexes current.
+    /// Two hundred commits that don't change an entity leave its indexes current.
     @Test func commitsOfOtherEntitiesKeepIndexesCurrent() throws {
         let other = Entity("Other", [AttributeDescription("name", .string)])
         let container = try open(Model(entities: Model(Book.self).entities + [other]))
@@ -138,7 +138,8 @@ import Testing
             try source("publisher == 'publisher 1'", container) == .order(name: Self.names[0], attribute: "publisher"))
     }
 
-    /// The log is trimmed, and an import began before the index was added.
+    /// The change log is trimmed after each save. A batch writer that began before an index was added maintains the
+    /// index, too.
     @Test func indexesStayCurrentWithATrimmedLogAndEarlierImports() throws {
         let other = Entity("Other", [AttributeDescription("name", .string)], indexes: [Index(["name"])])
         let container = try open(Model(entities: Model(Book.self).entities + [other]))
@@ -175,7 +176,7 @@ import Testing
             ])
         let container = try open(Model(Book.self), .automatic)
         try expectKept(container)
-        // A program that does not declare the indexes maintains them.
+        // A program that does not declare the indexes maintains them, too.
         let older = try open(Self.plain)
         let context = older.newContext()
         try context.insert("Book")["publisher"] = .string("older")

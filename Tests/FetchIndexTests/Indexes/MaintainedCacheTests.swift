@@ -23,7 +23,7 @@ import Testing
         return request
     }
 
-    /// Another request has replaced a maintained cache under its name.
+    /// Another request replaces a maintained cache under its name.
     @Test func aReplacedCacheStaysMaintainedForItsNewRequest() throws {
         let container = try filled()
         let context = container.newContext()

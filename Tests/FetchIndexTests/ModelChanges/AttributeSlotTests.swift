@@ -5,12 +5,12 @@ import FetchIndexModels
 import FetchIndexTestSupport
 import Testing
 
-/// A value is found by its attribute's slot in the record, which differs from the attribute's index once the model has
-/// changed.
+/// A record has a value at its attribute's slot. After a change of the model, the slot can differ from the attribute's
+/// index in the model.
 @Suite struct AttributeSlotTests {
     let store = ModelStore()
 
-    /// Fetches, undo, merges and batch updates after an attribute was removed.
+    /// Fetches, undo, merges and batch updates use the right slots after an attribute was removed.
     @Test func valuesAreReadAndWrittenAfterAnAttributeIsRemoved() throws {
         let start = ModelStore.book([
             AttributeDescription("old", .string), AttributeDescription("isbn", .string, isUnique: true),
@@ -41,7 +41,7 @@ import Testing
         newer.processPendingChanges()
         #expect(newer.undo())
         #expect(object["note"] == "note 1")
-        // An edit stays when another attribute is changed elsewhere to the same value.
+        // An unsaved edit stays if another context sets another attribute to the same value.
         object["title"] = "same"
         let third = other.newContext()
         let same = try #require(try third.fetch(FetchRequest<ManagedObject>(entityName: "Book")).first)
@@ -57,13 +57,13 @@ import Testing
         try newer.execute(
             BatchUpdateRequest(entityName: "Book", predicate: nil, propertiesToUpdate: ["note": "batch"]))
         #expect(try store.values(other, of: "note") == ["batch"])
-        // The context of the first program can neither save nor merge.
+        // The context whose model has the removed attribute can't save, and can't merge.
         book["title"] = "lost"
         #expect(throws: StoreError.self) { try context.save() }
         #expect(throws: StoreError.self) { try context.mergeChanges() }
     }
 
-    @Test func observationAllowsARecordWithoutTheSlotOfANewAttribute() throws {
+    @Test func observersAreNotifiedAboutARecordWithoutTheSlotOfANewAttribute() throws {
         try store.fill(store.open(ModelStore.first))
         let container = try store.open(
             ModelStore.book([AttributeDescription("pages", .integer, isOptional: false, defaultValue: .integer(7))]))

@@ -5,7 +5,7 @@ import Synchronization
 import FetchIndexTestSupport
 import Testing
 
-/// Derived attributes: every writer computes their values from other attributes.
+/// Every writer computes the values of derived attributes from other attributes.
 @Suite struct DerivedAttributeTests {
     final class Item: ManagedObject {
         @Attribute("code", isUnique: true) var code: Int?
@@ -18,7 +18,7 @@ import Testing
 
     let store = ItemStore()
 
-    /// Expects every stored derived value to equal the oracle's.
+    /// Expects that each stored derived value equals the value that this function computes itself.
     private func expectDerived(_ container: PersistentContainer, _ comment: Comment? = nil) throws {
         let context = container.newContext()
         for item in try context.fetch(store.request()) {
@@ -82,7 +82,7 @@ import Testing
         for item in try context.fetch(store.request("total < 10")) { item["count"] = .integer(100) }
         try context.save()
         try expectDerived(container, "save")
-        // This program does not declare the derived attributes.
+        // The model of this container doesn't declare the derived attributes.
         let olderContainer = try store.models.open(store.model())
         let older = olderContainer.newContext()
         let item = try older.insert("Item")
@@ -95,7 +95,7 @@ import Testing
         #expect(try context.count(for: store.request("total == 9 AND sortName == 'older'")) == 1)
     }
 
-    @Test func ordersFollowDerivedValues() throws {
+    @Test func controllersSortAndGroupByDerivedValues() throws {
         let container = try PersistentContainer(temporaryWith: Model(Item.self))
         let context = container.newContext()
         var request = FetchRequest<Item>()
@@ -146,7 +146,7 @@ import Testing
             try order.forEachRow { row in codes.append(try row.value(of: "code")) }
             #expect(codes == (0..<10).reversed().map { .integer($0) })
         }
-        // A program that declares the first expression goes on with the newest one.
+        // A program that declares the first expression opens the store, and uses the newest expression.
         #expect(
             try store.models.open(store.model(total)).model().entities[0].attributes.last?.derivation == "0 - price")
         // The attribute that the expression reads may be renamed, but not removed.
@@ -163,7 +163,7 @@ import Testing
                     Entity("Item", [AttributeDescription("code", .integer, isUnique: true)], removed: ["cost"])
                 ]))
         }
-        // Without its derivation, it is an ordinary attribute.
+        // After its derivation is removed, `total` is an ordinary attribute.
         let set = Entity("Item", [AttributeDescription("total", .integer)])
         try container.migrate(to: Model(entities: [set]))
         let free = container.newContext()
@@ -199,7 +199,7 @@ import Testing
         item["price"] = .integer(8)
         try context.save()
         #expect(try store.values(of: "half", in: container) == [.integer(4)])
-        // A pass names the objects whose value cannot be derived.
+        // The error of a migration names the objects whose value can't be derived.
         let quarter = AttributeDescription("quarter", .integer, isOptional: false, derivation: "price / 16.0")
         #expect { try container.migrate(to: store.model(half, quarter)) } throws: { error in
             if case .cannotMigrate(_, "quarter", _, let objects)? = error as? StoreError {

@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Derived attributes in models that change, and in older programs.
+/// Derived attributes during changes of the model, and in programs with an older model.
 @Suite struct DerivedMigrationTests {
     let store = ItemStore()
 
@@ -78,7 +78,7 @@ import Testing
         #expect(try store.values(of: "total", in: container) == [.integer(1)])
     }
 
-    /// A derivation refers to attributes, so their names cannot go to other attributes.
+    /// A derivation contains the former name of a renamed attribute, so no other attribute can get this name.
     @Test func aNameThatADerivationUsesIsNotReused() throws {
         let value = AttributeDescription("value", .integer)
         let total = AttributeDescription("total", .integer, derivation: "price * count")

@@ -1,6 +1,6 @@
 import FetchIndex
 
-/// A store of items, some of whose attributes are derived.
+/// A store of items, to whose plain attributes tests add derived attributes.
 struct ItemStore {
     static let plain = [
         AttributeDescription("code", .integer, isUnique: true), AttributeDescription("name", .string),

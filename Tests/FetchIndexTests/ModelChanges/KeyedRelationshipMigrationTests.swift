@@ -3,9 +3,9 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Migrations of unique lists and indexes over to-one relationships.
+/// Migrations of unique constraints and indexes that include to-one relationships.
 @Suite struct KeyedRelationshipMigrationTests {
-    /// A store with books and writers, and models whose entity of books has unique lists and indexes.
+    /// A store with books and writers, and models in which the entity Book has unique constraints and indexes.
     private struct Versions {
         let folder = TemporaryFolder()
 
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func migrationsAddRenameAndRemoveListsAndIndexes() throws {
+    @Test func migrationsAddRenameAndRemoveUniqueConstraintsAndIndexes() throws {
         let versions = Versions()
         let context = try versions.opened(versions.model()).newContext()
         let writer = try context.insert("Writer")
@@ -49,7 +49,7 @@ import Testing
         for title in ["a", "b", "b"] { try versions.addBook(title, by: writer, in: context) }
         try context.save()
         let unique = versions.model([["writer", "title"]], indexes: [Index(["writer", "title:desc"])])
-        #expect(throws: StoreError.self, "two books of the writer have one title") { try versions.opened(unique) }
+        #expect(throws: StoreError.self, "two books of the writer have the same title") { try versions.opened(unique) }
         context.delete(try #require(try context.fetch(FetchRequest<ManagedObject>(entityName: "Book")).last))
         try context.save()
         var container = try versions.opened(unique)
@@ -59,7 +59,7 @@ import Testing
                 && stored.indexes.map(\.description) == ["writer,title:desc"])
         // An unchanged model needs no step.
         #expect(try container.plan(for: unique).steps.isEmpty)
-        // A renamed relationship keeps its list and its index.
+        // A renamed relationship keeps its unique constraint and its index.
         container = try versions.opened(
             versions.model(
                 [["author", "title"]], indexes: [Index(["author", "title:desc"])], named: "author", from: "writer"))
@@ -75,14 +75,14 @@ import Testing
         let predicate = try FetchPredicate("author == %@ AND title == 'a'", again.relatedObject("author")?.objectID)
         #expect(try container.plan(OrderDefinition(entity: "Book", predicate: predicate)).rowsRead == 1)
         try other.rollback()
-        // A model without the list and the index removes both.
+        // This model lacks the unique constraint, and asks for the removal of the index: both are removed.
         container = try versions.opened(
             versions.model(named: "author").removingLists(of: "Book", Index(["author", "title:desc"])))
         let plain = try #require(try container.model().entity(named: "Book"))
         #expect(plain.uniqueAttributes.isEmpty && plain.indexes.isEmpty)
     }
 
-    @Test func aRemovedRelationshipRemovesItsListsAndIndexes() throws {
+    @Test func removingARelationshipRemovesItsUniqueConstraintsAndIndexes() throws {
         let versions = Versions()
         let context = try versions.opened(
             versions.model([["writer"], ["writer", "title"]], indexes: [Index(["writer"])])
@@ -100,7 +100,7 @@ import Testing
 }
 
 extension Model {
-    /// The model that asks for the removal of an index.
+    /// Returns the model without an entity's unique constraints and indexes. It asks for the removal of an index.
     fileprivate func removingLists(of name: String, _ index: Index) -> Model {
         Model(
             entities: entities.map { entity in

@@ -8,7 +8,7 @@ private final class Shelf: ManagedObject {
     @Relationship("slots", inverse: "shelf", deleteRule: .nullify) var slots: Related<Slot>
 }
 
-/// A place on a shelf: shelf and place are unique together, and there is an index over both.
+/// A place on a shelf. Shelf and place are unique together, and an index has both as keys.
 private final class Slot: ManagedObject {
     @Attribute("place") var place = 0
     @Relationship("shelf", inverse: "slots") var shelf: Shelf?
@@ -25,7 +25,7 @@ private final class Guest: ManagedObject {
 /// An entity without attributes and relationships.
 private final class Marker: ManagedObject {}
 
-/// A team and its captain, a member, whose unique key includes the team: a cycle.
+/// A team. Its captain is a member, and a member's unique key includes the team: team and captain refer to each other.
 private final class Team: ManagedObject {
     @Attribute("name", isUnique: true) var name = ""
     @Relationship("members", inverse: "team") var members: Related<Member>
@@ -40,7 +40,7 @@ private final class Member: ManagedObject {
     override class var uniqueAttributes: [[String]] { [["team", "number"]] }
 }
 
-/// Unique lists and indexes that include to-one relationships; entities without attributes.
+/// Unique constraints and indexes that include to-one relationships; entities without attributes.
 @Suite struct KeyedRelationshipTests {
     private let model = Model(Shelf.self, Slot.self, Guest.self, Marker.self)
 
@@ -54,7 +54,7 @@ private final class Member: ManagedObject {
         return shelf
     }
 
-    /// The error of a save; empty if it succeeds.
+    /// Saves, and returns the text of the error; an empty text if the save succeeds.
     private func failure(_ context: ManagedObjectContext) -> String {
         do { try context.save() } catch { return "\(error)" }
         return ""
@@ -69,7 +69,7 @@ private final class Member: ManagedObject {
         return try context.fetch(request).map(\.place)
     }
 
-    @Test func aUniqueListMayIncludeARelationship() throws {
+    @Test func aUniqueConstraintMayIncludeARelationship() throws {
         let store = try LiveStore(model)
         let context = store.container.newContext()
         let (first, second) = (shelf("a", [1, 2], in: context), shelf("b", [1], in: context))
@@ -85,7 +85,7 @@ private final class Member: ManagedObject {
         let moved = try #require(first.slots.first { $0.place == 2 })
         (moved.shelf, third.shelf) = (second, first)
         try context.save()
-        // The other side moves objects too. Without a related object, nothing is unique.
+        // The inverse relationship can change the shelf too. Objects without a shelf may have the same place.
         first.slots.removeAll()
         second.slots.removeAll()
         try context.save()
@@ -98,8 +98,11 @@ private final class Member: ManagedObject {
         try context.save()
     }
 
-    /// Each new object's key includes another new object. They are found by their keys, whichever is made first.
-    @Test(arguments: [true, false]) func objectsInACycleUpdateStoredObjectsByTheirKeys(isTeamFirst: Bool) throws {
+    /// Team and members refer to each other, and a member's unique key includes its team. Saving new objects updates
+    /// the stored objects with the same keys, whichever class is declared first and whichever object is created first.
+    @Test(arguments: [true, false]) func newObjectsThatReferToEachOtherUpdateStoredObjectsByTheirKeys(isTeamFirst: Bool)
+        throws
+    {
         let store = try LiveStore(Model(isTeamFirst ? [Team.self, Member.self] : [Member.self, Team.self]))
         for round in 0..<3 {
             let context = store.container.newContext()
@@ -124,7 +127,7 @@ private final class Member: ManagedObject {
         #expect(try store.container.check { _, _ in } == [])
     }
 
-    @Test func aDeletedRelatedObjectFreesItsUniqueValues() throws {
+    @Test func deletingARelatedObjectFreesTheUniqueValuesThatIncludeIt() throws {
         let store = try LiveStore(model)
         let context = store.container.newContext()
         let first = shelf("a", [1, 2], in: context)
@@ -152,7 +155,7 @@ private final class Member: ManagedObject {
         #expect(plan.source == .order(name: "index:Slot(shelf,place)", attribute: "shelf, place"))
         #expect(plan.rowsRead == 3 && plan.isExact)
         #expect(try slots("shelf == %@ AND place >= 37", shelves[7].objectID, in: context) == [37, 38, 39])
-        // Unsaved edits count, and a deleted shelf leaves the index in order.
+        // Fetches include unsaved edits. After a shelf is deleted, its places are still found.
         try #require(shelves[8].slots.first { $0.place == 39 }).place = 100
         #expect(try slots("shelf == %@ AND place >= 37", shelves[8].objectID, in: context) == [37, 38, 100])
         context.delete(shelves[7])
@@ -180,7 +183,7 @@ private final class Member: ManagedObject {
         _ = try PersistentContainer(temporaryWith: Model(entities: [Entity("Empty", [], isAbstract: true)]))
     }
 
-    @Test func aUniqueListOfOneAttributeMakesItUnique() throws {
+    @Test func aUniqueConstraintOfOneAttributeMakesItUnique() throws {
         let listed = Entity("Part", [AttributeDescription("code", .string)], unique: [["code"], ["code"]])
         #expect(listed == Entity("Part", [AttributeDescription("code", .string, isUnique: true)]))
         let container = try PersistentContainer(temporaryWith: Model(entities: [listed]))
@@ -189,7 +192,7 @@ private final class Member: ManagedObject {
         #expect(failure(context).contains("code must be unique, but another object has \"x\""))
     }
 
-    /// The list is the subentity's own, so objects of the superentity may share values.
+    /// Only the subentity declares the unique constraint, so objects of the superentity may share values.
     @Test func aSubentityMayMakeAnInheritedAttributeUnique() throws {
         let base = Entity("Part", [AttributeDescription("code", .string)])
         let own = Entity("Screw", [], unique: [["code"]], superentity: "Part")
@@ -201,7 +204,7 @@ private final class Member: ManagedObject {
         #expect(failure(context).contains("code must be unique, but another object has \"x\""))
     }
 
-    @Test func invalidListsAndIndexesAreRefusedWithTheirReason() throws {
+    @Test func invalidUniqueConstraintsAndIndexesAreRefusedWithTheReason() throws {
         func reason(_ unique: [[String]], _ indexes: [Index] = []) -> String {
             let writer = Entity(
                 "Writer", [], relationships: [RelationshipDescription("books", toMany: "Book", inverse: "writer")],

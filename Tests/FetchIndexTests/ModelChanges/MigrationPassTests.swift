@@ -3,11 +3,12 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Migrations that rewrite all records of an entity: what they may change, and what follows in caches and keys.
+/// Migrations that read or rewrite all records of an entity: the values that they may change, and their effect on
+/// caches.
 @Suite struct MigrationPassTests {
     let store = ModelStore()
 
-    @Test func aDefaultValueThatReplacesNullUpdatesCachesAndKeys() throws {
+    @Test func aDefaultValueThatReplacesNullIsFetchedAndRebuildsItsCache() throws {
         let container = try store.open(ModelStore.first)
         let context = container.newContext()
         for number in 0..<400 {
@@ -43,13 +44,13 @@ import Testing
         let book = try #require(try context.fetch(FetchRequest<ManagedObject>(entityName: "Book")).first)
         try container.migrate(to: more) { _, old in ["pages": old["price"] ?? .null] }
         #expect(try store.values(container, of: "pages") == (0..<10).map { .integer($0 * 100) })
-        // A context that read the records before would write them back.
+        // If a context that read the record before the migration could save, it would restore the old record.
         book["title"] = "stale"
         #expect(throws: StoreError.self) { try context.save() }
         #expect(try container.check { _, _ in } == [])
     }
 
-    @Test func lossyConversionsAreRefused() throws {
+    @Test func aMigrationRefusesTextsThatTheNewTypeCannotRepresent() throws {
         let text = AttributeDescription("code", .string)
         let container = try store.open(ModelStore.book([text]))
         let context = container.newContext()

@@ -8,7 +8,7 @@ import FetchIndexTestSupport
 import Testing
 import FetchIndexValues
 
-/// Models that change, as older and newer programs see them.
+/// Programs with older and newer models open the same store.
 @Suite struct ModelChangeTests {
     let store = ModelStore()
 
@@ -35,7 +35,7 @@ import FetchIndexValues
         #expect(try container.newContext().commit == commit)
         #expect(try store.values(container, of: "pages") == Array(repeating: .integer(7), count: 10))
         #expect(try store.values(container, of: "note") == Array(repeating: .null, count: 10))
-        // The cache does not read the new attribute, so it stays valid.
+        // The cache doesn't depend on the new attribute, so it stays valid.
         #expect(try store.opened(container, "price") == .hit)
         // Predicates, sort keys and new objects see the default value.
         let context = container.newContext()
@@ -84,7 +84,7 @@ import FetchIndexValues
         let container = try store.open(second)
         #expect(try container.model().entity(named: "Book")?.attributes.map(\.name) == ["name", "price"])
         #expect(try store.values(container, of: "name").first == .string("book 0"))
-        // Requests by the new name and by the former one share the cache.
+        // Requests with the new name and with the former name share the cache.
         let context = container.newContext()
         for name in ["name", "title"] {
             var request = FetchRequest<ManagedObject>(entityName: "Book")
@@ -93,7 +93,7 @@ import FetchIndexValues
             let controller = try FetchedResultsController(fetchRequest: request, context: context, cacheName: "c title")
             #expect(try controller.performFetch() == .hit, "\(name)")
         }
-        // Opened again by the same model: nothing is renamed twice.
+        // Opening the store again with the same model renames nothing.
         #expect(try store.open(second).plan(for: second).isEmpty)
         // The older program uses the former name.
         let older = try store.open(ModelStore.first)
@@ -149,7 +149,7 @@ import FetchIndexValues
         #expect(error?.description.contains("migration: .automatic") == true)
         let container = try store.open(second, .automatic)
         #expect(try store.values(container, of: "price") == (0..<10).map { .string("\($0 * 100)") })
-        #expect(try store.opened(container, "title") == .hit, "nothing that it reads changed")
+        #expect(try store.opened(container, "title") == .hit, "the cache doesn't depend on the price")
         #expect(try store.opened(container, "price") == .rebuilt(.modelChanged))
         #expect(try container.check { _, _ in } == [])
     }
@@ -191,7 +191,7 @@ import FetchIndexValues
         #expect(try container.newContext().commit == commit)
         #expect(try container.model() == ModelStore.first)
         #expect(try container.check { _, _ in } == [])
-        // With a default value, nulls are replaced by it. Without the repeated value, values become unique.
+        // If the new required attribute has a default value, the value replaces null.
         let filled = ModelStore.book([
             AttributeDescription("title", .string, isOptional: false),
             AttributeDescription("price", .integer, isOptional: false, defaultValue: .integer(-1)),
@@ -225,7 +225,8 @@ import FetchIndexValues
         #expect(try container.check { _, _ in } == [])
     }
 
-    /// The model changes while a context is open.
+    /// The model is migrated twice while a context is open: to a model in which the context can save, and to a model in
+    /// which it can't.
     @Test func afterAModelChangeAnOpenContextWorksOrThrowsModelMismatch() throws {
         let container = try store.open(ModelStore.first)
         try store.fill(container)
@@ -244,7 +245,7 @@ import FetchIndexValues
             to: ModelStore.book([
                 AttributeDescription("title", .string, isOptional: false), AttributeDescription("price", .double),
             ]))
-        #expect(book["price"] == .integer(5), "its snapshot is as it was")
+        #expect(book["price"] == .integer(5), "the context still reads its old snapshot")
         book["price"] = .integer(6)
         let error = #expect(throws: StoreError.self) { try context.save() }
         #expect(
@@ -254,7 +255,7 @@ import FetchIndexValues
         #expect(try store.values(other, of: "price").first == .double(5))
     }
 
-    /// The stored file is of format version 4, in which attributes had no permanent numbers.
+    /// The file in the folder Stores has format version 4.
     @Test func theFirstTransactionUpgradesAStoreOfVersion4() throws {
         let stored = try #require(
             Bundle.module.url(forResource: "version4", withExtension: "mdb", subdirectory: "Stores"))
@@ -275,7 +276,7 @@ import FetchIndexValues
         }
         #expect(try outcome(container) == .rebuilt(.formatChanged))
         #expect(try outcome(container) == .hit)
-        #expect(try container.information().format > 12, "the first transaction raises it")
+        #expect(try container.information().format > 12, "the first transaction raises the version")
         let renamed = try store.open(
             ModelStore.book([
                 AttributeDescription("name", .string, renamedFrom: "title"),

@@ -8,15 +8,15 @@ import FetchIndexTestSupport
 import Testing
 import FetchIndexValues
 
-/// Random changes of a model with edits between them, compared with an oracle that rewrites all values.
+/// Random changes of a model, with edits of objects between them. After each step, the objects must equal an oracle's.
 @Suite struct ModelSeriesTests {
     let store = ModelStore()
 
-    /// An oracle that rewrites all values of all objects with each change.
+    /// The expected attributes and objects. A change of the model changes the values of all objects here.
     private struct Oracle {
         var attributes: [AttributeDescription]
         var rows: [[String: Value]] = []
-        /// Removed and former names: a free change may not give them to a new attribute.
+        /// The removed names and the former names. A change without a pass can't give them to a new attribute.
         var usedNames: Set<String> = []
         var nextName = 0
 
@@ -63,7 +63,7 @@ import FetchIndexValues
                 container = try store.open(ModelStore.book(oracle.attributes.shuffled(using: &generator)))
             }
             try expectSame(oracle, container, &generator, context)
-            // A context that stays open merges, or throws a store error.
+            // A context that was opened before a change of the model merges, or throws a store error.
             if let live { do { try live.mergeChanges() } catch is StoreError {} }
             if step % 5 == 0 {
                 let opened = container.newContext()
@@ -139,7 +139,7 @@ import FetchIndexValues
 
     private func key(of oracle: Oracle) -> AttributeDescription { oracle.attributes[0] }
 
-    /// Inserts, updates and deletes some objects, of which each has all attributes or some.
+    /// Inserts, updates and deletes some objects. New objects have random values in some of their attributes.
     private func edit(
         _ oracle: inout Oracle, _ container: PersistentContainer, _ generator: inout SeededGenerator
     ) throws {
@@ -193,7 +193,7 @@ import FetchIndexValues
         let indexes = try container.cacheStatistics().filter { $0.name.hasPrefix("index:") }
         #expect(try indexes.count == container.model().entities[0].indexes.count, comment)
         #expect(indexes.allSatisfy { $0.isFresh && $0.rowCount == oracle.rows.count }, comment)
-        // A cache of a random attribute is right, whatever the model did to the attribute since.
+        // A cache that is sorted by a random attribute has the right rows, whatever happened to the model before.
         guard let attribute = oracle.attributes.randomElement(using: &generator) else { return }
         request.sortKeys = [SortKey(attribute.name), SortKey("key")]
         let controller = try FetchedResultsController(

@@ -8,7 +8,7 @@ import FetchIndexTestSupport
 import Testing
 import FetchIndexValues
 
-/// A store whose model changes.
+/// A store of books that tests open with different models.
 struct ModelStore {
     let folder = TemporaryFolder()
 

@@ -3,11 +3,12 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Programs and contexts whose model is older than the store's: they go on without losing anything, or are refused.
+/// Programs and contexts with a model that is older than the store's model: they work without losing values, or they
+/// are refused.
 @Suite struct OlderProgramTests {
     let store = ModelStore()
 
-    @Test func aProgramThatUsesATakenOverNameIsRefused() throws {
+    @Test func aProgramThatUsesANameOfAnotherAttributeIsRefused() throws {
         let start = ModelStore.book([AttributeDescription("a", .string), AttributeDescription("c", .string)])
         _ = try store.open(start)
         #expect(throws: StoreError.self) {
@@ -22,7 +23,8 @@ import Testing
         #expect(throws: StoreError.self) { try store.open(start) }
     }
 
-    /// The older program declares a part of the model only, so its declaration changed no attribute of the store.
+    /// The older program declares only a part of the model, so opening the store with its model changed no attribute.
+    /// It's refused after the attribute that it declares got another type.
     @Test func anOlderProgramThatNeverChangedTheModelIsRefused() throws {
         try store.fill(store.open(ModelStore.first))
         let part = ModelStore.book([AttributeDescription("price", .integer)])
@@ -100,8 +102,8 @@ import Testing
         #expect(object["rating"] == 5 && object["balance"] == 2)
     }
 
-    /// The merge after the save would fail, so the save must fail first: otherwise it would be stored and reported as
-    /// failed.
+    /// A controller of the context follows the dropped entity, so the merge after the save would fail. If the save
+    /// itself didn't fail, its changes would be stored although it's reported as failed.
     @Test func aSaveFailsIfAControllerFollowsADroppedEntity() throws {
         let store = try LiveStore(Model(Book.self, Account.self))
         let context = store.container.newContext()

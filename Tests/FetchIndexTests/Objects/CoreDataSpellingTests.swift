@@ -27,7 +27,7 @@ private final class Team: ManagedObject {
     @Relationship("members", inverse: "team") var members: Related<Person>
 }
 
-/// Spellings that programs from Core Data use.
+/// Spellings of requests that programs written for Core Data use.
 @Suite struct CoreDataSpellingTests {
     private let store: LiveStore
     private let context: ManagedObjectContext
@@ -57,7 +57,7 @@ private final class Team: ManagedObject {
         let (red, blue, green) = (team("red"), team("blue"), team("green"))
         let boss = person("a", red)
         _ = (person("b", blue, boss: boss), person("c", green, boss: boss), person("d"))
-        // Before and after they are saved.
+        // The results are the same before and after the objects are saved.
         for isSaved in [false, true] {
             if isSaved { try context.save() }
             #expect(try names(FetchPredicate(format: "team == %@", red)) == ["a"])
@@ -127,7 +127,7 @@ private final class Team: ManagedObject {
         #expect(try found("x") == nil)
         try context.save()
         #expect(try found("a@example.org") === first)
-        // A changed value is found by the new one alone.
+        // After a change, an object is found only by its new value.
         first.email = "x"
         #expect(try found("a@example.org") == nil)
         #expect(try found("x") === first)
@@ -148,7 +148,7 @@ private final class Team: ManagedObject {
         #expect(throws: StoreError.self) { try context.object(of: "Person", where: "mail", is: "x") }
     }
 
-    @Test func aLookupByUniqueValueSeesOtherSavesAfterAMerge() throws {
+    @Test func aLookupByUniqueValueSeesSavesOfOtherContextsAfterAMerge() throws {
         let first = person("a")
         try context.save()
         #expect(try found("a@example.org") === first)
@@ -157,7 +157,7 @@ private final class Team: ManagedObject {
             try other.managedObjectContext?.save()
         }
         first.name = "edited"
-        #expect(try found("a@example.org") === first, "the context's state is the same")
+        #expect(try found("a@example.org") === first, "the context hasn't merged yet")
         try context.mergeChanges()
         #expect(try found("z") === first && found("a@example.org") == nil)
     }
@@ -173,8 +173,8 @@ private final class Team: ManagedObject {
         }
     }
 
-    /// Each lookup costs the same, however many unsaved objects there are.
-    @Test func lookupsDoNotScanUnsavedObjects() throws {
+    /// If each lookup scanned all unsaved objects, this test would take very long.
+    @Test func lookupsFindThousandsOfUnsavedObjects() throws {
         for number in 0..<8000 {
             let email = "\(number % 6000)"
             let person = try found(email) ?? Person(context: context)

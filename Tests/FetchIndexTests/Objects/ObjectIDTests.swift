@@ -15,7 +15,8 @@ final class Post: ManagedObject {
     @Attribute("text") var text: String
 }
 
-/// An id that leaves the process and comes back names the same object, or is refused.
+/// An id that was encoded and is decoded again identifies the same object, or is refused if it belongs to another
+/// store.
 @Suite struct ObjectIDTests {
     let store: LiveStore
     let context: ManagedObjectContext
@@ -130,7 +131,7 @@ final class Post: ManagedObject {
         #expect(try reader.fetch(request).map(\.text) == ["second", "first"])
     }
 
-    /// Stores of older versions get an identifier with their next commit.
+    /// A store of an older version gets an identifier with its next commit. Ids that were made earlier stay valid.
     @Test func aStoreOfAnOlderVersionAcceptsIDsAndGetsAnIdentifier() throws {
         let folder = TemporaryFolder()
         let url = URL(fileURLWithPath: folder.path)
@@ -159,7 +160,8 @@ final class Post: ManagedObject {
         #expect(try context.existingObject(with: id)["name"] == "old")
     }
 
-    /// Ids in attributes of a backup name the backup's objects.
+    /// Ids in a backup's attributes identify the backup's objects. After the backup, both stores give new objects the
+    /// same numbers, but different ids.
     @Test func aBackupAcceptsOnlyIDsFromBeforeItWasMade() throws {
         _ = try message("a")
         try context.save()
@@ -183,7 +185,7 @@ final class Post: ManagedObject {
         #expect(throws: ContextError.otherStore(its.objectID)) { try context.existingObject(with: its.objectID) }
     }
 
-    @Test func aDamagedListOfABackupsOriginalsIsFoundAndRemoved() throws {
+    @Test func repairReportsAndRemovesADamagedListOfABackupsOriginals() throws {
         try context.save()
         let folder = TemporaryFolder()
         let url = URL(fileURLWithPath: folder.path)
@@ -205,7 +207,8 @@ final class Post: ManagedObject {
         }
     }
 
-    /// Without its own identity, a copy would be mistaken for the original.
+    /// If the store's identity can't be read, a backup couldn't get an identity of its own, and would be mistaken for
+    /// the original.
     @Test(arguments: [Array("identifier".utf8), Array("originals".utf8), Array("entity".utf8) + [0, 0]])
     func aStoreWithADamagedIdentityIsNotBackedUp(key: [UInt8]) throws {
         try context.save()

@@ -13,7 +13,7 @@ final class Draft: ManagedObject {
     override func willSave() { saves += 1 }
 }
 
-/// Objects keep the state of their context, and the context does not keep itself alive through them.
+/// Objects keep the state of their context alive, but objects that a context retains don't keep the context alive.
 @Suite struct ObjectLifetimeTests {
     private let store: LiveStore
     private var container: PersistentContainer { store.container }
@@ -80,7 +80,7 @@ final class Draft: ManagedObject {
         #expect(try self.novels().map { $0.writer?.name } == ["Ito", "Ito", nil])
     }
 
-    @Test func unreferencedNewObjectsAreSaved() throws {
+    @Test func newObjectsThatOnlyTheContextRetainedAreSaved() throws {
         func makeNovel() -> Novel {
             let context = container.newContext()
             context.transactionAuthor = "nobody"
@@ -100,7 +100,7 @@ final class Draft: ManagedObject {
         #expect(try context.fetchHistory(after: 0).last?.author == "nobody")
     }
 
-    @Test func aNewObjectRetainsItsContext() throws {
+    @Test func aNewObjectIsSavedAfterItsContextIsReleased() throws {
         let label = Label(context: container.newContext())
         label.name = "alone"
         try #require(label.managedObjectContext).save()
@@ -129,7 +129,7 @@ final class Draft: ManagedObject {
         #expect(first?.object(with: novels[2].objectID) === novels[2])
     }
 
-    /// An object with unsaved edits stays alive, and so do its stored properties that aren't attributes.
+    /// An object with unsaved edits stays alive, so its stored properties that aren't attributes keep their values.
     @Test func aContextRetainsItsUnsavedObjects() throws {
         let store = try LiveStore(Model(Draft.self))
         let context = store.container.newContext()
@@ -151,7 +151,7 @@ final class Draft: ManagedObject {
 
     // MARK: Lifetime
 
-    /// The parts of a context, held weakly: they are gone once nothing else holds them.
+    /// Weak references to the parts of a context. They become nil once nothing else retains the parts.
     private final class Remains {
         weak var context: ManagedObjectContext?
         weak var core: ContextCore?
@@ -164,7 +164,8 @@ final class Draft: ManagedObject {
         var areGone: Bool { context == nil && core == nil && snapshot == nil }
     }
 
-    /// Runs a body with a context and makes a newer commit afterwards, so that the store keeps no snapshot itself.
+    /// Runs a body with a context. Then makes a newer commit, so that the store itself doesn't retain the context's
+    /// snapshot.
     private func remains(_ body: (ManagedObjectContext) throws -> Void) throws -> Remains {
         func run() throws -> Remains {
             let context = container.newContext()
@@ -249,7 +250,8 @@ final class Draft: ManagedObject {
         #expect(kept.allSatisfy { $0.managedObjectContext == nil })
     }
 
-    /// Objects of an actor follow the store while one of them is alive, also without their context.
+    /// An object of a released context gets automatic merges while it's alive. Afterwards the context's state is
+    /// released.
     @Test @MainActor func automaticMergesContinueAfterTheContextIsReleased() async throws {
         func novel() throws -> Novel {
             let context = container.newContext()

@@ -41,7 +41,7 @@ final class Ticket: ManagedObject {
     @Attribute("code") var code = UUID()
 }
 
-/// Types of attributes: what is declared is stored and read back, and an unreadable value is an error or a trap.
+/// Attributes of all types are stored and read back. Reading an unreadable value throws or traps.
 @Suite struct ObjectValueTests {
     let store: LiveStore
     let context: ManagedObjectContext
@@ -68,7 +68,7 @@ final class Ticket: ManagedObject {
         return note
     }
 
-    /// The default value is computed for each object.
+    /// The default value is evaluated for each object.
     @Test func eachObjectGetsItsOwnDefaultValue() throws {
         let store = try LiveStore(Model(Ticket.self))
         let context = store.container.newContext()
@@ -135,7 +135,7 @@ final class Ticket: ManagedObject {
         #expect("\(same)" == "Note #1 \"n\"")
     }
 
-    /// Another program may declare more cases of an enumeration.
+    /// Another program may have stored a case of an enumeration that this program doesn't declare.
     @Test func anUnknownRawValueThrows() throws {
         let new = note("n")
         try context.save()
@@ -154,8 +154,10 @@ final class Ticket: ManagedObject {
     }
 
     #if compiler(>=6.2)
-        /// A property never returns zero or an empty text for a value that cannot be read.
-        @Test func propertiesTrapOnUnreadableValues() async {
+        /// A property traps instead of returning zero or an empty text. The cases: two reads of objects that don't
+        /// exist, one of them after its context was released, and setting an attribute of an object whose insertion was
+        /// rolled back.
+        @Test func propertiesOfMissingObjectsTrap() async {
             await #expect(processExitsWith: .failure) {
                 let store = try LiveStore(Model(Note.self))
                 let note: Note

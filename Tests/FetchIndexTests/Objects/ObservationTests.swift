@@ -4,7 +4,7 @@ import Observation
 import FetchIndexTestSupport
 import Testing
 
-/// Objects and controllers are observed without a delegate.
+/// Objects and controllers are observed with Observation, without a delegate.
 @Suite struct ObservationTests {
     let store: LiveStore
     let context: ManagedObjectContext
@@ -22,7 +22,8 @@ import Testing
         nonisolated(unsafe) var count = 0
     }
 
-    /// The number of notifications while `act` runs, for the properties that `read` reads: at most one.
+    /// Returns how many notifications about properties that `read` reads arrive while `act` runs: 0 or 1, because only
+    /// the first change notifies.
     private func heard(reading read: () -> Void, during act: () throws -> Void) rethrows -> Int {
         let counter = Counter()
         withObservationTracking(read) { counter.count += 1 }
@@ -92,7 +93,7 @@ import Testing
         #expect(heard(reading: { _ = controller.object(at: RowPath(section: 0, row: 0)) }, during: insert) == 1)
         #expect(heard(reading: {}, during: insert) == 0)
         #expect(try heard(reading: { _ = controller.fetchedObjects }, during: { try context.rollback() }) == 1)
-        // The save changes no row: its edit was delivered before.
+        // A save without unsaved edits notifies no observer.
         insert()
         try context.save()
         #expect(try heard(reading: { _ = controller.fetchedObjects }, during: { try context.save() }) == 0)

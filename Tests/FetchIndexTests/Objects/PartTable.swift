@@ -10,7 +10,7 @@ final class Part: ManagedObject {
     override class var uniqueAttributes: [[String]] { [["kind", "size"]] }
 }
 
-/// The rows that a store must have, by the rules of unique values.
+/// The rows that a store must have, computed by the rules for unique values.
 struct PartTable {
     struct Row: Equatable {
         var code: String

@@ -2,7 +2,7 @@ import FetchIndex
 import FetchIndexTestSupport
 import Testing
 
-/// Insertions of more rows than one batch of records takes.
+/// Insertions of more rows than one batch of records holds.
 @Suite struct RowInsertionTests {
     private struct Stop: Error {}
 
@@ -49,7 +49,7 @@ import Testing
         #expect(try sizes(where: "size == 2") == Self.count + 1)
     }
 
-    @Test(arguments: [3, 8192, 19_999]) func aTakenKeyRefusesTheWholeBatch(row: Int) throws {
+    @Test(arguments: [3, 8192, 19_999]) func aRepeatedUniqueValueRefusesAllRows(row: Int) throws {
         var rows = Self.rows(1)
         rows[row][0] = .string(Self.code(1))
         let error = StoreError.notUnique(entity: "Item", attribute: "code", value: Self.code(1))
@@ -78,7 +78,7 @@ import Testing
         #expect(try sizes(where: "TRUEPREDICATE") == 0)
     }
 
-    /// Both rows are in one batch, or on both sides of its end.
+    /// The two rows with the same code are in one batch, or at the end of one batch and the beginning of the next.
     @Test(arguments: [10, 8191]) func aRowUpdatesTheObjectOfAnEarlierRow(row: Int) throws {
         var rows = Self.rows(1)
         rows[row + 1] = [rows[row][0], 2]
@@ -90,7 +90,7 @@ import Testing
         #expect(object["size"] == 2)
     }
 
-    /// Rows that have more bytes, together or each alone, than a batch takes.
+    /// Rows that have more bytes, together or each alone, than a batch holds.
     @Test(arguments: [1 << 16, 5 << 20]) func longRowsAreInserted(length: Int) throws {
         let note = Entity("Note", [AttributeDescription("text", .string)])
         let context = try PersistentContainer(temporaryWith: Model(entities: [note])).newContext()

@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// A new object with the unique value of a stored one is an error, or updates the stored object.
+/// A new object with the same unique value as a stored object makes the save fail, or updates the stored object.
 @Suite struct UpsertTests {
     let store: LiveStore
     let context: ManagedObjectContext
@@ -31,11 +31,11 @@ import Testing
         }
     }
 
-    @Test func onlyTheCombinationOfAUniqueListMustBeUnique() throws {
+    @Test func attributesThatAreUniqueTogetherMayRepeatOneByOne() throws {
         part("a", "bolt", 1)
         part("b", "bolt", 2)
         part("c", "nut", 1)
-        // With a null in the list, the values are not unique.
+        // If one of the values is null, the combination may repeat.
         part("d", "nut")
         part("e", "nut")
         try context.save()
@@ -65,7 +65,7 @@ import Testing
         #expect(try listing() == ["#2 b bolt 1 -", "#3 c bolt 2 -"])
     }
 
-    @Test func aModelWithOtherUniqueListsIsRefused() throws {
+    @Test func aModelWithOtherOrInvalidUniqueAttributesIsRefused() throws {
         let url = URL(fileURLWithPath: store.folder.path)
         let entity = try #require(store.container.model().entity(named: "Part"))
         #expect(entity.uniqueAttributes == [["kind", "size"]])
@@ -83,7 +83,7 @@ import Testing
         #expect(try store.reopened().model().entity(named: "Part") == entity)
     }
 
-    @Test func aSaveUpdatesTheObjectThatHasAUniqueValue() throws {
+    @Test func aSaveUpdatesTheStoredObjectWithTheSameUniqueValue() throws {
         part("a", "bolt", 1, note: "old").stock = 7
         try context.save()
         let other = store.container.newContext()
@@ -166,7 +166,7 @@ import Testing
         #expect(try listing() == ["#1 z bolt 1 edited"])
     }
 
-    @Test func anUpsertThatMatchesTwoObjectsIsAnError() throws {
+    @Test func anUpsertThatMatchesTwoStoredOrNewObjectsIsAnError() throws {
         part("a", "bolt", 1)
         part("b", "bolt", 2)
         try context.save()
@@ -180,7 +180,7 @@ import Testing
         #expect(try listing() == ["#1 a bolt 1 -", "#2 b bolt 2 -"])
     }
 
-    @Test func batchInsertsUpdateStoredObjectsByUniqueLists() throws {
+    @Test func batchInsertsUpdateStoredObjectsByAttributesThatAreUniqueTogether() throws {
         part("a", "bolt", 1, note: "old")
         try context.save()
         let rows: [[Value]] = [
@@ -232,8 +232,8 @@ import Testing
         #expect(new.note == "new")
     }
 
-    /// Random saves with new, edited and deleted objects, compared with a table that follows the rules; a live
-    /// controller and a second context prove each batch by replay.
+    /// Random saves with new, edited and deleted objects. After each save, the store and a live controller must have
+    /// the rows of a table that follows the rules.
     @Test(arguments: 1...6) func randomSavesAgreeWithATableOfTheRules(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         var table = PartTable()

@@ -3,8 +3,8 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Formats as apps write them, each compared with a plain closure: in fetches, in counts, on single objects, and read
-/// back from its canonical form.
+/// Formats like those in apps. Each is compared with a plain closure in fetches, in counts and on single objects, and
+/// must read back from its canonical form.
 @Suite struct AppFormatTests {
     private let mail: MailStore
     private typealias Message = MailStore.Message

@@ -133,7 +133,7 @@ import FetchIndexValues
             var request = FetchRequest<ManagedObject>(entityName: "Package")
             request.sortKeys = [SortKey("rate"), SortKey("number")]
             let all = try context.fetch(request)
-            // Unsaved edits count too.
+            // Unsaved edits are included in both results.
             for object in all.prefix(Int.random(in: 0...2, using: &generator)) { object["size"] = .integer(1) }
             if round % 3 == 0 { try context.insert("Package")["number"] = .integer(Int64(1000 + round)) }
             let expected = try context.fetch(request).filter { object in
@@ -146,13 +146,13 @@ import FetchIndexValues
                 found.map(\.objectID) == expected.map(\.objectID), "seed \(seed), round \(round): \(format), \(plan)")
             #expect(try context.count(for: request) == expected.count, "seed \(seed), round \(round): \(format)")
             try context.rollback()
-            // An exact plan reads no record that does not match.
+            // An exact plan reads as many records as match.
             if plan.isExact { #expect(plan.rowsRead == (try context.count(for: request)), "\(format), \(plan)") }
         }
         #expect(sources.count > 3, "seed \(seed): only \(sources)")
     }
 
-    /// A cached order answers each of these formats, whatever the type of the literal.
+    /// A cached order is used for each of these formats, even if the literal's type differs from the attribute's.
     @Test(arguments: [
         ("size == 2", "by size"), ("size > 2.5 AND size < 9", "by size"), ("size IN {3.0, 2}", "by size"),
         ("rate == 2", "by rate"),
@@ -176,8 +176,8 @@ import FetchIndexValues
         #expect(plan.rowsRead < 100)
     }
 
-    /// Damage in a cache that a fetch does not name does not change its results.
-    @Test func aDamagedCacheIsNotUsedByPlans() throws {
+    /// The fetches don't name the damaged cache, but a plan could use it. Their results must not change.
+    @Test func aDamagedCacheDoesNotChangeTheResultsOfFetches() throws {
         var generator = SeededGenerator(seed: 3)
         let folder = TemporaryFolder()
         let container = try store(300, using: &generator, at: folder.path)
@@ -211,7 +211,7 @@ import FetchIndexValues
         }
     }
 
-    @Test func aCountInACachedOrderReadsNoRecord() throws {
+    @Test func aPlanUsesACachedOrderOnlyWhileItIsCurrent() throws {
         var generator = SeededGenerator(seed: 1)
         let folder = TemporaryFolder()
         let container = try store(200, using: &generator, at: folder.path)
@@ -238,7 +238,7 @@ import FetchIndexValues
                 == .scan)
     }
 
-    @Test func anOrderThatDependsOnTheClockIsNotCached() throws {
+    @Test func anOrderThatDependsOnTheClockCannotBeCached() throws {
         var generator = SeededGenerator(seed: 2)
         let folder = TemporaryFolder()
         let container = try store(200, using: &generator, at: folder.path)

@@ -23,7 +23,8 @@ struct PredicateCase: CustomStringConvertible, Sendable {
         let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".tsv") }
         return try files.sorted().flatMap { file in
             let text = try String(contentsOf: folder.appendingPathComponent(file), encoding: .utf8)
-            // Lines are split by scalars, since a combining mark after a line end would join two lines.
+            // Lines are split by scalars: if a line began with a combining mark, it would be one character with the
+            // line end before it.
             let lines = text.unicodeScalars.split(separator: "\n").map(String.init)
             return try lines.enumerated().dropFirst().map { number, line in
                 let fields = line.unicodeScalars.split(separator: "\t", omittingEmptySubsequences: false).map(
@@ -59,7 +60,7 @@ struct CaseObjects: Decodable {
         flat[name].map { .dictionary($0.mapValues(\.value)) } ?? nested[name]?.value ?? plain[name]?.value
     }
 
-    /// A flat object as an entity with a record.
+    /// The entity and the record of a flat object; nil for other objects.
     func stored(_ name: String) throws -> (entity: Entity, record: [UInt8])? {
         guard let object = flat[name] else { return nil }
         let attributes = object.sorted { $0.key < $1.key }
@@ -72,7 +73,7 @@ struct CaseObjects: Decodable {
     }
 }
 
-/// JSON with one-key objects for the types that it lacks: {"$date": "2016-05-16T00:00:00Z"}.
+/// JSON, with one-key objects for the types that JSON lacks: {"$date": "2016-05-16T00:00:00Z"}.
 struct CaseValue: Decodable {
     let value: PredicateValue
     let type: ValueType?

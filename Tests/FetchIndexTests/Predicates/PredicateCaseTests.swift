@@ -6,7 +6,7 @@ import FetchIndexValues
 @testable import FetchIndex
 @testable import FetchIndexPredicates
 
-/// Every line of the table, on values in memory and, for flat objects, on a stored record.
+/// Every line of the tables is evaluated on values in memory and, for flat objects, on a record.
 @Suite struct PredicateCaseTests {
     struct Argument: PredicateArgument { let predicateValue: PredicateValue }
 
@@ -28,7 +28,7 @@ import FetchIndexValues
         }
     }
 
-    /// Printing and parsing a predicate of the table gives the same tree.
+    /// Printing and parsing a predicate of the tables gives the same tree.
     @Test func everyPredicateCaseReadsBackFromItsCanonicalForm() throws {
         for item in try PredicateCase.all() {
             guard let predicate = try? parse(item) else { continue }
@@ -41,7 +41,8 @@ import FetchIndexValues
         try FetchPredicate(format: item.format, argumentArray: item.arguments.map { Argument(predicateValue: $0) })
     }
 
-    /// true, false, error@POSITION FOUND, mismatch or refused.
+    /// The result as the tables write it, followed by details of an error: true, false, error@POSITION FOUND, mismatch
+    /// or refused.
     private func result(_ item: PredicateCase, _ evaluate: (FetchPredicate) throws -> Bool) -> String {
         do {
             let predicate = try parse(item)

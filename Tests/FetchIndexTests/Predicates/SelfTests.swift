@@ -8,8 +8,8 @@ import Testing
     private let store: LiveStore
     private let context: ManagedObjectContext
 
-    /// Writers a to d: writer number n has n novels with prices from 100 n on, labelled by parity. Folders 0 to 5 are a
-    /// chain.
+    /// Saves writers a to d, with the numbers 0 to 3: writer n has n novels with the prices 100 n, 100 n + 1 and so on,
+    /// labelled in turn even and odd. One more novel has no writer. Folders f0 to f5 are a chain of parents.
     init() throws {
         store = try LiveStore(.library)
         context = store.container.newContext()
@@ -132,7 +132,7 @@ import Testing
             #expect(!expected.isEmpty)
             #expect(try codes("Work", "entity.name == %@", name) == expected.map { $0["code"] })
             #expect(try codes("Work", "entity IN {%@, 'x'}", name) == expected.map { $0["code"] })
-            // An object is found whichever entity of its hierarchy is fetched.
+            // Only fetches of the object's own entity and of its superentity find the object.
             let first = expected[0]
             #expect(try codes("Work", "SELF == %@", first.objectID) == [first["code"]])
             #expect(

@@ -38,7 +38,7 @@ import FetchIndexValues
         }
     }
 
-    /// Random texts of few characters, some with a long common beginning.
+    /// A random text of few characters; some texts have a long common beginning.
     private static func text(_ generator: inout SeededGenerator, most: Int = 8) -> String {
         let characters = ["a", "b", "z", "/", "影", "\0", "\u{FF}", "\u{10FFFF}"]
         let start = Int.random(in: 0..<3, using: &generator) == 0 ? String(repeating: "ab/", count: 100) : ""
@@ -147,7 +147,8 @@ import FetchIndexValues
         #expect(plans.count == 3 && plans.values.allSatisfy { $0 >= 10 }, "seed \(seed): \(plans)")
     }
 
-    /// Keys of subentities are among the keys of the entity that declares the attribute.
+    /// The unique keys of an inherited attribute contain the entity that declares it, for the objects of all
+    /// subentities.
     @Test func rangesOfInheritedKeysFindOnlyObjectsOfTheFetchedEntity() throws {
         let container = try container(
             Model(entities: [
@@ -170,8 +171,8 @@ import FetchIndexValues
         }
     }
 
-    /// The longest range is 1/64 of a large store's objects, and as long as in a small store if a limit needs only the
-    /// first ones.
+    /// In a store of 20,000 objects, a range of unique keys is looked up if it has at most 1/64 of the objects (312),
+    /// or at most 128 if the fetch ends early.
     @Test func longRangesAreNotLookedUp() throws {
         let container = try container()
         // The values are shuffled, so that each zone may have any value and a scan cannot skip it.
@@ -189,14 +190,15 @@ import FetchIndexValues
         #expect(try found("weight < 128", endsEarly: true) == 128)
         #expect(try found("weight < 129", endsEarly: true) == nil)
         #expect(try found("weight > 5 AND weight < 5", endsEarly: true) == 0)
-        // Candidates from a cache are not checked for their values, so they cost less.
+        // Rows of a cache cost half as much as unique keys, because their records aren't compared with the key.
         #expect(try found("size < 312") == 624)
         #expect(try found("size < 313") == nil)
         #expect(try found("weight < 100 AND size < 100") == 200)
         #expect(try found("weight < 99 AND size < 100") == 99)
     }
 
-    /// A damaged key leads to another object, or to none: the fetch falls back to a scan.
+    /// The value of a unique key is damaged, or leads to another object or a missing one. The fetch scans all objects
+    /// instead.
     @Test(arguments: [0, 1, 2]) func aDamagedKeyDoesNotHideAnObject(kind: Int) throws {
         let container = try container()
         let items = (0..<1000).map { Item(key: String(format: "k%03d", $0), weight: nil, size: 1) }

@@ -9,7 +9,7 @@ import FetchIndexValues
 
 /// Zones in changed models, with unsaved edits, and under live controllers.
 extension ZoneFetchTests {
-    /// Older objects have the default value of an added attribute, which is not in the bounds of their zones.
+    /// Objects that are older than an attribute have its default value, but the bounds of their zones lack it.
     @Test func zonesOlderThanAnAttributeAreNotSkippedByIt() throws {
         var generator = SeededGenerator(seed: 8)
         do { try insert(Self.files(10_000, .sorted, &generator), into: try container()) }
@@ -43,7 +43,7 @@ extension ZoneFetchTests {
         return (try container.newContext().fetch(request).count, try container.plan(definition).rowsRead)
     }
 
-    /// Removing an attribute changes no record; converting one rewrites all, and their zones.
+    /// Removing an attribute changes no record. Converting an attribute rewrites all records and their zones.
     @Test func zonesFollowRemovedAndConvertedAttributes() throws {
         var generator = SeededGenerator(seed: 9)
         do { try insert(Self.files(30_000, .sorted, &generator), into: container()) }
@@ -64,7 +64,7 @@ extension ZoneFetchTests {
         #expect(renewed.found == 749 && renewed.read >= 749 && renewed.read < 1000)
     }
 
-    /// Removing an attribute removes all columns of its zones. Changes are found before and after the columns are rebuilt.
+    /// Removing an attribute deletes all columns of the entity's zones. A change after that is found.
     @Test func fetchesStayCorrectAfterAnAttributeIsRemoved() throws {
         let texts = [AttributeDescription("kind", .string), AttributeDescription("section", .string)]
         do {
@@ -108,7 +108,7 @@ extension ZoneFetchTests {
         #expect(try found("code >= 19000", in: container, "Sub").found == 10)
     }
 
-    /// Unsaved objects and deletions, and edits that make an object of a skipped zone match.
+    /// One object is inserted, one deleted and two edited; one of the edits makes an object of a skipped zone match.
     @Test func unsavedEditsInSkippedZonesAreFound() throws {
         var generator = SeededGenerator(seed: 10)
         let container = try container()
@@ -136,7 +136,8 @@ extension ZoneFetchTests {
         #expect(try numbers(false) == [1, 2, 3] && numbers(true) == [1, 2, 3])
     }
 
-    /// A controller without a cache, whose order is built from the zones that may have rows, follows changes in the others.
+    /// The controller has no cache, so its order is built only from the zones that may have matches. The controller
+    /// must follow a change in another zone.
     @Test func aControllerFollowsChangesInSkippedZones() throws {
         var generator = SeededGenerator(seed: 11)
         let container = try container()

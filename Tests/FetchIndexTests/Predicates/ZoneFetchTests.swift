@@ -47,7 +47,7 @@ import FetchIndexValues
 
     enum Arrangement: CaseIterable { case sorted, descending, shuffled, inRuns }
 
-    /// Files with long common beginnings of their paths, in some arrangement.
+    /// Files whose paths have long common beginnings, in the given arrangement.
     static func files(_ count: Int, _ arrangement: Arrangement, _ generator: inout SeededGenerator) -> [File] {
         var files: [File] = []
         for number in 0..<count {
@@ -65,7 +65,7 @@ import FetchIndexValues
         case .descending: files.reverse()
         case .shuffled: files.shuffle(using: &generator)
         case .inRuns:
-            // Two catalogues follow each other.
+            // First the even numbers, then the odd ones, like two catalogues that follow each other.
             files = [0, 1].flatMap { rest in files.indices.filter { $0 % 2 == rest }.map { files[$0] } }
         }
         return files
@@ -80,7 +80,8 @@ import FetchIndexValues
         try writer.commit()
     }
 
-    /// Null comes first, and last descending; what is not a number is greater than every number.
+    /// Sort keys, and the order that they must give. Null comes first, or last if descending; NaN is greater than every
+    /// number.
     private static var orders: [(key: SortKey<ManagedObject>, precedes: (File, File) -> Bool)] {
         func text(_ left: String?, _ right: String?) -> Bool {
             guard let left, let right else { return left == nil && right != nil }
@@ -184,9 +185,9 @@ import FetchIndexValues
         }
     }
 
-    /// Fetches by number, sorted and with a limit, and counts; then with unsaved edits, which take objects of skipped
-    /// zones among those that match.
-    @Test(arguments: Arrangement.allCases, [1, 4]) func skippedZonesHaveNoMatchingObject(
+    /// Random predicates are fetched by number, sorted and with a limit, and are counted. The same is done with unsaved
+    /// edits, which may make objects of skipped zones match, and after they are saved.
+    @Test(arguments: Arrangement.allCases, [1, 4]) func fetchesThatSkipZonesFindAllMatches(
         _ arrangement: Arrangement, threads: Int
     ) throws {
         var generator = SeededGenerator(seed: UInt64(threads))

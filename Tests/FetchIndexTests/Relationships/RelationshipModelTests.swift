@@ -2,7 +2,7 @@ import FetchIndex
 import FetchIndexTestSupport
 import Testing
 
-/// Relationships that are added to, renamed in and removed from stored models, and invalid ones.
+/// Relationships that are added to stored models, renamed or removed, and invalid relationships.
 @Suite struct RelationshipModelTests {
     let store = ModelStore()
 
@@ -49,7 +49,7 @@ import Testing
         #expect(try container.check { _, _ in } == [])
     }
 
-    @Test func aRelationshipIsAddedWithoutTouchingRecords() throws {
+    @Test func addingARelationshipKeepsCachesCurrent() throws {
         try fill(store.open(Self.plain))
         #expect(try store.opened(store.open(nil), "title") == .rebuilt(.first))
         let container = try store.open(Self.related)
@@ -60,7 +60,7 @@ import Testing
         books[0].relate("author", to: authors[1])
         authors[1].relatedObjects("books").insert(books[2])
         try context.save()
-        // A program that does not declare the relationship keeps its links.
+        // Edits by a program that doesn't declare the relationship keep its links.
         let older = try store.open(Self.plain)
         let (second, seen) = try objects("Book", older)
         for book in seen { book["title"] = "new" }
@@ -114,7 +114,7 @@ import Testing
         let (context, books) = try objects("Book", container)
         context.delete(books[0])
         try context.save()
-        // A new relationship may have other names.
+        // A new relationship between the same entities may have other names.
         let other = Self.model(
             [RelationshipDescription("writers", toMany: "Author", inverse: "works")],
             [RelationshipDescription("works", toMany: "Book", inverse: "writers")])
@@ -127,14 +127,14 @@ import Testing
         try requireWhole(reopened)
     }
 
-    @Test func aRequiredRelationshipNeedsLinksForAllObjects() throws {
+    @Test func aRelationshipBecomesRequiredOnlyIfAllObjectsHaveLinks() throws {
         try fill(store.open(Self.plain))
         let required = Self.model(
             [RelationshipDescription("author", toOne: "Author", inverse: "books", isOptional: false)],
             [RelationshipDescription("books", toMany: "Book", inverse: "author")])
         let error = #expect(throws: StoreError.self) { try store.open(required, .automatic) }
         #expect(error.map { "\($0)" }?.contains("existing objects have none") == true)
-        // Once all objects have links, it is a pass over them.
+        // The migration succeeds once all books have an author.
         let container = try store.open(Self.related)
         let (context, books) = try objects("Book", container)
         let author = try #require(try context.fetch(FetchRequest<ManagedObject>(entityName: "Author")).first)

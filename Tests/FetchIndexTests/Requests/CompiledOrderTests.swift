@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    /// Swift's `==` takes a composed letter and a decomposed one as equal; requests differ.
+    /// Swift's `==` takes a composed and a decomposed letter as equal, but requests with them differ.
     @Test func requestsWithCanonicallyEquivalentTextsAreDifferent() throws {
         let container = try PersistentContainer(
             temporaryWith: Model(entities: [Entity("Word", [AttributeDescription("name", .string)])]))
@@ -40,7 +40,8 @@ import Testing
         }
     }
 
-    /// A section function is identified by its name and version alone, so another request may have another function.
+    /// Section functions with the same name and version count as equal. A request must call its own function, even
+    /// after an equal request with another function.
     @Test func eachRequestCallsItsOwnSectionFunction() throws {
         let container = try PersistentContainer(
             temporaryWith: Model(entities: [Entity("Word", [AttributeDescription("name", .string)])]))
@@ -53,7 +54,7 @@ import Testing
         #expect(try sections("second", "b") == ["second"])
     }
 
-    /// Another container changes the model under one that has compiled requests.
+    /// Another container changes the model while this one keeps compiled requests.
     @Test func aChangedModelRecompilesRequests() throws {
         let folder = TemporaryFolder()
         let url = URL(fileURLWithPath: folder.path)

@@ -4,8 +4,8 @@ import Testing
 
 @testable import FetchIndex
 
-/// A fetch with a limit drops the keys beyond the limit early, and computes none of them to the end. It finds the first
-/// objects of a fetch without a limit. A thread begins to drop keys when it has 4,096, so the tests have more.
+/// A fetch with a limit must find the first objects of the fetch without a limit. The fetch stops making a row key as
+/// soon as the key is beyond the limit. A thread drops such keys when it has 4,096, so the tests have more objects.
 @Suite struct FirstRowsTests {
     private let folder = TemporaryFolder()
     private let container: PersistentContainer
@@ -91,8 +91,8 @@ import Testing
         }
     }
 
-    /// There are enough objects for several threads, of two entities whose records have different slots. Some lack a
-    /// value of an attribute that was added later.
+    /// Two entities with different slots have enough objects for several threads. Some records lack values of
+    /// attributes that were added later.
     @Test func aLimitGivesTheFirstObjectsOverSeveralThreadsAndEntities() throws {
         let folder = TemporaryFolder()
         let attributes = [AttributeDescription("title", .string), AttributeDescription("price", .integer)]

@@ -6,7 +6,7 @@ import Testing
 
 /// Text orders and index titles, compared with PyICU.
 @Suite struct OracleTests {
-    /// A Python that has PyICU, as FETCHINDEX_TEST_ORACLE names it.
+    /// The path of a Python that has PyICU, from FETCHINDEX_TEST_ORACLE; nil if it isn't set.
     static let python = TestSettings.oracle
 
     struct Question: Encodable {
@@ -37,7 +37,7 @@ import Testing
         "\u{301}x", "\u{0}x", "IJssel", "ij", "Łódź", "İstanbul", "ıldız", "chata", "æble", "Œuvre", "٣", "א", "中文",
     ]
 
-    /// Random texts of a few characters from the scripts, marks, digits and signs above.
+    /// A random text of one to six characters from several scripts, with marks, digits and signs.
     private func randomText(_ generator: inout SeededGenerator) -> String {
         let ranges: [ClosedRange<UInt32>] = [
             0x61...0x7A, 0x41...0x5A, 0x20...0x7E, 0xC0...0x17F, 0x300...0x30C, 0x3041...0x3096, 0x30A1...0x30FC,
@@ -46,7 +46,7 @@ import Testing
             0x1F600...0x1F64F, 0xAC00...0xAC80,
         ]
         var text = ""
-        // Most texts are of one script.
+        // Each character is of the text's favourite range with a probability of at least 2/3.
         let favourite = ranges.randomElement(using: &generator) ?? 0x61...0x7A
         for _ in 0..<Int.random(in: 1...6, using: &generator) {
             let range =

@@ -5,7 +5,7 @@ import FetchIndexLMDB
 import FetchIndexTestSupport
 import Testing
 
-/// The oracle of requests in plain Swift: filter, group, sort.
+/// The oracle for requests, in plain Swift: filters, groups and sorts.
 struct PlainFetch {
     let definition: OrderDefinition
     let entity: Entity
@@ -79,7 +79,7 @@ struct PlainFetch {
         }
     }
 
-    /// The value of a row's section; nil is null, which has a section of its own.
+    /// The name of a row's section; nil for null, which has a section of its own.
     private func sectionName(_ value: Value, _ key: SectionKey) -> String? {
         switch (key, value) {
         case (_, .null): return nil

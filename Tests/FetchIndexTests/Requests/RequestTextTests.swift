@@ -71,9 +71,9 @@ import Testing
         #expect(index.contains("collator "))
     }
 
-    /// In older versions, averages of decimals were doubles.
+    /// In older versions, averages of decimals were doubles. So caches of such orders must not be used.
     @Test(arguments: [("books.@avg.price", true), ("books.@sum.price", false), ("books.@avg.pages", false)])
-    func aFingerprintHasTheRulesOfDecimalsOnlyForTheirAverages(path: String, matters: Bool) throws {
+    func aFingerprintHasTheVersionOfDecimalRulesOnlyForAveragesOfDecimals(path: String, matters: Bool) throws {
         let model = Model(entities: [
             Entity("Author", [], relationships: [RelationshipDescription("books", toMany: "Book", inverse: "author")]),
             Entity(

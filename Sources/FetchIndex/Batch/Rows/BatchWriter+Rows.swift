@@ -1,7 +1,7 @@
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
-// What an import of rows with related objects needs of its writer.
+// The parts of a batch writer that an import of rows with related objects uses.
 extension BatchWriter {
     /// The writer's entity as a table with columns of related objects.
     func table(with columns: [RelatedColumn]) -> RowTable { RowTable(entityNumber, entity, key: constraint, columns) }
@@ -25,8 +25,8 @@ extension BatchWriter {
     /// Counts rows as unchanged, because later rows with the same keys replace them.
     func countUnchanged(_ count: Int) { counts.unchanged += count }
 
-    /// Counts an object as updated instead of unchanged, because of a link that was made after its row. Several such
-    /// links of an object count once.
+    /// Counts an object as updated instead of unchanged, because a link of its row was made later. Several such links
+    /// of an object count once.
     func countLinkedLater(_ number: UInt64) {
         guard linkedLater.insert(number).inserted else { return }
         counts.unchanged -= 1

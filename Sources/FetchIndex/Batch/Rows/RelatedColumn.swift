@@ -1,8 +1,8 @@
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
-/// A column whose fields name the objects that the rows' objects are related to: a column of a file beside the attributes,
-/// or a foreign key, which is an attribute.
+/// A column whose fields name related objects of the rows' objects. It's a foreign key, which is an attribute too, or a
+/// column of a file that isn't an attribute.
 package final class RelatedColumn {
     package enum Kind {
         /// One object.
@@ -18,16 +18,16 @@ package final class RelatedColumn {
     /// The number of related objects that were inserted because they were missing.
     package private(set) var insertedCount = 0
 
-    /// The reference from a row's record to the related object. Of a many-to-many relationship: the reference from a
-    /// link's record to the row's object.
+    /// For a to-one relationship, the reference from a row's record to the related object. For a many-to-many
+    /// relationship, the reference from a join record to the row's object.
     let reference: EntityLinks.Reference
-    /// The entity of a many-to-many relationship's link records, and their reference to the related object.
+    /// For a many-to-many relationship, the join entity and the reference from a join record to the related object.
     let join: (entity: Int, far: EntityLinks.Reference)?
-    /// Whether a related object orders the rows' objects that it is related to.
+    /// Whether the inverse relationship is ordered.
     let isOrdered: Bool
-    /// Whether a row's object orders its related objects.
+    /// Whether the column's own relationship is ordered.
     let isOrderedHere: Bool
-    /// The entity that the column names; objects may be of its subentities.
+    /// The entity of the related objects, which may also be of its subentities.
     package let destination: Int
     let key: (attribute: String, constraint: UniqueConstraint)?
     /// The attribute, if the column is a foreign key.
@@ -37,9 +37,10 @@ package final class RelatedColumn {
     private var known: [Value: RecordKey] = [:]
     private static let mostKnown = 1 << 18
 
-    /// Returns nil if the entity has no relationship of the name. `key` is the entity, and its unique attribute, whose
-    /// values name related objects. `foreignKey` is the slot of the attribute that contains such values; if nil, rows have
-    /// them beside their records. `hint` ends the message about a missing object.
+    /// Returns nil if the entity has no relationship of the name. `key` is the related entity and the unique attribute
+    /// whose values name related objects; if nil, fields contain object numbers. `foreignKey` is the slot of the
+    /// attribute that contains the values; if nil, rows have the values beside their records. `hint` ends the message
+    /// about a missing object.
     package init?(
         _ name: String, of number: Int, by key: (entity: String, attribute: String)? = nil, foreignKey: Int? = nil,
         insertsMissing: Bool = false, hint: String = "", in model: Model
@@ -71,7 +72,7 @@ package final class RelatedColumn {
         case .inverse:
             throw RequestError.wrongType(
                 "\(entity.name).\(name) is the other side of \(description.destination).\(description.inverse ?? ""): "
-                    + "the rows of that entity have it")
+                    + "use that relationship instead")
         }
         guard let key else {
             (keyType, self.key) = (nil, nil)
@@ -90,17 +91,19 @@ package final class RelatedColumn {
         self.key = (related.attribute(at: slot).name, constraint)
     }
 
-    /// Whether each field names one object by a unique attribute, several rows may name the same object, the object
-    /// doesn't order them, and rows don't name each other.
+    /// Whether each field names one object by a unique attribute, several rows may name the same object, the inverse
+    /// relationship isn't ordered, and rows can't name other rows.
     var isPlain: Bool { kind == .one && key != nil && !isOrdered && !reference.isUnique && !mayNameRows }
     private let mayNameRows: Bool
     /// The slots of the reference.
     var slots: Set<Int> { [reference.slot, reference.position] }
 
-    /// Forgets the objects that were found, because other writers may have deleted them since.
+    /// Forgets the objects that were found by their values. Called between transactions, because another writer may
+    /// delete such an object.
     func forget() { known = [:] }
 
-    /// Forgets the objects that were found, and restores the number of inserted ones after a rollback.
+    /// Forgets the objects that were found by their values, and restores the number of inserted objects after a
+    /// rollback.
     func forget(insertedCount count: Int) {
         forget()
         insertedCount = count
@@ -112,14 +115,14 @@ package final class RelatedColumn {
         return try RecordView(record, of: entity).value(at: attribute.slot, as: attribute.type)
     }
 
-    /// Finds the object that a value names; nil for null, and if no object has the value. O(log n).
+    /// Finds the object that a value names. Returns nil if the value is null, or if no object has it. O(log n).
     func stored(_ value: Value, in writer: StoreWriter) throws -> RecordKey? {
         guard let key, !value.isNull else { return nil }
         return try writer.object(destination, key.constraint, equalTo: [value])
     }
 
     /// Finds the object that a value names, or inserts it if the column allows that. Returns nil for null, and for an
-    /// empty text that names no object. Throws `invalidValue` if the object is missing.
+    /// empty string if no object has it. Throws `invalidValue` if the object is missing and can't be inserted.
     func object(named value: Value, for entity: Entity, in writer: StoreWriter) throws -> RecordKey? {
         guard let key, !value.isNull else { return nil }
         if let object = known[value] { return object }

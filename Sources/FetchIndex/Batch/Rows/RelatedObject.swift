@@ -2,9 +2,9 @@ package import FetchIndexModels
 internal import FetchIndexRecords
 package import FetchIndexValues
 
-/// An object that a row of a file is related to.
+/// The related objects that a row of a file names in one column.
 package enum RelatedObject {
-    /// The row has no value for the relationship: a stored object keeps its related objects.
+    /// The row lacks the column, so a stored object keeps its related objects.
     case absent
     case none
     /// The object with this value of a unique attribute.
@@ -28,10 +28,11 @@ package enum RelatedObject {
 /// A link of a row: the linked object, and the link's positions if they are known.
 package struct RowLink {
     package let object: RecordKey
-    /// The linked object's position among the related objects of the row's object. In a to-one relationship: the
-    /// position of the row's object among the related objects of the linked one.
+    /// For a many-to-many relationship, the linked object's position among the related objects of the row's object. For
+    /// a to-one relationship, the position of the row's object among the related objects of the linked object.
     package let position: [UInt8]?
-    /// The position of the row's object among the related objects of the linked one.
+    /// For a many-to-many relationship, the position of the row's object among the related objects of the linked
+    /// object.
     package let otherPosition: [UInt8]?
 
     package init(_ object: RecordKey, position: [UInt8]? = nil, otherPosition: [UInt8]? = nil) {
@@ -42,7 +43,7 @@ package struct RowLink {
 /// A row of a file with related objects.
 struct LinkedRow {
     let record: [UInt8]
-    /// The number of the row's object; nil if the object gets the next free number.
+    /// The object number that the file gives the row; nil if a new object gets the next free number.
     let number: UInt64?
     /// The related objects, one entry for each column.
     let related: [RelatedObject]

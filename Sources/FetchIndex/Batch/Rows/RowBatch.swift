@@ -1,25 +1,25 @@
 package import FetchIndexEssentials
 internal import FetchIndexRecords
 
-/// Rows of a file or of a source as records, on their way to the store.
+/// Rows of a file or of a source, as records that aren't written yet.
 package struct RowBatch {
     package static let mostRows = 12_500
     private static let mostBytes = 16 << 20
 
     var records = RecordBatch()
-    /// The line of each record.
+    /// The line of the file from which each record was read.
     private(set) var lines: [Int] = []
     /// The links of each row; empty if no row has related objects or a number.
     private(set) var links: [RowLinks] = []
-    /// The store whose numbers the rows have; nil for this store.
+    /// The store that gave the object numbers in the rows; nil for this store.
     private(set) var source: UUID?
-    /// Whether the batch has its maximum number of rows or bytes. Stored, because asking the records would copy the
-    /// batch for each row.
+    /// Whether the batch has its maximum number of rows or bytes. It's a stored property, because computing it from
+    /// `records` would copy the batch for each row.
     package private(set) var isFull = false
 
     package init() {}
 
-    /// Makes an empty batch with memory for the rows and bytes of another one.
+    /// Makes an empty batch with memory for as many rows and bytes as another batch has.
     package init(likeOneOf count: Int, byteCount: Int) {
         records = RecordBatch(capacity: count, byteCapacity: byteCount + byteCount / 8)
         lines.reserveCapacity(count)
@@ -30,7 +30,7 @@ package struct RowBatch {
     /// Whether rows have related objects or numbers.
     package var hasLinks: Bool { !links.isEmpty }
 
-    /// The columns of related objects that a row has.
+    /// The indices of the columns of related objects that at least one row has.
     var usedColumns: [Int] {
         guard let first = links.first else { return [] }
         return first.related.indices.filter { column in links.contains { !$0.related[column].isAbsent } }
@@ -38,8 +38,9 @@ package struct RowBatch {
 
     var hasNumbers: Bool { links.contains { $0.fileNumber != nil } }
 
-    /// Adds the row that a builder has assembled. `source` is the store whose numbers its links have; nil for this
-    /// store. Returns whether the batch is full: to ask the batch would copy it for each row.
+    /// Adds the row that a builder has assembled. `source` is the store that gave the object numbers in the row; nil
+    /// for this store. Returns whether the batch is full, because a caller that asked the batch would copy it for each
+    /// row.
     @discardableResult
     package mutating func append(
         _ builder: inout RowBuilder, line: Int = 0, links own: RowLinks? = nil, from source: UUID? = nil
@@ -57,7 +58,7 @@ package struct RowBatch {
 
     private mutating func note(_ own: RowLinks?, from source: UUID?, line: Int) {
         if let own {
-            // The rows before it have no links.
+            // The previous rows have no links.
             let none = RowLinks(related: own.related.map { _ in .absent })
             links += Array(repeating: none, count: records.count - 1 - links.count)
             links.append(own)
@@ -71,8 +72,8 @@ package struct RowBatch {
 }
 
 extension BatchWriter {
-    /// Prepares rows for writing, on any thread, while the writer writes on another one. Rows with links are prepared when
-    /// they are linked.
+    /// Prepares rows for writing. May be called on any thread, while the writer writes on another one. Does nothing for
+    /// rows with links, which are prepared when they are linked.
     package func prepare(_ rows: inout RowBatch, as preparation: Preparation) throws {
         if !rows.hasLinks { try withPublicErrors { try prepare(&rows.records, as: preparation) } }
     }

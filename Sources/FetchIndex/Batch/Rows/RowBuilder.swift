@@ -4,7 +4,7 @@ package import FetchIndexValues
 /// Assembles a record from the values of a row, in the order of the entity's slots. One builder serves many rows.
 package struct RowBuilder {
     var record = RecordBuilder()
-    /// The slots that the row leaves to a stored object; nil if it leaves none.
+    /// The slots that the row leaves out, in which a stored object keeps its values; nil if the row has all slots.
     var kept: KeptSlots?
 
     package init() {}
@@ -24,7 +24,7 @@ package struct RowBuilder {
 
     package mutating func appendDouble(_ number: Double) { record.appendDouble(number) }
 
-    /// The bytes of a string, URL, data, UUID or decimal text.
+    /// Appends the bytes of a string, a URL, data, a UUID or a decimal number's text.
     package mutating func appendBytes(_ bytes: RawSpan) { record.appendBytes(bytes) }
 
     package mutating func append(_ value: Value) { record.append(value) }

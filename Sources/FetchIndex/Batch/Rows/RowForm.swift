@@ -2,17 +2,17 @@ package import FetchIndexModels
 internal import FetchIndexRecords
 package import FetchIndexValues
 
-/// The source of each slot's value in an entity's records, for rows with given columns: a column, a default value, or
-/// nothing.
+/// The source of each slot's value in the records of rows with given columns: a column, a default value, or null.
 package struct RowForm {
-    /// The source of a slot's value. It doesn't contain the attribute's description, because copying that for each row
-    /// would cost more than the rest.
+    /// The source of a slot's value. It doesn't contain the attribute's description, because copying the description
+    /// for each row would cost more than the row's other work.
     package enum Source {
         /// A null, because the attribute was removed, is a reference, or has neither a column nor a default value.
         case null
-        /// The index of a default value. The value itself would be retained for each row.
+        /// The index of a default value in `defaultValues`. If this case had the value itself, each row would retain
+        /// it.
         case value(Int)
-        /// No value: a new object needs one, but the attribute has neither a column nor a default value.
+        /// No value, although a new object needs one: the attribute has neither a column nor a default value.
         case missing
         case column(Int, ValueType, isRequired: Bool, isKey: Bool)
     }
@@ -20,9 +20,9 @@ package struct RowForm {
     /// The source of each slot.
     package let sources: [Source]
     package let defaultValues: [Value]
-    /// The index of each slot's default value, if any. Attributes with a column have one too.
+    /// For each slot, the index of its default value in `defaultValues`, if any; also for attributes with a column.
     private let defaultPlaces: [Int?]
-    /// The slots that rows leave to stored objects; nil if each row is a new object.
+    /// Finds the slots that a row leaves out; nil if each row is a new object.
     private var omissions: RowOmissions?
 
     /// If `mayUpdate`, rows may update stored objects, which keep the values that rows lack.
@@ -58,8 +58,8 @@ package struct RowForm {
     /// The default value of an attribute, with or without a column; nil if it has none.
     package func defaultValue(ofSlot slot: Int) -> Value? { defaultPlaces[slot].map { defaultValues[$0] } }
 
-    /// Notes which of its columns a row lacks, so that a stored object keeps its values there. O(1) for a row that
-    /// lacks none.
+    /// Notes which columns a row lacks, so that a stored object keeps its values of these attributes. O(1) for a row
+    /// that has all columns.
     package mutating func noteOmissions(
         in builder: inout RowBuilder, hasAbsent: Bool, isAbsent: (_ column: Int) -> Bool
     ) {

@@ -1,17 +1,17 @@
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
-/// The attributes that rows of a file lack: attributes without a column, and members that a line of JSON lacks.
-/// Successive rows usually lack the same ones, so that a row costs a comparison.
+/// The attributes that rows of a file lack: attributes without a column, and attributes that a line of JSON leaves out.
+/// Successive rows usually lack the same attributes, and then cost only a comparison with the previous row.
 struct RowOmissions {
     /// The columns of attributes, with their slots.
     private var columns: [(column: Int, slot: Int)] = []
     /// Slots without columns.
     private var missing: Set<Int> = []
     private var required: Set<Int> = []
-    /// The slots that a row leaves out if it has a field in each column.
+    /// The slots that a row with a field in each column leaves out; nil if each attribute has a column.
     private let whole: KeptSlots?
-    /// The kept slots, by the slots with a column that a row lacks.
+    /// The results for earlier rows, by the slots whose columns the row lacked.
     private var known: [[Int]: KeptSlots] = [:]
     private static let mostKnown = 4096
     private var last: (slots: [Int], kept: KeptSlots)?
@@ -28,7 +28,7 @@ struct RowOmissions {
         whole = missing.isEmpty ? nil : KeptSlots(missing, requiredSlot: missing.intersection(required).min())
     }
 
-    /// The slots that a row leaves to a stored object, if any.
+    /// Returns the slots that a row leaves out; nil if it leaves out none.
     mutating func kept(hasAbsent: Bool, _ isAbsent: (_ column: Int) -> Bool) -> KeptSlots? {
         guard hasAbsent else { return whole }
         absent.removeAll(keepingCapacity: true)

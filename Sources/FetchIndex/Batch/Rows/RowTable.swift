@@ -4,12 +4,13 @@ internal import FetchIndexRecords
 /// An entity that rows are written to: the unique attribute by which rows find their objects, and the columns that name
 /// related objects.
 package final class RowTable {
-    /// An attribute that contains the key of a related object, its relationship, the related entity, and that one's key.
+    /// A foreign key: its attribute, the relationship that it sets, the related entity, and that entity's key
+    /// attribute.
     package typealias Reference = (attribute: String, relationship: String, entity: String, key: String)
 
     package let entityNumber: Int
     package let entity: Entity
-    /// The key; nil if rows are new objects, or find theirs by a number.
+    /// The key; nil if rows are new objects, or find their objects by object numbers.
     let key: UniqueConstraint?
     let columns: [RelatedColumn]
 
@@ -17,8 +18,8 @@ package final class RowTable {
         (entityNumber, self.entity, self.key, self.columns) = (number, entity, key, columns)
     }
 
-    /// A table whose rows have foreign keys. Returns nil if the key isn't unique. A reference whose relationship was
-    /// removed from the model is left out. Throws `StoreError` for an unknown entity or attribute.
+    /// Makes a table whose rows have foreign keys. Returns nil if the key isn't unique. Leaves out a reference whose
+    /// attribute or relationship the model doesn't have. Throws `StoreError` for an unknown entity or key.
     package convenience init?(_ name: String, key: String, references: [Reference] = [], in model: Model) throws {
         let number = try model.number(of: name)
         let entity = model.entities[number]
@@ -33,7 +34,7 @@ package final class RowTable {
         self.init(number, entity, key: constraint, columns)
     }
 
-    /// Whether a name is the name, or a former name, of the key.
+    /// Whether a name is the current name or a former name of the key attribute.
     package func isKey(_ name: String) -> Bool { entity.slot(of: name) == key?.slots.first }
 
     /// The slots of the references that the columns set.

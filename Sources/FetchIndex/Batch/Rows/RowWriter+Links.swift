@@ -3,7 +3,8 @@ internal import FetchIndexModels
 internal import FetchIndexRecords
 internal import FetchIndexValues
 
-/// A link that could not be made when its row was written, because its object was missing or linked to another one.
+/// A link that couldn't be made when its row was written, because the linked object was missing or, in a one-to-one
+/// relationship, already linked.
 struct MissingLink {
     let holder: RecordKey
     let link: RowLink
@@ -42,8 +43,8 @@ extension RowWriter {
         return (missing, isChanged)
     }
 
-    /// Adds a link of a many-to-many relationship; a link that exists gets the given positions. Returns whether
-    /// anything changed; nil if the linked object is missing.
+    /// Adds a link of a many-to-many relationship, or gives an existing link the given positions. Returns whether the
+    /// store changed; nil if the linked object is missing.
     private func add(
         _ link: RowLink, to object: RecordKey, _ column: RelatedColumn
     ) throws -> Bool? {
@@ -61,7 +62,7 @@ extension RowWriter {
             let record = try linkEntity.record(old.span.bytes, setting: positions)
             return try transaction.update(known, record.span.bytes)
         }
-        // On an ordered side, a new link without a given position comes last.
+        // On an ordered side, a new link without a given position becomes the last one.
         if column.isOrderedHere, link.position == nil {
             positions[column.reference.position] = try lastPosition(column.reference, of: object)
         }
@@ -73,9 +74,9 @@ extension RowWriter {
         return true
     }
 
-    /// Makes the links whose objects exist by now. Objects of one-to-one relationships first release their old links,
-    /// so that rows may exchange them. `changed` gets each link that changed the store. Returns the index and the error
-    /// of each link that still can't be made. O(log n) for each link.
+    /// Makes the links whose objects exist by now. First releases the old links of one-to-one relationships, so that
+    /// two objects may exchange their related objects. `changed` gets each link that changed the store. Returns the
+    /// index and the error of each link that still can't be made. O(log n) for each link.
     func settle(
         _ missing: [MissingLink], changed: (MissingLink) -> Void
     ) throws -> [(index: Int, reason: StoreError)] {
@@ -97,8 +98,8 @@ extension RowWriter {
         return left
     }
 
-    /// Restores the link that an object released for another one which couldn't be made. If another object has the old
-    /// link by now, the object's reference becomes null.
+    /// Restores the old link of an object whose new link couldn't be made. If another object is linked to the old
+    /// target by now, sets the object's reference to null.
     private func takeBack(_ missing: MissingLink) throws {
         let reference = missing.column.reference
         guard missing.column.kind == .one, reference.isUnique, let old = try transaction.copy(of: missing.holder) else {

@@ -3,7 +3,7 @@ internal import FetchIndexModels
 internal import FetchIndexRecords
 internal import FetchIndexValues
 
-// Rows of files with related objects, one by one.
+// Writing single rows of files, with their related objects.
 extension RowWriter {
     /// Inserts a row's object, or updates the object with its number or key. Returns the outcome, and the links that
     /// can't be made yet. O(log n) for each link.
@@ -28,7 +28,7 @@ extension RowWriter {
         )
     }
 
-    /// The references that a row sets, and the links that can't be made yet.
+    /// Returns the to-one references that a row sets, and those links of the row that can't be made yet.
     private func references(
         of row: LinkedRow, _ old: [UInt8]?
     ) throws -> (made: [(RelatedColumn, RowLink?)], missing: [(RelatedColumn, RowLink)]) {
@@ -50,7 +50,7 @@ extension RowWriter {
                 }
             }
             if let taken = link, try isTaken(taken, column, old), old != nil || column.reference.isOptional {
-                // A later row may link the present holder of the link to another object.
+                // The linked object is linked to another holder, which a later row may link elsewhere.
                 missing.append((column, taken))
                 if old != nil { continue }
                 link = nil
@@ -60,7 +60,7 @@ extension RowWriter {
         return (references, missing)
     }
 
-    /// Whether another object holds the only link that the linked object may have.
+    /// Whether the linked object may have only one link, and another holder has it.
     private func isTaken(_ link: RowLink, _ column: RelatedColumn, _ old: [UInt8]?) throws -> Bool {
         guard column.kind == .one, column.reference.isUnique,
             try transaction.linkCount(column.reference.name, to: link.object) > 0
@@ -92,8 +92,8 @@ extension RowWriter {
         return try update(stored, entity.record(from: record.span.bytes, keeping: kept, of: old.span.bytes))
     }
 
-    /// Throws `invalidValue` for a related object whose entity the relationship doesn't lead to. Called before anything
-    /// of the row is written.
+    /// Throws `invalidValue` if the relationship doesn't lead to the entity of a related object. Called before the row
+    /// is written.
     private func requireDestinations(of row: LinkedRow) throws {
         for (column, related) in zip(table.columns, row.related) {
             let destinations = (column.join?.far ?? column.reference).destinations
@@ -111,8 +111,8 @@ extension RowWriter {
         return "\(entities.indices.contains(object.entity) ? entities[object.entity].name : "object") \(object.number)"
     }
 
-    /// Finds the object that a row updates; nil if the row is a new object. With a key, the key decides. Throws
-    /// `invalidValue` if the row's number is the number of an object with another key.
+    /// Finds the object that a row updates; nil if the row is a new object. If the table has a key, finds the object by
+    /// it, and throws `invalidValue` if the row has the number of an object with another key.
     private func storedObject(of row: LinkedRow) throws -> RecordKey? {
         var numbered: RecordKey?
         if let number = row.number {
@@ -132,7 +132,7 @@ extension RowWriter {
     // MARK: Positions
 
     /// The position of a row's object among the related objects of the object that it refers to: the given position,
-    /// its old position, or the last.
+    /// otherwise its old position, otherwise the last position. Null if the inverse relationship isn't ordered.
     func position(of link: RowLink?, _ column: RelatedColumn, _ old: [UInt8]?) throws -> Value {
         guard let link, column.isOrdered else { return .null }
         if let given = link.position { return .data(Data(given)) }

@@ -5,12 +5,13 @@ internal import FetchIndexValues
 /// Writes rows of a table into an open transaction. A row becomes the record of an object, with references and links to
 /// the objects that it names:
 ///
-/// - A row of a file names them beside its record, by values or numbers. A missing object is refused, inserted, or linked
-///   after its row has arrived.
-/// - A row of a source has foreign keys in its record. A missing object is waited for.
+/// - A row of a file names related objects beside its record, by values or numbers. If a related object is missing, the
+///   row is refused, the object is inserted, or the link is made after the object's row has arrived.
+/// - A row of a source names related objects by foreign keys in its record. If a related object is missing, the row's
+///   object waits for it.
 ///
-/// The callers count the outcomes, keep the links that wait, and end the transaction: `ImportTransaction` for files, and
-/// `KeyedRowWriter` for sources.
+/// The callers count the outcomes, keep the links that wait, and end the transaction: `ImportTransaction` for files,
+/// and `KeyedRowWriter` for sources.
 struct RowWriter {
     let table: RowTable
     let transaction: StoreWriter
@@ -26,13 +27,13 @@ struct RowWriter {
         try table.key.flatMap { own(try transaction.object(table.entityNumber, $0, equalTo: [key])) }
     }
 
-    /// An object that was found by its key; nil if another entity of the hierarchy has it.
+    /// Returns an object that was found by its key; nil if it's of another entity of the hierarchy.
     func own(_ object: RecordKey?) -> RecordKey? {
         object.flatMap { $0.entity == table.entityNumber ? $0 : nil }
     }
 
-    /// Inserts a row with foreign keys, or updates an object with it. Returns the outcome, and whether named objects are
-    /// missing. O(log n).
+    /// Inserts a row with foreign keys, or updates the object `stored` with it. Returns the outcome, and whether
+    /// objects that the foreign keys name are missing. O(log n).
     func write(_ row: KeyedRow, as stored: RecordKey?) throws -> (outcome: WriteOutcome, hasMissing: Bool) {
         guard let stored else {
             let (record, missing) = try linked(row.record)
@@ -52,9 +53,10 @@ struct RowWriter {
 
     // MARK: References by values
 
-    /// Returns a record with references to the objects that its foreign keys or its row name by values, and the names of
-    /// the missing objects that are waited for. Throws `invalidValue` for a missing object that is neither waited for nor
-    /// inserted. O(log n) for each object that wasn't named before.
+    /// Sets a record's references to the objects that its foreign keys, or the row's other columns, name by values.
+    /// Returns the record and the names of missing objects of foreign keys. An object that another column names is
+    /// inserted if it's missing and the column allows that; otherwise throws `invalidValue`. O(log n) for each object
+    /// that isn't known from an earlier row.
     func linked(
         _ record: [UInt8], naming related: [RelatedObject] = []
     ) throws -> (record: [UInt8], missing: [WaitingRows.Name]) {
@@ -73,7 +75,7 @@ struct RowWriter {
         return (values.isEmpty ? record : try entity.record(record.span.bytes, setting: values), missing)
     }
 
-    /// Whether a record has a foreign key, but no reference for it.
+    /// Whether a record has a foreign key that isn't null, but no reference to the object that it names.
     func isUnlinked(_ record: RawSpan) throws -> Bool {
         let entity = entity
         for column in table.columns {
@@ -97,8 +99,9 @@ struct RowWriter {
 }
 
 extension WriteRule {
-    /// The rule by which records update the objects that have their keys. Stored objects keep their values in some slots,
-    /// and in those that each record leaves out; if nil, only the references that a record lacks.
+    /// The rule by which records update the objects that have their keys. Stored objects keep their values in the slots
+    /// `kept`, and in the slots that a record leaves out. If `kept` is nil, no record leaves out a slot, and stored
+    /// objects keep only the references that a record lacks.
     static func update(_ entity: Entity, by key: UniqueConstraint, keeping kept: Set<Int>?) -> WriteRule {
         guard let kept else { return .update(by: [key]) }
         return .update(by: [key]) { old, new, own in

@@ -1,7 +1,7 @@
 internal import FetchIndexRecords
 
-/// The objects of an entity whose rows have arrived. After the last row, the other objects may be deleted. Takes a few
-/// bits for each object.
+/// The numbers of the objects whose rows have arrived. After the last row, objects without a row may be deleted. Takes
+/// a few bits for each object.
 package struct SeenObjects: Sendable {
     private var numbers = ObjectNumbers()
 

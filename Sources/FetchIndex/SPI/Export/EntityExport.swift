@@ -3,15 +3,15 @@ package import FetchIndexModels
 internal import FetchIndexRecords
 package import FetchIndexEssentials
 
-/// The rows of an entity in one state of the store, as an export file has them: values, and related objects by number.
-/// The file can be imported again.
+/// The rows of an entity in one state of the store, in the form of an export file: values, and related objects by their
+/// numbers. The file can be imported again.
 ///
 /// For `export`. Users read rows with ``FetchedOrder/forEachRow(from:limit:_:)``, and related objects with a context.
 package struct EntityExport {
-    /// A relationship that rows are exported with. Each relationship is exported with one of its two sides.
+    /// An exported relationship. A relationship and its inverse are exported as one of the two.
     package struct Relationship {
         package let name: String
-        /// The number of the destination entity; objects may be of its subentities.
+        /// The number of the destination entity. Related objects may be of its subentities.
         package let destination: Int
         fileprivate let source: LinkSource
     }
@@ -19,16 +19,17 @@ package struct EntityExport {
     fileprivate enum LinkSource {
         /// The slots of a to-one relationship.
         case reference(slot: Int, position: Int)
-        /// The link records of a many-to-many relationship: their references to the row's object (`near`) and to the
-        /// related object (`far`), and their entity.
+        /// A many-to-many relationship: the references of its join records to the row's object (`near`) and to the
+        /// related object (`far`), and the join entity.
         case list(near: EntityLinks.Reference, far: EntityLinks.Reference, entity: Int)
     }
 
     package let entity: Entity
     package let relationships: [Relationship]
-    /// The store that gave all exported object numbers: the store that this one was filled from or is a copy of, until
-    /// this one has objects of its own. It is the same for all entities, because files of several entities name each
-    /// other's objects. Nil if the entity has no relationships or the store has no identifier.
+    /// The store that the file names as the giver of its object numbers: the store that this store was filled from or
+    /// is a copy of, until this store allocates numbers itself; afterwards this store. It's the same for all entities,
+    /// because the file of an entity names objects of other entities. Nil if the entity has no relationships or the
+    /// store has no identifier.
     package let numbersOrigin: UUID?
     private let container: PersistentContainer
     private let snapshot: Snapshot
@@ -60,14 +61,15 @@ package struct EntityExport {
     /// Whether objects are exported with their numbers, because other objects may be related to them.
     package var hasNumbers: Bool { entity.links != nil }
 
-    /// The stored model. `destination`, and the keys of linked objects, contain the numbers of its entities.
+    /// The stored model. `Relationship.destination`, and the record keys of linked objects, contain its entity numbers.
     package var model: Model { snapshot.model }
 
     /// Calls the body with each row that a definition of the entity matches, and the row's links by relationship. Rows
     /// are in the order of object numbers, or sorted if the definition has sort keys. First compares all records of the
-    /// entities with their checksums: damaged ones are left out and returned, or are an error that names the first.
-    /// O(n) and no memory, if no record is damaged; sorting takes O(n log n) and its memory. O(log n + links) for a
-    /// row's links. Throws `StoreError`, and rethrows the body's errors.
+    /// entities with their checksums. If `skippingDamaged`, leaves out damaged records and returns their ids; otherwise
+    /// throws an error that names the first damaged record. O(n), or O(n log n) if rows are sorted; O(log n + links)
+    /// for a row's links. Collects rows in memory only to sort them, or if a record is damaged. Throws `StoreError`,
+    /// and rethrows the body's errors.
     package func forEachRow(
         of definition: OrderDefinition, skippingDamaged: Bool = false,
         _ body: (FetchedRow, _ links: [[RowLink]]) throws -> Void
@@ -77,7 +79,7 @@ package struct EntityExport {
             let entities = request.builder.entities
             let damaged = try entities.flatMap { try snapshot.damagedRecords(of: $0) }
             if let first = damaged.first {
-                let others = damaged.count == 1 ? "" : ", and \(damaged.count - 1) more"
+                let others = damaged.count == 1 ? "" : "; other damaged records: \(damaged.count - 1)"
                 guard skippingDamaged else {
                     throw StoreError.corrupted(
                         "the record of \(definition.entity) \(first.number) does not match its checksum\(others)")

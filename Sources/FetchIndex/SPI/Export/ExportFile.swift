@@ -4,12 +4,13 @@ internal import FetchIndexPlatform
 
 /// A file that appears under its name only when it is complete. The umask determines its permissions.
 ///
-/// For exports and reports, which must not take the place of a store's file. Users write their own files.
+/// For exports and reports, which must not replace a file of a store. Users write their own files.
 package final class ExportFile {
     private let path: String
     private var file: NewFile?
 
-    /// Creates the file. Throws if the path exists but isn't a regular file, or belongs to a store.
+    /// Creates the file under a temporary name. Throws if the path exists but isn't a regular file, or if it's in the
+    /// folder of a store.
     package init(at path: String) throws {
         self.path = path
         switch try? Folder.kind(at: path) {
@@ -29,7 +30,7 @@ package final class ExportFile {
         }
     }
 
-    /// Gives the file its name. A file that had the name is replaced.
+    /// Gives the complete file its name. Replaces a file that has the name.
     package func keep() throws {
         do {
             if let whole = file.take() { try whole.keep() }

@@ -3,30 +3,31 @@ internal import FetchIndexModels
 package import FetchIndexPlatform
 internal import FetchIndexRecords
 
-// Facts that a module which follows a source stores in the store, and beside it. Users follow a source with the tool.
+// For the module that follows a source: its facts, in the store and in a file beside it. Users follow a source with the
+// tool.
 extension PersistentContainer {
-    /// Reads the description of the followed source, or a part of it, in the newest state; nil if the store follows
-    /// none. Throws `StoreError.corrupted`.
+    /// Reads the description of the followed source, or a part of it, in the newest state; nil if the store doesn't
+    /// follow a source. Throws `StoreError`.
     package func followedSource<Source: Decodable>(as type: Source.Type) throws -> Source? {
         try withPublicErrors { try store.snapshot().followedSource(as: type) }
     }
 
-    /// The position in its source that the store has reached, in the newest state; nil before the first copy. Throws
-    /// `StoreError.corrupted`.
+    /// The position in the source that the store has reached, in the newest state; nil before the first copy. Throws
+    /// `StoreError`.
     package func sourcePosition() throws -> SourcePosition? {
         try withPublicErrors { try store.snapshot().sourcePosition() }
     }
 
-    /// Writes a report of the following process, for `info`. Errors are ignored.
+    /// Writes a report of the process that follows the source, for `info`. Errors are ignored.
     package func setSourceStatus(_ status: SourceStatus) { store.setSourceStatus(status) }
 
-    /// The lock of the process that follows a source for a store; nil while another process holds it. Throws
-    /// `SystemError`.
+    /// Takes the lock of the process that follows a source for a store. Returns nil if another process holds the lock.
+    /// Throws `SystemError`.
     package static func lockForFollowing(storeAt path: String) throws -> FolderLock? {
         try FolderLock(StoreFiles.followLock, inFolder: path, until: .now)
     }
 
-    /// Releases mapped pages of the file, after many were written.
+    /// Releases the mapped pages of the store's file, after many were written.
     package func releasePages() { store.releasePages() }
 }
 

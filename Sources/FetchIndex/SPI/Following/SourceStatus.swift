@@ -3,8 +3,8 @@ internal import FetchIndexEssentials
 internal import FetchIndexPlatform
 internal import FetchIndexRecords
 
-/// A report of the process that follows a source. It's written every second to a file in the store's folder, outside of
-/// transactions, so losing the file loses only the report.
+/// A report of the process that follows a source. While its state stays the same, the process writes a report at most
+/// once a second. The report is in a file of its own in the store's folder, so losing the file loses only the report.
 ///
 /// For the module that follows a source. Users read ``StoreInformation/Source``.
 package struct SourceStatus: Codable, Equatable, Sendable {
@@ -20,11 +20,12 @@ package struct SourceStatus: Codable, Equatable, Sendable {
     package var time: Double
     package var process: Int
     package var state: State
-    /// The number of bytes in the source's log that the store hasn't received; nil if unknown.
+    /// The number of bytes in the source's log that the store hasn't received; nil if unknown. `lagSeconds` is the
+    /// delay of the store in seconds.
     package var lagBytes: Int?
     package var lagSeconds: Double?
-    /// The slot's state as the source calls it. `retainedBytes` is the size of the log that the source keeps for the
-    /// slot.
+    /// The slot's state in PostgreSQL's words (`wal_status`). `retainedBytes` is the size of the log that the source
+    /// keeps for the slot.
     package var slotState: String?
     package var retainedBytes: Int?
     /// The reason for the state, if any.
@@ -52,10 +53,10 @@ extension Store {
         return try? JSONDecoder().decode(SourceStatus.self, from: Data(bytes[..<count].filter { $0 != 0 }))
     }
 
-    /// Writes a report. An error is ignored, because the next report follows.
+    /// Writes a report. Ignores errors, because another report follows soon.
     func setSourceStatus(_ status: SourceStatus) {
         var status = status
-        // A long reason is cut off, so that the report fits in the file.
+        // A long reason is shortened, so that the report fits into the file.
         status.reason = status.reason.map { String($0.prefix(500)) }
         guard let text = try? JSONEncoder().encode(status), text.count < Self.mostStatusBytes,
             let file = try? OpenFile(path + "/" + StoreFiles.sourceStatus, O_RDWR | O_CREAT | O_NONBLOCK)
@@ -69,7 +70,7 @@ extension Store {
         withExtendedLifetime(file) {}
     }
 
-    /// Whether a process is following a source for this store.
+    /// Whether a process is following a source for the store.
     static func isFollowing(at path: String) -> Bool {
         FolderLock.valueOfHeld(StoreFiles.followLock, inFolder: path) != nil
     }

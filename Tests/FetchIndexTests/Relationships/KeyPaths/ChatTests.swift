@@ -66,7 +66,7 @@ final class ChatMessage: ManagedObject {
         #expect(topics(controller) == ["朝", "夜", "昼", "無言"])
         #expect(
             listener.take() == ["will change", "朝 move 0.2 0.0", "did change"])
-        // Deleting the last message moves it back, and so does a message that is moved elsewhere.
+        // Deleting the last message moves the chat back. Moving all messages of another chat into it moves both chats.
         context.delete(message)
         try context.save()
         #expect(topics(controller) == ["夜", "昼", "朝", "無言"])

@@ -2,10 +2,11 @@ import FetchIndex
 import FetchIndexTestSupport
 import Testing
 
-/// Orders that reach through relationships, followed through random edits of all objects. Each is compared with what
-/// plain Swift makes of the objects, change by change, in the context that edits and in one that merges.
+/// Controllers whose requests have key paths through relationships, and random edits of all objects. The controllers'
+/// rows must be those that plain Swift code computes: after each step in the context that edits, and after each save in
+/// a context that merges.
 @Suite struct KeyPathSeriesTests {
-    /// A request, and its meaning for objects.
+    /// A request, and the functions that compute its expected rows.
     private struct Kind<Object: ManagedObject> {
         var predicate: String?
         let sort: String
@@ -21,7 +22,7 @@ import Testing
         var sectionObject: ((Object) -> (id: ObjectID, name: String)?)?
     }
 
-    /// A controller of a request, and the rows that its changes lead to.
+    /// A controller, and the rows that result from replaying its changes.
     private final class Followed<Object: ManagedObject>: FetchedResultsControllerDelegate {
         private let kind: Kind<Object>
         private let controller: FetchedResultsController<Object>
@@ -48,7 +49,7 @@ import Testing
             if let new = change.replay(on: rows.map { $0.map { change.renumbered[$0] ?? $0 } }) {
                 rows = new
             } else {
-                Issue.record("\(name): \(change) does not fit")
+                Issue.record("\(name): \(change) cannot be replayed")
             }
             replayNames(change.sections)
         }
@@ -65,7 +66,7 @@ import Testing
                     left[from] = nil
                     come.append((to, name))
                 case .update(let from, let to, let new):
-                    if names[from] == new { Issue.record("\(name): an update of a section that is named as before") }
+                    if names[from] == new { Issue.record("\(name): an update of a section whose name hasn't changed") }
                     renamed.append((to, new))
                 }
             }
@@ -74,7 +75,8 @@ import Testing
             for (index, name) in renamed { names[index] = name }
         }
 
-        /// Sections with equal keys are in the order of their objects; the section without an object is first.
+        /// Sorts sections by the section order. Sections with equal keys are in the order of their objects' ids; the
+        /// section without an object comes first.
         private func sort(_ sections: inout [[Object]], _ object: (Object) -> (id: ObjectID, name: String)?) {
             func isBefore(_ left: [Object], _ right: [Object], _ isEqual: Bool, _ isLess: Bool) -> Bool {
                 guard isEqual else { return isLess }

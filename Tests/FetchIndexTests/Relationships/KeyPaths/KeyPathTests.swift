@@ -7,7 +7,8 @@ import Testing
     private let store: LiveStore
     private let context: ManagedObjectContext
 
-    /// Writers a to d: writer number n has n novels with prices from 100 n on, labelled by parity. One novel has no writer.
+    /// Writers a, b, c and d have 0, 1, 2 and 3 novels. Each novel costs 100 times this number, plus its index, and is
+    /// labelled even or odd by its index. One more novel has no writer.
     init() throws {
         store = try LiveStore(.library)
         context = store.container.newContext()

@@ -16,9 +16,10 @@ final class ForumPost: ManagedObject {
     @Relationship("forum", inverse: "posts") var forum: Forum?
 }
 
-/// Rows whose sort key is a value of their parent: a change of the parent reports the rows that it moves, and no others.
+/// Rows that are sorted by a value of their parent. After a change of the parent, only rows that changed or moved are
+/// reported.
 @Suite struct ParentKeyTests {
-    /// The values of a row whose changes are reported.
+    /// The values of a row. A change of one of these values must be reported.
     private struct Row: Equatable {
         let text: String
         let number: Int
@@ -26,7 +27,7 @@ final class ForumPost: ManagedObject {
         let note: String?
     }
 
-    /// The batches that a controller delivers, and its rows before and after each.
+    /// The batches that a controller delivers.
     private final class Listener: FetchedResultsControllerDelegate {
         var changes: [ResultsChange] = []
 
@@ -73,7 +74,7 @@ final class ForumPost: ManagedObject {
         let changes = watched.listener.changes
         watched.listener.changes = []
         guard let change = changes.first else {
-            #expect(old.objectIDs == new.objectIDs && oldRows == newRows, "\(place): nothing is reported")
+            #expect(old.objectIDs == new.objectIDs && oldRows == newRows, "\(place): a change that isn't reported")
             return
         }
         #expect(changes.count == 1, "\(place)")
@@ -142,8 +143,8 @@ final class ForumPost: ManagedObject {
         }
     }
 
-    /// A forum of many posts, sorted by the forum's last post.
-    @Test func aPostThatReordersItsForumIsReportedAsOneRowChange() throws {
+    /// A new post changes the sort key of all posts of its forum, but not their order.
+    @Test func aPostThatChangesItsForumsSortKeyIsReportedAsOneRowChange() throws {
         let store = try LiveStore(Model(Forum.self, ForumPost.self))
         let context = store.container.newContext()
         let forum = Forum(context: context)

@@ -6,7 +6,7 @@ import FetchIndexRecords
 import FetchIndexTestSupport
 import Testing
 
-/// Caches of sections that are of related objects: damaged, behind, maintained, and under a model that changes.
+/// Caches of orders with sections by related object: damaged, behind and maintained caches, and changed models.
 @Suite struct SectionObjectCacheTests {
     private let store: LiveStore
     private let context: ManagedObjectContext
@@ -47,8 +47,9 @@ import Testing
         try context.save()
     }
 
-    /// Bits of bytes of each node are flipped in turn: each is found, and none is served as right.
-    @Test func aFlippedBitOfANodeIsFoundAndNeverServed() throws {
+    /// Flips one bit at a time, in about nine bytes of each node: `verifyCache` must report each. Then flips a bit of a
+    /// node before an update: the cache must still give the right sections.
+    @Test func aFlippedBitOfANodeIsReportedAndDoesNotChangeResults() throws {
         let expected = try open().sections
         var nodes: [(key: UInt64, bytes: [UInt8])] = []
         let snapshot = try container.store.snapshot()
@@ -70,7 +71,7 @@ import Testing
                 try write(bytes, key)
             }
         }
-        // Reading sections and rows needs no headings; an update does.
+        // Reading sections and rows doesn't read the headings, but an update does.
         for round in 0..<nodes.count {
             let (key, bytes) = nodes[round]
             try container.deleteCache(named: "writers")
@@ -91,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func aCacheCatchesUpWithManyRenamedSectionsAtOnce() throws {
+    @Test func aCacheCatchesUpWithManyRenamedSectionsInOneStep() throws {
         _ = try open()
         for number in stride(from: 10, to: 50, by: 3) { try rename("writer \(number)", to: "x \(60 - number)") }
         let (sections, outcome) = try open()
@@ -162,7 +163,7 @@ import Testing
         #expect(try container.verifyCache("writers") == [] && container.verifyCache("max") == [])
     }
 
-    /// The object of a section is deleted, and its delete rule leaves the references.
+    /// The object of a section is deleted, and its delete rule `noAction` leaves the references to it.
     @Test func rowsWithADanglingReferenceAreInTheSectionWithoutAnObject() throws {
         let model = Model(entities: [
             Entity(

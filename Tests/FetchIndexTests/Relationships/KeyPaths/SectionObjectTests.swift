@@ -149,7 +149,7 @@ import Testing
         #expect(controller.sections[0].count == (includesSubentities ? 2 : 1))
     }
 
-    @Test func aCacheFollowsARenameByAnotherProgram() throws {
+    @Test func aCacheFollowsARenameByAnotherContext() throws {
         let before = try controller()
         #expect(before.sections.count == 4)
         let other = store.container.newContext()

@@ -22,7 +22,7 @@ import Testing
         arguments: [
             "writer.passport.number > 3", "writer.novels.@count > 0", "writer.name == 'n' OR ANY labels.name == 'l'",
         ])
-    func aRowOfNewRelatedObjectsIsInsertedOnceBeforeTheSave(format: String) throws {
+    func aNewRowThatMatchesByNewRelatedObjectsIsInsertedOnce(format: String) throws {
         for cacheName in [nil, "c"] {
             let context = store.container.newContext()
             let controller = try FetchedResultsController(

@@ -1,6 +1,6 @@
 import FetchIndex
 
-/// People with their badges, teams and notes: relationships of each kind, and delete rules that deny and do nothing.
+/// People with their badges, teams and notes: relationships of each kind, and the delete rules `deny` and `noAction`.
 enum Club {
     final class Person: ManagedObject {
         @Attribute("name", isUnique: true) var name: String

@@ -2,7 +2,7 @@ import FetchIndex
 import FetchIndexTestSupport
 import Testing
 
-/// Batch writers and batch requests keep links, and follow delete rules and required relationships.
+/// Batch writers and batch requests keep links, apply delete rules, and check required relationships.
 @Suite struct LinkBatchTests {
     private let store: LiveStore
     private let context: ManagedObjectContext

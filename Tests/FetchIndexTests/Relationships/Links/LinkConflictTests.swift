@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Two contexts that change both sides of a link, or delete one end of it.
+/// Two contexts that change the two sides of a link, or delete the object at one end.
 @Suite struct LinkConflictTests {
     private let store: LiveStore
     private let (first, second): (ManagedObjectContext, ManagedObjectContext)
@@ -78,7 +78,7 @@ import Testing
         try first.rollback()
     }
 
-    @Test func theSameLinkOfTwoContextsIsStoredOnce() throws {
+    @Test func aLinkThatTwoContextsMakeIsStoredOnce() throws {
         for context in [first, second] {
             let novel: Novel = try one("other", in: context)
             novel.labels.insert(try one("free", in: context))

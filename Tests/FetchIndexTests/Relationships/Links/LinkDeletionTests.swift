@@ -2,7 +2,7 @@ import FetchIndex
 import FetchIndexTestSupport
 import Testing
 
-/// What a deletion does to links and to the objects at their other ends.
+/// The effects of a deletion on links, and on the objects at their other ends.
 @Suite struct LinkDeletionTests {
     private let store: LiveStore
     private let context: ManagedObjectContext
@@ -24,7 +24,7 @@ import Testing
         #expect(ann.teams.isEmpty && note.team == nil)
     }
 
-    @Test func aDanglingReferenceOfNoActionReadsAsNil() throws {
+    @Test func aReferenceThatTheRuleNoActionLeavesReadsAsNil() throws {
         let ann = context.person("ann")
         let team = context.team("t", ann)
         let note = Club.Note(context: context)

@@ -2,7 +2,7 @@ import FetchIndex
 import FetchIndexTestSupport
 import Testing
 
-/// A new object that becomes a stored one, by its unique value, keeps the links of both.
+/// An upsert keeps the links of the new object and those of the stored object.
 @Suite struct LinkUpsertTests {
     private let store: LiveStore
     private let context: ManagedObjectContext
@@ -42,7 +42,7 @@ import Testing
         #expect(found[0].email == "ann@example.org" && found[0].buddy === found[1] && found[1].buddy === found[0])
     }
 
-    @Test func linksToANewObjectAndTheObjectItUpdatesBecomeOne() throws {
+    @Test func linksToANewObjectAndToTheObjectThatItUpdatesBecomeOneLink() throws {
         let ann = context.person("ann")
         let stored = context.team("x", ann)
         try context.save()

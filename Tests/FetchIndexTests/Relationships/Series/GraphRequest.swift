@@ -1,7 +1,8 @@
 import FetchIndex
 import FetchIndexTestSupport
 
-/// A random request through the relationships of a random model, and its meaning for plain objects.
+/// A random request with key paths through the relationships of a random model, and its expected results for plain
+/// objects.
 struct GraphRequest {
     let entity: Int
     let sortKey: String
@@ -11,7 +12,7 @@ struct GraphRequest {
     /// The sort key of an object; nil is null.
     let key: (PlainGraph, Int) -> Int?
     let isMember: (PlainGraph, Int) -> Bool
-    /// The value that an object's section is for; nil is null.
+    /// The value by which an object is grouped into a section; nil is null.
     let group: (PlainGraph, Int) -> Int?
 
     private typealias Path = (text: String, entity: Int, follow: (PlainGraph, Int) -> Int?)
@@ -101,7 +102,7 @@ struct GraphRequest {
         return request
     }
 
-    /// The rows by section. Rows with equal keys are in the order of their `ids`.
+    /// The expected rows by section. Rows with equal keys are in the order of their `ids`.
     func sections(of graph: PlainGraph, _ ids: [Int: ObjectID]) -> [[ObjectID]] {
         func identifiers(_ rows: [Int]) -> [ObjectID] { rows.compactMap { ids[$0] } }
         func isBefore(_ left: Int, _ right: Int) -> Bool {

@@ -2,7 +2,7 @@ import FetchIndex
 import FetchIndexTestSupport
 import Testing
 
-/// Random edits of a library in a context, applied to a plain library too.
+/// Random edits of a library in a context, which are also applied to a plain library.
 struct LibrarySeries {
     var random: SeededGenerator
     let store: LiveStore
@@ -12,7 +12,7 @@ struct LibrarySeries {
     var saved: (PlainLibrary, LiveLibrary) = (PlainLibrary(), LiveLibrary())
     var nextNumber = 0
     var steps: [String] = []
-    /// Whether edits change attributes too.
+    /// Whether edits also change attributes.
     var changesValues = false
 
     init(seed: UInt64) throws {

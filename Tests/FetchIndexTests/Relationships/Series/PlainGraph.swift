@@ -1,7 +1,8 @@
 import FetchIndex
 import FetchIndexTestSupport
 
-/// A random model of entities with relationships: each entity has a value and a name, some are subentities.
+/// A random model of entities with relationships. Each entity has the attributes `value` and `name`; some entities are
+/// subentities.
 struct GraphShape {
     struct Side {
         let entity: Int
@@ -14,7 +15,7 @@ struct GraphShape {
         let inverse: Int
     }
 
-    /// The entities' superentities.
+    /// The superentity of each entity, if any.
     private(set) var superentities: [Int?] = []
     private(set) var sides: [Side] = []
 
@@ -69,7 +70,7 @@ struct GraphShape {
     }
 }
 
-/// Objects of a random model as plain lists, by numbers.
+/// The expected objects of a random model, by numbers that the test assigns.
 struct PlainGraph {
     struct Object {
         let entity: Int
@@ -87,7 +88,8 @@ struct PlainGraph {
 
     func related(_ object: Int, _ side: Int) -> [Int] { objects[object]?.related[side] ?? [] }
 
-    /// Links both sides; a to-one side drops its former link. A related object keeps its place, unless a place is given.
+    /// Links two objects on both sides; a to-one side drops its former link. An object that is already related keeps
+    /// its place, unless a place is given.
     mutating func link(_ side: Int, _ object: Int, _ other: Int, at place: Int? = nil) {
         let description = shape.sides[side]
         if related(object, side).contains(other) {
@@ -110,7 +112,7 @@ struct PlainGraph {
         objects[other]?.related[shape.sides[side].inverse]?.removeAll { $0 == object }
     }
 
-    /// Deletes an object, and follows the delete rules.
+    /// Deletes an object, and applies the delete rules.
     mutating func delete(_ object: Int) {
         guard let gone = objects[object] else { return }
         var doomed: [Int] = []

@@ -1,7 +1,7 @@
 import FetchIndex
 import Testing
 
-/// The oracle of a library: plain lists, by numbers that the test gives.
+/// The expected state of a library: plain lists of objects, which have numbers that the test assigns.
 struct PlainLibrary: Equatable {
     enum Kind: String, CaseIterable { case writer, passport, novel, label, chapter, folder }
 
@@ -14,7 +14,7 @@ struct PlainLibrary: Equatable {
     var writerOfNovel: [Int: Int] = [:]
     var ownerOfPassport: [Int: Int] = [:]
     var labels: Set<Pair> = []
-    /// Chapters are in their order.
+    /// The chapters of each novel, in their order.
     var chaptersOfNovel: [Int: [Int]] = [:]
     var parentOfFolder: [Int: Int] = [:]
 
@@ -39,7 +39,7 @@ struct PlainLibrary: Equatable {
         return false
     }
 
-    /// Deletes an object, and follows the delete rules of the library.
+    /// Deletes an object, and applies the delete rules of the library.
     mutating func delete(_ object: Int) {
         guard let kind = objects.removeValue(forKey: object) else { return }
         switch kind {

@@ -2,8 +2,8 @@ import FetchIndex
 import FetchIndexTestSupport
 import Testing
 
-/// Random models, requests and edits, compared with plain lists. Two contexts take turns, with controllers on named
-/// caches in both.
+/// Random models, requests and edits, compared with plain lists. Two contexts edit in turn, and both have controllers
+/// with named caches.
 @Suite struct RandomModelTests {
     /// A context, with its objects by number.
     private final class Editor {
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    /// A controller of a request, and the rows that its changes lead to.
+    /// A controller, and the rows that result from replaying its changes.
     private final class FollowedRequest: FetchedResultsControllerDelegate {
         private let request: GraphRequest
         private let controller: FetchedResultsController<ManagedObject>
@@ -72,7 +72,7 @@ import Testing
             if let new = change.replay(on: rows.map { $0.map { change.renumbered[$0] ?? $0 } }) {
                 rows = new
             } else {
-                Issue.record("\(request.text): \(change) does not fit")
+                Issue.record("\(request.text): \(change) cannot be replayed")
             }
         }
 
@@ -164,7 +164,6 @@ import Testing
                 list.move(try editor.object(other), to: index)
                 return graph.link(side, number, other, at: place > old ? place - 1 : place)
             }
-            // A link that the other side drops may be in the same list, before the place.
             list.insert(try editor.object(other), at: index)
             graph.link(side, number, other, at: place)
         }

@@ -2,8 +2,8 @@ import FetchIndex
 import FetchIndexTestSupport
 import Testing
 
-/// Random edits of a library, compared with plain lists: both sides of every relationship after every step, in the
-/// context that edits, in one that merges and in one that reads the store anew.
+/// Random edits of a library. Both sides of every relationship must agree with plain lists: after every step in the
+/// context that edits, and after every save in a context that merges and in a new context.
 @Suite struct RelationshipSeriesTests {
     @Test(arguments: 0..<12) func bothSidesOfARelationshipAgreeWithPlainLists(seed: UInt64) throws {
         var series = try LibrarySeries(seed: seed)

@@ -1,28 +1,28 @@
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
-/// The rows of an import's transaction that changed the store, and later rows of the same objects.
+/// The rows of an import's transaction that changed an object, and the transaction's later rows of the same objects.
 ///
-/// A class, because asking a struct that contains a batch copies the batch, for each row of an import.
+/// A class, because reading a property of a struct that contains a batch would copy the batch for each row.
 final class ChangedRows {
     private static let mostRows = 1 << 16
     private static let mostBytes = 64 << 20
 
     private(set) var rows = RowBatch()
-    /// The object of each row.
+    /// The object number of each row.
     private(set) var numbers: [UInt64] = []
     private var objects = ObjectNumbers()
     private var bounds: ClosedRange<UInt64>?
-    /// The outcomes of the rows, as the writer counted them.
+    /// The numbers of rows by outcome, which the writer has counted too.
     private(set) var counts = BatchWriter.Counts()
     /// Whether an object has several rows.
     private(set) var hasDoubles = false
-    /// Whether all rows are here; false once there were too many.
+    /// Whether `rows` has all rows; false, and `rows` is empty, after there were too many.
     private(set) var isComplete = true
 
     var count: Int { numbers.count }
 
-    /// Whether an object has a row here.
+    /// Whether an object has a row in `rows`.
     func has(_ number: UInt64) -> Bool {
         guard let bounds, bounds.contains(number) else { return false }
         return objects.contains(number)
@@ -44,8 +44,8 @@ final class ChangedRows {
         bounds = min(bounds?.lowerBound ?? number, number)...max(bounds?.upperBound ?? number, number)
     }
 
-    /// The last row of each object, at the position of its first one. Nil if a row lacks a value that an earlier row of
-    /// its object has, because both rows then decide the object's values.
+    /// Returns the last row of each object, at the place of the object's first row. Returns nil if a row lacks a value
+    /// that an earlier row of the same object has, because the object's values then come from both rows.
     func lastRows() -> RowBatch? {
         var places: [UInt64: Int] = [:]
         var last: [Int] = []
@@ -65,7 +65,7 @@ final class ChangedRows {
 }
 
 extension RowBatch {
-    /// Whether a row has each attribute and related object that another one has.
+    /// Whether a row has a value for each attribute and relationship for which an earlier row has one.
     fileprivate func says(_ index: Int, allOf other: Int) -> Bool {
         let (kept, otherKept) = (records.keptSlots(at: index), records.keptSlots(at: other))
         guard kept === otherKept || (kept?.slots ?? []).isSubset(of: otherKept?.slots ?? []) else { return false }

@@ -2,33 +2,35 @@ internal import FetchIndexModels
 internal import FetchIndexRecords
 
 //     open -> committed                 the changes of the rows are saved
-//     open -> rolled back -> open       several rows have the same key: the last one of each key is written again, and
-//                                       compared with the stored object
+//     open -> rolled back -> open       several rows have the same key: only the last row of each key is written again,
+//                                       and compared with the stored object
 //     open -> rolled back -> waiting    few objects changed, and later rows may undo the changes: the next transaction
-//                                       writes these rows again
+//                                       writes the changing rows again
 
 /// Writes the rows of an import, and decides how each of its transactions ends.
 ///
-/// A second import of the same file makes no commit, even if several rows of the file have the same key. For this, rows
-/// that change an object are copied until the transaction ends; a file without repeated keys has no other cost.
+/// A second import of the same file should make no commit, even if several rows of the file have the same key. For
+/// this, rows that change an object are copied until the transaction ends, up to 65,536 rows or 64 MiB. A file without
+/// repeated keys has no other cost.
 package struct ImportTransaction {
     package typealias Refusal = (_ line: Int, StoreError) throws -> Void
 
     private let writer: BatchWriter
     private var linker: RowLinker
     private let columns: [RelatedColumn]
-    /// Whether changes may wait for the next transaction. They may not in `--replace`, which has only one.
+    /// Whether changes may wait for the next transaction. An import with `--replace` has only one transaction.
     private let mayWait: Bool
     private var changed = ChangedRows()
     private var waiting: RowBatch?
-    /// The number of related objects that each column had inserted before the transaction.
+    /// The number of related objects that each column had inserted when the transaction began.
     private var created: [Int]
 
     /// The maximum number of waiting rows, and of links that wait for later rows.
     private static let mostWaiting = 1000
 
-    /// `columns` are the columns of related objects. If `resolvesInFile`, a number names a row of the file before it
-    /// names a stored object, which `owner` knows. If `mayWait`, a few changes may wait for the next transaction.
+    /// `columns` are the columns of related objects. If `resolvesInFile`, an object number names the row of the file
+    /// that has it; if no row has it, the number names a stored object, if `owner` allows that. If `mayWait`, a few
+    /// changes may wait for the next transaction.
     package init(
         _ writer: BatchWriter, _ columns: [RelatedColumn], _ owner: NumberOwner, resolvesInFile: Bool, mayWait: Bool
     ) {
@@ -37,8 +39,8 @@ package struct ImportTransaction {
         created = columns.map(\.insertedCount)
     }
 
-    /// Writes a batch. `done` gets the number of each row's object; `refused` gets the line of a row whose values cause
-    /// an error, and the error.
+    /// Writes a batch, after the rows that wait. `done` gets the number of each row's object; `refused` gets the line
+    /// of a row whose values cause an error, and the error.
     package mutating func put(_ batch: RowBatch, refused: Refusal, done: (UInt64) -> Void) throws {
         try putWaiting(refused, done)
         try write(batch, refused, done)
@@ -67,8 +69,8 @@ package struct ImportTransaction {
         }
     }
 
-    /// Ends the transaction: commits it, or lets its few changes wait for the next one. Waiting links are made first if
-    /// there are many of them.
+    /// Ends the transaction: commits it, or rolls it back and lets its few changes wait for the next transaction.
+    /// Before a commit, makes waiting links if there are more than 1,000.
     package mutating func end(refused: Refusal, done: (UInt64) -> Void) throws {
         try decide(refused, done)
         if mayWait, canRollBack, changed.counts.inserted == 0, changed.count > 0, changed.count <= Self.mostWaiting,
@@ -102,7 +104,7 @@ package struct ImportTransaction {
         changed = ChangedRows()
     }
 
-    /// Lets the last one of several rows with the same key decide.
+    /// If several rows have the same key, writes only the last row of each key, in a new transaction.
     private mutating func decide(_ refused: Refusal, _ done: (UInt64) -> Void) throws {
         guard changed.hasDoubles, canRollBack, let last = changed.lastRows() else { return }
         let all = changed.rows
@@ -111,7 +113,8 @@ package struct ImportTransaction {
             try write(last, { throw $1 }, done)
             writer.countUnchanged(all.records.count - last.records.count)
         } catch let error as StoreError where error.isOfValues {
-            // The rows depend on each other: one takes a value that another one gave up.
+            // Only all rows together can be written: for example, one row takes a unique value that an earlier row,
+            // which was left out, released.
             rollBack()
             try write(all, refused, done)
         }

@@ -2,7 +2,7 @@ package import FetchIndexEssentials
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
-/// The store that gave the object numbers of a row. Numbers without a store's identifier are this store's.
+/// The store that gave the object numbers in a row. Numbers without a store's identifier were given by this store.
 package enum NumberGiver: Hashable {
     case own
     case other(UUID)
@@ -10,9 +10,10 @@ package enum NumberGiver: Hashable {
 
 /// The object numbers and the related objects of a file's row.
 package struct RowLinks {
-    /// The number of the stored object; nil if the key decides or the object is new.
+    /// The object number that the row gets or has in this store; nil if the key decides, or a new object gets the next
+    /// free number.
     package var number: UInt64?
-    /// The number by which other rows of the file name this one.
+    /// The number by which other rows of the file name this row.
     package var fileNumber: UInt64?
     package var giver: NumberGiver
     package var related: [RelatedObject]
@@ -28,11 +29,12 @@ package struct NumberOwner {
     private let own: UUID?
     private let origin: NumbersOrigin?
     private let originals: [NumbersOrigin]
-    /// The originals whose new numbers are free here, because this copy has allocated none of its own.
+    /// The originals whose new numbers are free here, because this copy has allocated no numbers of its own.
     private let followed: Set<UUID>
-    /// The entities that have had only objects of the origin, so that the origin's new numbers are free here.
+    /// The entities that have had only objects with numbers of the origin, so that the origin's new numbers are free
+    /// here.
     private let following: Set<Int>
-    /// Whether the store has never had objects, so that it takes over the numbers of the first file.
+    /// Whether the store has never had objects, so that it adopts the numbers of the first file.
     private let isNew: Bool
     /// The number of each entity's next object when the import began.
     private let ends: [UInt64]
@@ -40,7 +42,7 @@ package struct NumberOwner {
     /// The giver of all numbers in the file, if the import has no key.
     private var only: NumberGiver?
 
-    /// Reads the newest state of the store. O(entities). Throws `StoreError`.
+    /// Reads the facts about numbers in the newest state of the store. O(entities). Throws `StoreError`.
     package init(in container: PersistentContainer, isKeyed: Bool) throws {
         let snapshot = try withPublicErrors { try container.store.snapshot() }
         self.isKeyed = isKeyed
@@ -59,7 +61,7 @@ package struct NumberOwner {
         (self.following, self.isNew, self.ends) = (following, isNew, ends)
     }
 
-    /// Returns the giver with an identifier; nil if the text isn't an identifier.
+    /// Returns the giver that an identifier names; nil if the text isn't an identifier.
     package mutating func giver(_ text: String) -> NumberGiver? {
         if let last, last.text == text { return last.giver }
         guard let store = UUID(uuidString: text) else { return nil }
@@ -77,20 +79,20 @@ package struct NumberOwner {
         return isNew && !isKeyed
     }
 
-    /// Whether a giver's number may name an object that the store had before the import. With a key, the objects that
-    /// the import inserts have other numbers than in the file.
+    /// Whether a giver's number may name an object that the store had before the import. An import with a key gives its
+    /// new objects other numbers than the file, so a number of the file doesn't name one of them.
     package func wasStored(_ number: UInt64, of entity: Int, by giver: NumberGiver) -> Bool {
         number < ends[entity] && isKnown(number, of: entity, by: giver)
     }
 
-    /// Notes the giver of a row's numbers in an import without a key. Returns false if earlier rows have another giver,
-    /// because new objects of both would get the same numbers.
+    /// Notes the giver of a row's numbers in an import without a key. Returns false if earlier rows have another giver:
+    /// if both were imported, different objects could get the same number.
     package mutating func isOnly(_ giver: NumberGiver) -> Bool {
         if only == nil { only = giver }
         return only == giver
     }
 
-    /// The store whose numbers the new objects of an entity get; nil if they get this store's.
+    /// The store whose numbers the new objects of an entity get; nil if this store allocates their numbers.
     package func source(of entity: Int) -> UUID? {
         guard !isKeyed, case .other(let store)? = only else { return nil }
         if followed.contains(store) { return store }
@@ -100,7 +102,8 @@ package struct NumberOwner {
 }
 
 extension Snapshot {
-    /// Whether all entities whose objects have numbers in files have had only objects of the origin.
+    /// Whether the store has had only objects with numbers of the origin. Looks only at the entities that are exported
+    /// with object numbers.
     func followsWholly(_ origin: NumbersOrigin) throws -> Bool {
         try model.entities.indices.allSatisfy { number in
             let entity = model.entities[number]

@@ -1,13 +1,13 @@
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
-/// Writes the rows of a file that have related objects, and keeps their links that wait for later rows.
+/// Writes the rows of a file that have related objects, and keeps the links that wait for later rows.
 struct RowLinker {
     private let table: RowTable
-    /// Links that could not be made when their rows were written.
+    /// Links that couldn't be made when their rows were written.
     private var missing = WaitingLinks<MissingLink>()
-    /// The object numbers of written rows, by the giver and the number that they have in the file. Used if
-    /// `resolvesInFile`. Takes 16 bytes and more for each row.
+    /// The object numbers of written rows, by the giver and the number in the file. Empty unless `resolvesInFile`.
+    /// Takes 16 bytes and more for each row.
     private var objects: [NumberGiver: [UInt64: UInt64]] = [:]
     private let owner: NumberOwner
     private let resolvesInFile: Bool
@@ -32,14 +32,14 @@ struct RowLinker {
 
     private var columns: [RelatedColumn] { table.columns }
 
-    /// The writer of rows in the open transaction; begins one if none is open.
+    /// Returns the writer of rows in the open transaction; begins a transaction if none is open.
     private func rows(with writer: BatchWriter) throws -> RowWriter {
         if !writer.hasOpenTransaction { for column in columns { column.forget() } }
         return RowWriter(table, try writer.transaction())
     }
 
-    /// Writes a batch. `done` gets the outcome of each row; `refused` gets the error that a row's values cause. An
-    /// error thrown by either ends the batch.
+    /// Writes a batch. `done` gets the outcome of each row; `refused` gets the error that a row's values cause. If a
+    /// closure throws, the batch ends.
     mutating func put(
         _ batch: borrowing RowBatch, with writer: BatchWriter, refused: (Int, StoreError) throws -> Void,
         done: (Int, WriteOutcome) throws -> Void
@@ -61,7 +61,7 @@ struct RowLinker {
         }
     }
 
-    /// Writes a row, and lets those of its links wait that can't be made yet.
+    /// Writes a row, and keeps its links that can't be made yet.
     private mutating func put(
         _ index: Int, of batch: borrowing RowBatch, _ rows: RowWriter, with writer: BatchWriter
     ) throws -> WriteOutcome {
@@ -85,7 +85,7 @@ struct RowLinker {
         return outcome
     }
 
-    /// Forgets the waiting links of an object in those columns that a later row of it decides.
+    /// Forgets the waiting links of an object in the columns that a later row of the object has.
     private mutating func forget(_ number: UInt64, _ related: [RelatedObject]) {
         if !hasLater { return }
         var decided: Set<String> = []
@@ -98,7 +98,7 @@ struct RowLinker {
         later.removeAll(of: number) { decided.contains(columns[$1.column].relationship) }
     }
 
-    /// Forgets the waiting links of rows that are written again. `numbers` are the numbers of their objects.
+    /// Forgets the waiting links of rows that are written again. `numbers` are the object numbers of the rows.
     mutating func forgetLater(of rows: RowBatch, _ numbers: [UInt64]) {
         if !hasLater || !rows.hasLinks { return }
         for (line, number) in zip(rows.lines, numbers) {
@@ -107,8 +107,8 @@ struct RowLinker {
         }
     }
 
-    /// Replaces file numbers by the numbers of the rows' objects. Returns the columns that name rows which haven't
-    /// arrived yet, and makes these columns absent.
+    /// Replaces numbers of the file by the object numbers of the rows that have them. Returns the columns that name a
+    /// row which hasn't arrived yet, and makes these columns absent.
     private func resolve(_ related: inout [RelatedObject], _ giver: NumberGiver) -> [Int] {
         var delayed: [Int] = []
         for (place, object) in related.enumerated() {
@@ -122,8 +122,8 @@ struct RowLinker {
         return delayed
     }
 
-    /// Replaces file numbers by object numbers; nil if a row hasn't arrived. With `orStored`, the number of a missing
-    /// row may name a stored object.
+    /// Replaces numbers of the file by object numbers. Returns nil if a row hasn't arrived. If `orStored`, a number
+    /// that no row has may name a stored object.
     private func resolved(
         _ object: RelatedObject, _ giver: NumberGiver, orStored: Bool = false
     ) -> RelatedObject? {
@@ -152,8 +152,8 @@ struct RowLinker {
         }
     }
 
-    /// Makes the links to rows that have arrived. A number that no row has may name a stored object. Returns the line
-    /// and the reason of each link that can't be made yet.
+    /// Makes the links to rows that have arrived. At the end, or if all objects that a row names are stored, a number
+    /// that no row has names a stored object. Returns the line and the reason of each link that can't be made yet.
     private mutating func linkLater(
         with writer: BatchWriter, atEnd isAtEnd: Bool
     ) throws -> [(line: Int, reason: StoreError)] {
@@ -181,7 +181,7 @@ struct RowLinker {
         return reasons
     }
 
-    /// Links the object of a written row to its related objects of a column. Returns the links that can't be made yet.
+    /// Links the object of a written row to the related objects of a column. Returns the links that aren't made yet.
     private func link(
         _ number: UInt64, _ links: LaterLinks, to related: RelatedObject, with writer: BatchWriter
     ) throws -> [MissingLink] {
@@ -200,8 +200,8 @@ struct RowLinker {
         }
     }
 
-    /// Writes rows whose columns are plain. The rows between two refused ones are one batch, so that their unique keys
-    /// are looked up and written in order.
+    /// Writes rows whose columns are plain. The rows between two refused rows are written as one batch, so that their
+    /// unique keys are looked up and written in ascending order.
     private func putPlain(
         _ batch: borrowing RowBatch, _ used: [RelatedColumn], _ rows: RowWriter, with writer: BatchWriter,
         refused: (Int, StoreError) throws -> Void,
@@ -234,7 +234,7 @@ struct RowLinker {
         try putLinked()
     }
 
-    /// The slots of the references that a row lacks.
+    /// The slots of the to-one references for which a row has no column.
     private func absentSlots(_ related: [RelatedObject]) -> Set<Int> {
         var absent: Set<Int> = []
         for (column, object) in zip(columns, related) where column.kind == .one {
@@ -243,12 +243,13 @@ struct RowLinker {
         return absent
     }
 
-    /// The slots that a row leaves to a stored object, if any.
+    /// The slots that a row leaves out; nil if it leaves out none.
     private static func kept(_ own: KeptSlots?, _ absent: Set<Int>) -> KeptSlots? {
         absent.isEmpty ? own : KeptSlots(absent.union(own?.slots ?? []), requiredSlot: own?.requiredSlot)
     }
 
-    /// Makes the waiting links. Returns the line and the reason of each link that still can't be made; these wait on.
+    /// Makes the waiting links. Returns the line and the reason of each link that still can't be made and keeps
+    /// waiting.
     mutating func settle(
         with writer: BatchWriter, atEnd isAtEnd: Bool
     ) throws -> [(line: Int, reason: StoreError)] {

@@ -1,8 +1,8 @@
-/// Links that wait for later rows, by the number of the object that has them. A repeated row finds the links of its
-/// object without reading all others.
+/// Links that wait for later rows, by the number of the object that has them. So a repeated row finds the links of its
+/// object without reading the links of other objects.
 struct WaitingLinks<Link> {
     private struct Entry {
-        /// The place among all links, in the order of their rows.
+        /// The place of the link among all links, which are in the order of their rows.
         let order: Int
         let line: Int
         let link: Link
@@ -20,7 +20,7 @@ struct WaitingLinks<Link> {
         count += 1
     }
 
-    /// Removes the links of an object that fulfil a condition. O(links of the object).
+    /// Removes those links of an object that fulfil a condition. O(links of the object).
     mutating func removeAll(of number: UInt64, where isRemoved: (_ line: Int, Link) -> Bool) {
         guard let all = entries[number] else { return }
         let left = all.filter { !isRemoved($0.line, $0.link) }
@@ -28,7 +28,7 @@ struct WaitingLinks<Link> {
         entries[number] = left.isEmpty ? nil : left
     }
 
-    /// Removes all links, and returns them in the order of their rows.
+    /// Removes all links, and returns them in the order of their rows. O(k log k) for k links.
     mutating func removeAll() -> [(number: UInt64, line: Int, link: Link)] {
         let all = entries.flatMap { number, entries in entries.map { (number, $0) } }.sorted { $0.1.order < $1.1.order }
         self = WaitingLinks()

@@ -4,9 +4,10 @@ package import FetchIndexValues
 package struct KeyedRow {
     package let key: Value
     let record: [UInt8]
-    /// The slots that the row has no values for; a stored object keeps its values there.
+    /// The slots for which the row has no values; a stored object keeps its values there.
     let kept: Set<Int>
-    /// Whether the source left out values that the row has, so that the row can only update an object that has them.
+    /// Whether the source's row has values that the source didn't send, so that this row can only update an object that
+    /// has these values.
     let isPartial: Bool
 
     package init(key: Value, record: [UInt8], keeping kept: Set<Int>, isPartial: Bool) {

@@ -3,8 +3,8 @@ internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 package import FetchIndexValues
 
-/// Writes rows of several tables in one transaction. A row is found by its key, so it may arrive twice. Objects are
-/// related by foreign keys, which are the keys of other rows.
+/// Writes rows of several tables in one transaction. Finds the object of a row by the row's key, so a row may arrive
+/// twice. Objects are related by foreign keys, which contain the keys of other rows.
 ///
 /// For sources that name rows by keys and send changes of several tables in one transaction. Users write with
 /// ``BatchWriter``.
@@ -12,12 +12,12 @@ package final class KeyedRowWriter {
     private let container: PersistentContainer
     private let writer: StoreWriter
     package private(set) var counts = BatchWriter.Counts()
-    /// Objects that `linkLater` links again, because an object that their foreign keys name was missing, has arrived,
+    /// Objects that `linkLater` is to link, because an object that their foreign keys name was missing, has arrived,
     /// was deleted, or got another key.
     private var unlinked: [RecordKey] = []
     private let waiting: WaitingRows
 
-    /// Begins the transaction; waits for other writers. Throws `StoreError`.
+    /// Begins the transaction, after other writers have ended. Throws `StoreError`.
     package init(
         in container: PersistentContainer, author: String, changesRecords: Bool = true,
         waiting: WaitingRows = WaitingRows()
@@ -38,8 +38,8 @@ package final class KeyedRowWriter {
         try withPublicErrors { try writer.beginNextCommit(author: author) }
     }
 
-    /// Commits the transaction, in which it catches up the given caches and all maintained ones. O(k log n) for k
-    /// changes. Throws `StoreError`.
+    /// Commits the transaction, in which it catches up the given caches and all maintained caches. O(k log n) for k
+    /// changes; O(n log n) for a cache that is rebuilt. Throws `StoreError`.
     package func commit(keeping caches: [String] = []) throws {
         try withPublicErrors {
             try writer.seal()
@@ -51,7 +51,7 @@ package final class KeyedRowWriter {
         }
     }
 
-    /// Changes what is stored beside the records, in the same transaction.
+    /// Changes attachments of the store, in the same transaction as the records.
     func setBeside(_ change: (StoreWriter) throws -> Void) throws { try withPublicErrors { try change(writer) } }
 
     // MARK: One row
@@ -75,18 +75,19 @@ package final class KeyedRowWriter {
         }
     }
 
-    /// Updates the object that has a row's old key, which may be the new key. Returns false for a partial row that
-    /// isn't written, because no object has its old key, or because it changes its key while `isCatchingUp`: the object
-    /// with the old key may then belong to a later row. O(log n).
+    /// Updates the object that has a row's old key, which may equal the new key, or inserts the row if no object has
+    /// the old or the new key. Returns false if the row is partial and can't be inserted. If a partial row changes its
+    /// key while `isCatchingUp`, the objects with the two keys may belong to later rows: deletes them, and returns
+    /// false. O(log n).
     package func update(
         _ row: KeyedRow, oldKey: Value, isCatchingUp: Bool, _ table: RowTable
     ) throws -> Bool {
         try withPublicErrors {
             var object = try found(table, oldKey)
-            // Both objects may be the same, because zeros of either sign are the same key.
+            // Both keys may have the same object, because 0.0 and -0.0 are the same key.
             if oldKey != row.key, let holder = try found(table, row.key), holder != object {
-                // This happens only while the copied rows are newer than the streamed ones: in one state of the source,
-                // keys are unique.
+                // Two objects have the keys only while the copied rows are newer than the streamed rows, because keys
+                // are unique in each state of the source.
                 if let object { try delete(object, table) }
                 object = holder
             }
@@ -114,7 +115,7 @@ package final class KeyedRowWriter {
         try withPublicErrors { if let object = try found(table, key) { try delete(object, table) } }
     }
 
-    /// Deletes the objects whose numbers fulfil a condition. O(n), and O(log n) for each deleted object.
+    /// Deletes the objects whose object numbers fulfil a condition. O(n), and O(log n) for each deleted object.
     package func deleteAll(of table: RowTable, where isMember: (UInt64) -> Bool) throws {
         try withPublicErrors {
             var objects: [RecordKey] = []
@@ -133,13 +134,13 @@ package final class KeyedRowWriter {
 
     // MARK: Links
 
-    /// Lets `linkLater` link the objects that waited for a row.
+    /// Hands the objects that waited for a row to `linkLater`.
     private func hasArrived(_ key: Value, _ table: RowTable) {
         unlinked += waiting.take(for: WaitingRows.Name(entity: table.entityNumber, key: key))
     }
 
-    /// Lets `linkLater` link the objects that refer to an object again, or let them wait: another row may take its key.
-    /// O(k log n) for k of these.
+    /// Hands the objects that refer to an object to `linkLater`, because the object loses its key and another row may
+    /// take the key. O(k + log n) for k referring objects.
     private func releaseHolders(of object: RecordKey, _ table: RowTable) throws {
         for links in table.entity.links?.incoming ?? [] {
             try writer.forEachLink(links.name, to: object) { holder, _ in
@@ -149,9 +150,9 @@ package final class KeyedRowWriter {
         }
     }
 
-    /// Links objects whose foreign keys named missing objects, since rows of a commit may refer to later ones. Objects
-    /// for which one is still missing wait. `table` returns the table of an entity; nil if its objects aren't linked.
-    /// O(log n) for each.
+    /// Links the objects whose foreign keys named missing, new or changed objects. Called at the end of a commit,
+    /// because rows may refer to later rows. An object whose foreign key still names a missing object waits. `table`
+    /// returns the table of an entity; nil if its objects aren't linked. O(log n) for each object.
     package func linkLater(_ table: (_ entity: Int) throws -> RowTable?) throws {
         let objects = unlinked
         unlinked = []
@@ -168,8 +169,8 @@ package final class KeyedRowWriter {
         try writer.update(object, record.span.bytes)
     }
 
-    /// Links all objects that have a foreign key but no reference for it; if the named object is missing, they wait.
-    /// O(n).
+    /// Links all objects that have a foreign key but no reference for it. If the named object is missing, the object
+    /// with the foreign key waits. O(n), and O(log n) for each linked object.
     package func linkAll(_ table: RowTable) throws {
         try withPublicErrors {
             var objects: [RecordKey] = []
@@ -184,8 +185,9 @@ package final class KeyedRowWriter {
 
     // MARK: Many rows
 
-    /// Writes many rows; stored objects keep their values in the slots `kept`. References to objects of tables that are
-    /// copied later are left to `linkAll`. `done` gets the number of each row's object. O(k log n) for k rows.
+    /// Writes a batch of rows. Stored objects keep their values in the slots `kept`. References to objects that are
+    /// missing, for example because their table is copied later, are left to `linkAll`. `done` gets the number of each
+    /// row's object. O(k log n) for k rows.
     package func put(
         _ rows: RowBatch, keeping kept: Set<Int>, _ table: RowTable, done: (UInt64) -> Void
     ) throws {
@@ -209,7 +211,8 @@ package final class KeyedRowWriter {
 }
 
 extension RowBatch {
-    /// Sorts the rows' keys, if any, so that the writer need not. Call it after the last row, on any thread.
+    /// Sorts the rows' keys, if the table has a key, so that the writer needn't sort them. Call this after the last row
+    /// was added, on any thread.
     package mutating func sortKeys(of table: RowTable) throws {
         guard let key = table.key else { return }
         try withPublicErrors { try records.sortKeys(table.entityNumber, table.entity, key) }

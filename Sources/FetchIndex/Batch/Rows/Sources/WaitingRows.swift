@@ -1,9 +1,10 @@
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// Objects whose foreign keys name missing rows. A source that is itself a replica may get these rows later, or never.
+/// Objects whose foreign keys name missing rows. A source that is itself a replica may get the missing rows later, or
+/// never.
 package final class WaitingRows {
-    /// A row by its key.
+    /// The name of a row: its entity and key.
     struct Name: Hashable {
         let entity: Int
         let key: Value
