@@ -1,7 +1,8 @@
 internal import FetchIndexEssentials
 internal import FetchIndexInspection
 
-/// The page of a run of `Scripts/benchmark`: charts of each question's times by number of rows, ours and the peer's.
+/// The HTML page of a run of `Scripts/benchmark`. For each question, a chart shows FetchIndex's and the peer's times by
+/// number of rows.
 struct BenchmarkPage {
     /// The median times of a question for one number of rows, in seconds.
     private struct Pair: Decodable {

@@ -20,7 +20,7 @@ struct Tool {
         subscript(key: String) -> Any? { (json as? [String: Any])?[key] }
     }
 
-    /// Beside the test bundle, where the package manager builds both.
+    /// The tool, which the package manager builds in the folder of the test bundle.
     static var executable: URL {
         let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
         let products = bundle?.deletingLastPathComponent() ?? Bundle.main.bundleURL
@@ -73,7 +73,7 @@ struct Tool {
 }
 
 extension Tool {
-    /// Imports a file as entity E, and returns the types that its attributes have then.
+    /// Imports a file into the entity E, and returns the types of its attributes after the import.
     func importedTypes(_ arguments: String...) throws -> String {
         let result = try run(["import", store] + arguments + ["--entity", "E"])
         #expect(result.status == 0, "\(result.error)")

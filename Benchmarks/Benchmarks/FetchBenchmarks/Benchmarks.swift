@@ -5,22 +5,23 @@ import Foundation
 import GRDB
 import Stores
 
-// Names are "question | rows | side"; the report pairs the sides. The peer is SQLite through GRDB on the same rows, with an index that
-// covers the question. If a question concerns FetchIndex alone, its second side is FetchIndex itself used in another way, after which
-// the side is named.
+// Names are "question | rows | side"; the report pairs the sides. The peer is SQLite through GRDB on the same rows,
+// with an index that covers the question. If a question concerns FetchIndex alone, its second side is FetchIndex used
+// in another way, and has the name of that way.
 
 let rowCounts = (ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_ROWS"] ?? "10000 100000 1000000")
     .split(separator: " ").compactMap { Int($0) }
 
-/// Returns the configuration of a fast question. In a brief run it takes at most 100 ms.
+/// Returns the configuration of a fast question. In a brief run, each of its sides is measured for at most 100 ms.
 func quick(_ seconds: Int) -> Benchmark.Configuration {
     .init(
         metrics: [.wallClock, .throughput], warmupIterations: isBrief ? 1 : 2,
         maxDuration: isBrief ? .milliseconds(100) : .seconds(seconds), maxIterations: 2000)
 }
 
-/// Returns the configuration of a slow question. Up to 10,000 rows it has 20 iterations, because each takes only milliseconds and the
-/// first ones take longer. A brief run with more rows has no warm-up, because the faster one of two iterations counts.
+/// Returns the configuration of a slow question. For at most 10,000 rows it has 20 iterations, because each takes only
+/// milliseconds and the first ones take longer. For more rows, a brief run has no warm-up, because the faster of its
+/// two iterations counts.
 func slow(_ iterations: Int, brief: Int = 2, rows: Int) -> Benchmark.Configuration {
     .init(
         metrics: [.wallClock, .throughput], warmupIterations: isBrief && rows > 10_000 ? 0 : 1,
@@ -28,7 +29,7 @@ func slow(_ iterations: Int, brief: Int = 2, rows: Int) -> Benchmark.Configurati
         maxIterations: rows <= 10_000 ? 20 : isBrief ? brief : iterations)
 }
 
-/// Ends the process if a condition is false: a benchmark that doesn't do its work must not report a time.
+/// Ends the process if a condition is false, because a benchmark that doesn't do its work must not report a time.
 func require(_ isTrue: Bool, _ what: String) {
     if !isTrue { fatalError(what) }
 }
@@ -193,7 +194,7 @@ func build(_ stores: Stores) {
     }
 }
 
-/// Catches up an order by 1,000 random changes; the other side is a rebuild of the order.
+/// Catches up a cache that is 1,000 random changes behind; the other side rebuilds the cache.
 func catchUp(_ stores: Stores) {
     let rows = stores.rows
     for (name, durability) in [("", Durability.none), (" (durable)", .full)] where durability == .none || !isBrief {

@@ -4,8 +4,9 @@ import Foundation
 import GRDB
 import Stores
 
-/// Inserts rows into an empty store in one transaction; with `isUnique`, one attribute is a unique key. The peer uses one prepared
-/// statement and its default cache, and has the constraint in the table, like a program that inserts into a table in use.
+/// Inserts rows into an empty store in one transaction. If `isUnique`, one attribute is unique. The peer uses one
+/// prepared statement and its default cache. Its table has the constraint before the rows are inserted, like a table in
+/// use.
 func batchInsert(_ rows: Int, _ shape: Shape, isUnique: Bool = false) {
     let name = "batch insert\(isUnique ? " with unique keys" : "")\(shape.suffix)"
     nonisolated(unsafe) var values: [[Value]] = []

@@ -3,8 +3,8 @@ import Catalogue
 import FetchIndex
 import Stores
 
-// A live controller, compared with GRDB's ValueObservation of the same rows. Both are notified when a change is written. The controller
-// reports what changed; the observation fetches the ordered ids and sections again.
+// A live controller is compared with GRDB's ValueObservation of the same rows. Both are notified when a change is
+// written. The controller reports what changed; the observation fetches the ordered ids and sections again.
 
 func live(_ stores: Stores) {
     for count in [1, 1000] { change(count, stores) }
@@ -87,7 +87,8 @@ private func durableSave(_ stores: Stores) {
     }
 }
 
-/// Measures an unsaved edit of one row until its batch is delivered, compared with a durable save of one row without a controller.
+/// Measures an unsaved edit of one row until its change batch is delivered. The other side is a durable save of one row
+/// without a controller.
 private func unsavedEdit(_ stores: Stores) {
     let rows = stores.rows
     nonisolated(unsafe) var scene: LiveScene?

@@ -3,7 +3,7 @@ import FetchIndex
 import GRDB
 import Stores
 
-// Predicates whose records must be found by a scan, and a count that an order answers.
+// Predicates whose records must be found by a scan, and a count that a cached order answers.
 
 /// Fetches the ids of all matching rows, by a scan on both sides.
 func scans(_ stores: Stores) {
@@ -92,7 +92,7 @@ private func scan(_ stores: Stores, _ name: String, _ format: String, _ conditio
     }
 }
 
-/// Counts the rows in a range that contains half of them: by a cached order, and by the peer's index.
+/// Counts the rows in a range that contains half of all rows, by a cached order and by the peer's index.
 func rangeCount(_ stores: Stores) {
     let name = "count of a range | \(stores.rows)"
     let cache = PersistentContainer.OrderOptions(cacheName: "by size")

@@ -3,7 +3,8 @@ import FetchIndex
 import Foundation
 import Stores
 
-// Comparisons of other types, measured against the same comparison of texts, and merges into contexts with many objects.
+// Comparisons of UUIDs, decimals and URLs, measured against the same comparisons of texts; and merges into contexts
+// with many objects.
 
 /// Fetches the ids of the rows that match a comparison, by a scan. The other side compares a text.
 func typedScans(_ store: TypedStore) {
@@ -40,7 +41,8 @@ private func textual(_ comparison: String, _ uuid: UUID) -> Result<FetchPredicat
     .init { try FetchPredicate("text \(comparison) %@", uuid.uuidString) }
 }
 
-/// Merges one object that another context has changed into a context with many objects. The other side has 50 objects.
+/// Merges another context's change of one object into a context with many objects. The other side's context has 50
+/// objects.
 func merges(_ store: TypedStore) {
     for (side, count) in [("ours", store.rows), ("50 objects", 50)] {
         nonisolated(unsafe) var context: ManagedObjectContext?

@@ -31,7 +31,7 @@ public struct Catalogue {
 
     private var generator: SplitMix64
     private var number = 0
-    /// For each section, the share of the rows in it and in the sections before it.
+    /// For each section, the sum of its weight and the weights of the sections before it.
     private let shares: [Double]
 
     public init(seed: UInt64 = 2026) {

@@ -2,7 +2,7 @@ import Catalogue
 public import FetchIndex
 public import Foundation
 
-/// A context with rows to change, with or without a controller that has fetched.
+/// A context with objects to change, with or without a live controller.
 public final class LiveScene {
     public let context: ManagedObjectContext
     public let controller: FetchedResultsController<ManagedObject>?
@@ -19,7 +19,7 @@ public final class LiveScene {
         ) { rows += 1 }
     }
 
-    /// Opens the store or a copy of it. The seed determines the new values.
+    /// Opens the store, or the copy of it at `copy`. The seed determines the new values.
     public init(
         _ stores: Stores, at copy: URL? = nil, hasController: Bool, durability: Durability = .none,
         seed: UInt64 = UInt64(Date().timeIntervalSince1970 * 1000)
@@ -50,8 +50,8 @@ public final class LiveScene {
         let value: Value
     }
 
-    /// Makes changes of different rows: a new value of one of the seven attributes, chosen at random. Two of the attributes shape the
-    /// order.
+    /// Makes changes of different rows. Each change is a new value of a random one of the seven attributes. The order
+    /// depends on two of the attributes.
     public func changes(_ count: Int) -> [Change] {
         let first = catalogue.int(objects.count)
         return (0..<count).map { index in

@@ -29,7 +29,7 @@ public final class ObservedDatabase: @unchecked Sendable {
         }
     }
 
-    /// Updates rows, and waits until the observer has received the new ones.
+    /// Updates rows, and waits until the observer has received the new rows.
     public func update(_ changes: [(column: String, value: Value, id: Int)]) throws {
         try queue.write { database in
             for (column, value, id) in changes {

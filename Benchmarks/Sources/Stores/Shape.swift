@@ -10,7 +10,7 @@ public enum Shape: String, CaseIterable, Sendable {
     case files
     case shuffledFiles
 
-    /// The suffix of a question's name, which says what kind of rows it concerns.
+    /// The suffix of a question's name, which names the kind of rows; "" for packages.
     public var suffix: String {
         switch self {
         case .packages: ""
@@ -35,7 +35,8 @@ public enum Shape: String, CaseIterable, Sendable {
             })
     }
 
-    /// The order of the benchmarks: grouped into sections by name, sorted by the sort key. The peer's index has the same order.
+    /// The order of the benchmarks: sections by the attribute `section`, sorted by name, and rows sorted by the sort
+    /// key. The peer's index has the same order.
     public var definition: OrderDefinition {
         OrderDefinition(
             entity: entity().name, sortKeys: [SortKey(sortKey)], sectionKey: .attribute("section"),

@@ -30,10 +30,11 @@ public struct Stores: Sendable {
     }
 
     private var databasePath: String { folder.appendingPathComponent("peer.sqlite").path }
-    /// The file that marks a complete folder. It gets a new name when `prepare` makes more than before.
+    /// The file that marks a complete folder. Its name changes when a new version of `prepare` makes more than the old
+    /// one.
     private var donePath: String { folder.appendingPathComponent("done 2").path }
 
-    /// The rows as comma-separated values; it exists for shapes of files only.
+    /// The file with the rows as comma-separated values. It only exists for shapes of files.
     public var catalogueURL: URL { folder.appendingPathComponent("catalogue.csv") }
 
     public static let cacheName = "by section"
@@ -116,14 +117,15 @@ public struct Stores: Sendable {
         try text.write(to: catalogueURL, atomically: false, encoding: .utf8)
     }
 
-    /// Copies the store to a new folder, for changes. The caller removes it.
+    /// Copies the store to `store` in a new folder, so that it can be changed. Returns the copy's path. The caller
+    /// removes the folder around it.
     public func copyStore() throws -> URL {
         let copy = try Self.scratch().appendingPathComponent("store")
         try FileManager.default.copyItem(at: storeURL, to: copy)
         return copy
     }
 
-    /// Calls the body with copies of the store, and removes them afterwards. They are synced to disk before the body begins.
+    /// Copies the store several times, syncs the copies to disk, calls the body with them, and removes them.
     public func withCopies<Result>(_ count: Int, _ body: ([URL]) throws -> Result) throws -> Result {
         let urls = try (0..<count).map { _ in try copyStore() }
         defer { for url in urls { try? FileManager.default.removeItem(at: url.deletingLastPathComponent()) } }

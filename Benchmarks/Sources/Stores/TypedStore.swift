@@ -19,7 +19,7 @@ public struct TypedStore: Sendable {
         try PersistentContainer(at: folder.appendingPathComponent("store"), durability: .none)
     }
 
-    /// Copies the store to a folder, for changes, and opens the copy.
+    /// Copies the store to a folder, so that it can be changed, and opens the copy.
     public func copy(in scratch: URL) throws -> PersistentContainer {
         let copy = scratch.appendingPathComponent("store")
         try FileManager.default.copyItem(at: folder.appendingPathComponent("store"), to: copy)

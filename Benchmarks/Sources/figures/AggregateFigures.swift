@@ -3,7 +3,8 @@ import FetchIndex
 import Foundation
 import Stores
 
-/// Measures the cost of three aggregates per section: an order with them against the same order without.
+/// Measures the cost of three aggregates per section: an order with aggregates against the same order without
+/// aggregates.
 struct AggregateFigures {
     private static let rounds = 600
 
@@ -21,9 +22,13 @@ struct AggregateFigures {
         let changes = try medians(rounds: Self.rounds, [with.changeRow, without.changeRow])
         return [
             figure("warm fetch with three aggregates", fetches[0], "µs"),
-            figure("warm fetch with three aggregates, by one without", fetches[0] / fetches[1], limit: 1.3, "times"),
+            figure(
+                "warm fetch with three aggregates, divided by one without", fetches[0] / fetches[1], limit: 1.3, "times"
+            ),
             figure("change 1 row with three aggregates", changes[0], "µs"),
-            figure("change 1 row with three aggregates, by one without", changes[0] / changes[1], limit: 1.2, "times"),
+            figure(
+                "change 1 row with three aggregates, divided by one without", changes[0] / changes[1], limit: 1.2,
+                "times"),
         ]
     }
 
@@ -42,7 +47,8 @@ private final class AggregatedOrder {
     private var objects: [ManagedObject] = []
     private var catalogue = Catalogue(seed: 3)
 
-    /// Builds the order as the only cache of a copy of the store.
+    /// Opens the copy of the store at `url`, deletes its cache, and builds the cache to measure, so that the copy has
+    /// no other cache.
     init(_ stores: Stores, at url: URL, _ aggregates: [Aggregate<ManagedObject>]) throws {
         let container = try PersistentContainer(at: url, durability: .none)
         // All rows are read once, so that disk reads aren't measured.
@@ -89,7 +95,7 @@ private final class AggregatedOrder {
         }
     }
 
-    /// Renames a row, which moves it. A new size would not change the order without aggregates.
+    /// Renames a row, which moves it. A new size would leave the order without aggregates unchanged.
     func changeRow() throws {
         objects[catalogue.int(objects.count)]["name"] = .string(catalogue.next().name)
         try context.save()

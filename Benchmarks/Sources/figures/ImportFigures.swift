@@ -27,9 +27,11 @@ struct ImportFigures {
             return [
                 figure("keyed import\(shape.suffix)", median(\.ours), "s"),
                 figure(
-                    "keyed import\(shape.suffix), by sqlite3's", median(\.ours) / median(\.peer), limit: 0.5, "times"),
+                    "keyed import\(shape.suffix), divided by sqlite3's", median(\.ours) / median(\.peer), limit: 0.5,
+                    "times"),
                 figure(
-                    "import of the same file again\(shape.suffix), by the first", median(\.again) / median(\.ours),
+                    "import of the same file again\(shape.suffix), divided by the first",
+                    median(\.again) / median(\.ours),
                     limit: 0.5, "times"),
             ]
         }
@@ -41,8 +43,8 @@ struct ImportFigures {
         var peer = 0.0
     }
 
-    /// Measures both sides once. The first side alternates between rounds, and the tool begins: each of its commits waits for the disk,
-    /// which may still be writing the peer's data.
+    /// Measures both sides once. The sides take turns in being first. The tool is first in round 0, because each of its
+    /// commits waits for the disk, which may still be writing the peer's data.
     private func round(_ number: Int, _ shape: Shape, _ catalogue: String, in folder: URL) throws -> Times {
         let store = folder.appendingPathComponent("store \(number)")
         let database = folder.appendingPathComponent("peer \(number).sqlite").path

@@ -2,7 +2,8 @@ import Catalogue
 import Foundation
 import Stores
 
-/// Measures what a live controller adds to a save of 1,000 rows. The same saves run in turn with and without it.
+/// Measures the time that a live controller adds to a save of 1,000 rows. The same saves run in turn with and without a
+/// controller.
 struct LargeSaveFigures {
     private static let (rounds, peerRounds) = (41, 5)
     private static let changedRows = 1000
@@ -27,7 +28,8 @@ struct LargeSaveFigures {
             })
         let added = saves[0] - saves[1]
         let again = try peer(seed)
-        // With few rows, fetching again takes little more time than the writes.
+        // If the store has few rows, SQLite's new fetch takes little more time than its writes, so the ratio has no
+        // limit.
         let limit = stores.rows < 1_000_000 ? nil : 1.0 / 30
         return [
             Figure(
@@ -37,7 +39,7 @@ struct LargeSaveFigures {
                 question: "what a live controller adds", rows: stores.rows,
                 value: added / 1000, limit: nil, unit: "ms"),
             Figure(
-                question: "the same by SQLite's save of 1000 rows and re-fetch", rows: stores.rows,
+                question: "the same, divided by SQLite's save of 1000 rows and re-fetch", rows: stores.rows,
                 value: added / again, limit: limit, unit: "times"),
         ]
     }

@@ -3,7 +3,7 @@ import Foundation
 import GRDB
 import Stores
 
-/// A result that this program has measured, since the benchmark harness can't.
+/// A result that this program measures because the benchmark harness can't.
 struct Figure: Encodable {
     let question: String
     let rows: Int
@@ -49,11 +49,13 @@ struct ModelFigures {
         let new = try scan(container, "size > 100000000 AND size != 7")
         figures.append(
             figure(
-                "scan that reads a value which old records lack, by one that they have", after / new, limit: 1.05,
+                "scan that reads a value which old records lack, divided by a scan of one that they have", after / new,
+                limit: 1.05,
                 "times"))
         figures.append(
             figure(
-                "scan after a change of the model by one before", try scan(container, "size > 100000000") / before,
+                "scan after a change of the model, divided by one before it",
+                try scan(container, "size > 100000000") / before,
                 limit: 1.05, "times"))
         var outcome = FetchOutcome.computed
         try container.withOrder(stores.definition, Stores.options()) { outcome = $0.outcome }
@@ -65,7 +67,8 @@ struct ModelFigures {
         let pass = try change([AttributeDescription("size", .string)])
         figures.append(figure("integer to text, a pass over all records", pass, "ms"))
         figures.append(
-            figure("the same by UPDATE and ALTER TABLE in SQLite", pass / (try peerPass()), limit: 1.5, "times"))
+            figure(
+                "the same, divided by UPDATE and ALTER TABLE in SQLite", pass / (try peerPass()), limit: 1.5, "times"))
         return figures
     }
 

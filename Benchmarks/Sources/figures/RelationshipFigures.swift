@@ -14,13 +14,14 @@ private final class Author: ManagedObject {
 
 private final class Book: ManagedObject {
     @Attribute("title") var title: String
-    /// A copy of the author's name, for an order by author without relationships.
+    /// A copy of the author's name, so that an order can be sorted by author without a relationship.
     @Attribute("authorName") var authorName: String
     @Relationship("author", inverse: "books") var author: Author?
     @Relationship("publisher", inverse: "books") var publisher: Publisher?
 }
 
-/// Measures the cost of changes of related objects, against a change of a row, and against SQLite reading the joined query again.
+/// Measures the cost of changes of related objects, compared with a change of a row, and with SQLite reading the joined
+/// query again.
 struct RelationshipFigures {
     private static let booksOfAuthor = 50
     private static let publishers = 10
@@ -92,16 +93,19 @@ struct RelationshipFigures {
         let searches = try searches()
         return [
             figure("rename of an author of 50 books, live and saved", renames.author, "µs"),
-            figure("the same by the rename of one book", renames.author / renames.book, limit: 60, "times"),
-            figure("the same by SQLite's joined query, read again", renames.author / again, limit: 0.01, "times"),
+            figure("the same, divided by the rename of one book", renames.author / renames.book, limit: 60, "times"),
             figure(
-                "rename of a publisher of a tenth of the books, a section, by the rename of one book",
+                "the same, divided by SQLite's joined query, read again", renames.author / again, limit: 0.01, "times"),
+            figure(
+                "rename of a publisher of a tenth of the books, a section, divided by the rename of one book",
                 sections.publisher / sections.book, limit: 2, "times"),
-            figure("warm fetch of an order through a path, by one without", warm[1] / warm[0], limit: 1.1, "times"),
-            figure("its build by one without", builds.path / builds.plain, limit: 1.5, "times"),
-            // The limit applies only to many rows: with few rows the scan takes less time, but the search does not.
             figure(
-                "author.name == 'x' without an order, by a scan", searches.path / searches.scan,
+                "warm fetch of an order through a path, divided by one without", warm[1] / warm[0], limit: 1.1, "times"),
+            figure("its build, divided by one without", builds.path / builds.plain, limit: 1.5, "times"),
+            // The limit applies only to many rows: the time of the scan depends on the number of rows, that of the
+            // search doesn't.
+            figure(
+                "author.name == 'x' without an order, divided by a scan", searches.path / searches.scan,
                 limit: rows < 1_000_000 ? nil : 0.01, "times"),
             figure("deletion of an author with 50 books in cascade", try cascade(), "µs"),
         ]

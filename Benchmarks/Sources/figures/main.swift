@@ -4,10 +4,12 @@ import Foundation
 import Stores
 
 // usage: figures ROWS...
-//     prints measurements as JSON: memory, sizes, changes of the model and indexes, for each number of rows; aggregates and large
-//     saves, for FETCHINDEX_BENCHMARK_ROWS; imports, for the largest of these, up to a million; relationships, unless the run is brief
+//     prints measurements as JSON. For each of ROWS: memory, sizes, changes of the model, and indexes. For each number
+//     in FETCHINDEX_BENCHMARK_ROWS: aggregates and large saves. For the largest of these numbers that is at most a
+//     million: imports and, unless the run is brief, relationships
 
-/// Anonymous memory of this process in bytes (Linux); 0 elsewhere. Pages of the mapped file are not private.
+/// The anonymous memory of this process in bytes, which doesn't include pages of the mapped file; 0 if the system isn't
+/// Linux.
 func privateBytes() -> Int {
     guard let text = try? String(contentsOfFile: "/proc/self/smaps_rollup", encoding: .utf8) else { return 0 }
     for line in text.split(separator: "\n") where line.hasPrefix("Anonymous:") {
@@ -48,7 +50,8 @@ for argument in CommandLine.arguments.dropFirst() {
             question: "private memory added by a live controller", rows: rows, value: addedLive, limit: 16,
             unit: "MiB"))
 
-    // An order key has the section's value and the name, each with a tag and a terminator (3 bytes), and the object's number (6 bytes).
+    // A row key has the section's value and the name, each with a tag and a terminator (3 bytes), and the object's
+    // number (6 bytes).
     var keyBytes = 0
     var rowCount = 0
     try container.withOrder(stores.definition, Stores.options()) { order in
@@ -66,7 +69,7 @@ for argument in CommandLine.arguments.dropFirst() {
     let bytes = (statistics?.nodeCount ?? 0) * (4096 + 32)
     figures.append(
         Figure(
-            question: "size of the order by its keys plus 8 bytes a row", rows: rows,
+            question: "size of the order, divided by its keys plus 8 bytes a row", rows: rows,
             value: Double(bytes) / Double(keyBytes + 8 * rowCount), limit: 1.5, unit: "times"))
 }
 for rows in CommandLine.arguments.dropFirst().compactMap(Int.init) {
@@ -78,7 +81,7 @@ let rowCounts = (ProcessInfo.processInfo.environment["FETCHINDEX_BENCHMARK_ROWS"
 for rows in rowCounts {
     let stores = Stores(rows: rows)
     figures += try stores.withCopies(2) { copies in
-        // Saves are measured first: measuring aggregates deletes the order that a save keeps current.
+        // Saves are measured first, because measuring aggregates deletes the cache that a save keeps current.
         let saves = try LargeSaveFigures(stores).measure(at: copies)
         return try AggregateFigures(stores).measure(at: copies) + saves
     }

@@ -10,7 +10,7 @@ struct Measurement {
         try await Stores(rows: rows).prepare()
         let store = try Stores(rows: rows).copyStore()
         defer { try? FileManager.default.removeItem(at: store.deletingLastPathComponent()) }
-        sync()  // otherwise the writer would wait until the copy is on disk
+        sync()  // Otherwise the writer's first commit would wait until the copy is on disk.
         print("\(rows) rows, \(seconds) s each, load of the machine before: \(load)")
         // The file is read once, so that the first measurement has no disk reads.
         _ = try finish([try start("reader", store, "5", "0")])
@@ -76,7 +76,8 @@ struct Measurement {
         }
     }
 
-    /// The results of a reader.
+    /// The results of a reader: rows per second of the clock and of its processor time, and the number of states that
+    /// it read.
     private struct Reads: CustomStringConvertible {
         let byClock: Int
         let byProcessor: Int

@@ -3,9 +3,10 @@ import FetchIndex
 import Foundation
 import Stores
 
-/// Reads rows at random positions for some seconds, and prints the number of rows per second of the clock and per second of its
-/// processor time. On a busy machine only the second number shows the cost of a writer. The reader checks that each row's section and
-/// name don't sort before those of the previous row.
+/// Reads rows at random positions for some seconds. Prints the number of rows per second of the clock, the number per
+/// second of its processor time, and the number of states that it read. On a busy machine, only the second number shows
+/// the cost of a writer. For each 256th row that it reads, the reader checks that the row before it in the order
+/// doesn't sort after it.
 struct Reader {
     private let store: URL
     private let seconds: Double

@@ -8,7 +8,7 @@ struct Writer {
     private let store: URL
     private let seconds: Double
     private let rows: Int
-    /// The seed differs between writers, because equal values would not be changes.
+    /// The seed of the new values. It differs between writers, because equal values would not be changes.
     private let seed: UInt64
 
     private static let changesASecond = 100.0

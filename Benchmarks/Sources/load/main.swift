@@ -1,11 +1,13 @@
 import Foundation
 import Stores
 
-// usage: load ROWS SECONDS        measures a reader alone, with a writer, and eight readers with it, SECONDS each
+// usage: load ROWS SECONDS
+//     measures one reader alone, one reader with a writer, and eight readers with a writer, SECONDS each
 //
-// Readers read rows at random positions of a named order, each with its record, and advance to the newest state ten times a second. The
-// writer saves 100 changes a second, each a durable commit of one random row's name or size, through a context with a live controller,
-// which keeps the order current. The writer and each reader are processes of their own.
+// Readers read rows with their records at random positions of a cached order, and advance to the newest state ten times
+// a second. The writer saves 100 changes a second. Each save is a durable commit of a random row's name or size,
+// through a context with a live controller, which keeps the cache current. The writer and each reader are separate
+// processes.
 
 let arguments = Array(CommandLine.arguments.dropFirst())
 switch arguments.first {

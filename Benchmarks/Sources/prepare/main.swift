@@ -3,12 +3,12 @@ import Foundation
 import Stores
 
 // usage: prepare ROWS...
-//     makes the stores, databases and catalogues of the benchmarks, and the store of other types, unless they exist
+//     makes the stores, databases and catalogues of the benchmarks, and the store of `TypedStore`, unless they exist
 
 for argument in CommandLine.arguments.dropFirst() {
     guard let rows = Int(argument) else { fatalError("usage: prepare ROWS...") }
-    // All are made concurrently, and file paths are generated while packages are written: a task that waits for the disk or for another
-    // task would leave a processor idle.
+    // Everything is made concurrently, and file paths are generated while packages are written. Otherwise a processor
+    // would be idle while a task waits for the disk or for another task.
     try await withThrowingTaskGroup(of: Void.self) { group in
         if rows <= 1_000_000 { group.addTask { _ = FileCatalogue.rows(rows, isShuffled: false) } }
         for shape in Shape.allCases where shape == .packages || rows <= 1_000_000 {

@@ -1,13 +1,14 @@
 import Foundation
 
-/// Compares two reports line by line. SQLite's times show how fast the machine was. So a line's change is how much its ratio to
-/// SQLite's time changed: the ratio to its own peer, or that to the median of all peers, whichever changed less. If one ratio says slower
-/// and the other faster, the line counts as unchanged. Peers that are FetchIndex used in another way don't show the machine's speed.
+/// Compares two reports line by line. SQLite's times show how fast the machine was. So a line's change is the change of
+/// its ratio to SQLite's time: either to the time of its own peer or to the median of all peers, whichever ratio
+/// changed less. If one ratio says slower and the other faster, the line counts as unchanged. Peers that are FetchIndex
+/// used in another way don't show the machine's speed.
 ///
-/// Sometimes a process is slow during its whole life. So lines that look slower can be measured again by other processes, and the best
-/// time counts: a program that became slower is slower each time.
+/// Sometimes a process is slow during its whole life. So other processes can measure lines that look slower again, and
+/// the best time counts. A program that became slower is slower in each process.
 struct Comparison {
-    /// The smallest change that counts, unless the spread of the line's own measurements is larger.
+    /// The smallest change that counts. If the spread of a line's measurements is larger, the spread is used instead.
     private static let leastChange = 0.05
     /// The smallest change that is a regression.
     private static let regression = 0.15
@@ -22,7 +23,7 @@ struct Comparison {
         let change: Double
         let noise: Double
 
-        /// Returns nil if one of the reports has no time of ours.
+        /// Returns nil if one of the reports lacks FetchIndex's time.
         init?(_ name: String, _ before: Pair, _ after: Pair, machine: Double) {
             guard let old = before.ours, let new = after.ours, old > 0 else { return nil }
             let byMachine = new / old / machine
@@ -44,7 +45,7 @@ struct Comparison {
     private let lines: [Line]
     private let missing: [String]
 
-    /// Compares `old` with `new`. `again` has further measurements of lines of `new`'s program.
+    /// Compares `old` with `new`. `again` has further measurements by the program that `new` measured.
     init(of old: Report, with new: Report, again: [Pair] = []) {
         func measured(_ line: Pair) -> [Pair] {
             (new.pairs + again).filter { $0.question == line.question && $0.rows == line.rows }
@@ -79,14 +80,15 @@ struct Comparison {
     /// Prints the changed lines, and returns whether any is a regression.
     func print() -> Bool {
         let changed = lines.filter(\.isBeyondNoise)
-        Swift.print("a change is that of the ratio to the line's peer, or to all peers' median: the smaller of both")
+        Swift.print(
+            "a change is that of the ratio to the line's peer or to the median of all peers, whichever is smaller")
         for line in changed {
             let per = String(format: "%+.0f %%", (line.change - 1) * 100)
             Swift.print(
                 "\(line.change > 1 ? "slower" : "faster")  \(per)  \(line.name): \(duration(line.old)) -> \(duration(line.new))"
             )
         }
-        Swift.print("\(lines.count - changed.count) of \(lines.count) lines are the same but for noise")
+        Swift.print("\(lines.count - changed.count) of \(lines.count) lines are unchanged, apart from noise")
         for name in missing { Swift.print("not measured now: \(name)") }
         return lines.contains(where: \.isRegression)
     }

@@ -2,8 +2,10 @@ import Foundation
 
 // usage: report RESULTS.influx.csv FIGURES.json OUT.json
 //        report --compare | --regressions OLD.json NEW.json [AGAIN.influx.csv...]
-// Pairs the results of both sides, prints a table, and writes it as JSON. --compare prints the lines that became slower or faster
-// since another run. --regressions prints only patterns of the slower benchmarks, to measure them again; AGAIN has those results.
+//
+// Pairs the results of both sides, prints a table, and writes the pairs as JSON. --compare prints the lines that became
+// slower or faster since another run. --regressions prints patterns that select the slower benchmarks, so that they can
+// be measured again. AGAIN has the results of these further measurements.
 
 /// The times of one benchmark in seconds, by percentile.
 ///

@@ -6,7 +6,7 @@ internal import FetchIndex
 internal import FetchIndexInspectionServer
 internal import FetchIndexInspection
 
-/// The program behind `fetchindex browse`. It is a program of its own so that `fetchindex` itself doesn't link a server.
+/// The program that `fetchindex browse` starts. It is a separate program, so that `fetchindex` doesn't link a server.
 struct BrowseTool: ParsableCommand {
     enum OutputFormat: String, ExpressibleByArgument, CaseIterable {
         case table
@@ -42,7 +42,8 @@ struct BrowseTool: ParsableCommand {
         interruption.wait()
         if let result = result.value { return try result.get() }
         serving.cancel()
-        // Open answers may be cut off: the program never changes the store. A second signal ends it at once.
+        // Cutting off open responses is harmless, because the program never changes the store. A second signal ends the
+        // program immediately.
         interruption.endsAtNext()
         let end = ContinuousClock.now + Self.patience
         while result.value == nil, ContinuousClock.now < end { usleep(Self.pauseInMicroseconds) }
@@ -54,7 +55,7 @@ struct BrowseTool: ParsableCommand {
     private static func tell(_ address: String, _ output: OutputFormat) throws {
         let line =
             output == .json ? "{\"address\":\"\(address)\"}" : "the page is at \(address) until interrupted"
-        // A program that reads the output may wait for this line.
+        // Flushes the line, because a program that reads the output may wait for it.
         guard fputs(line + "\n", stdout) >= 0, fflush(stdout) == 0 else {
             throw Failure(description: "standard output cannot be written: \(SystemError.last.description)")
         }
@@ -65,10 +66,11 @@ struct Failure: Error, CustomStringConvertible {
     let description: String
 }
 
-/// Exit codes: 0 interrupted, 1 the store or the port cannot be used, 2 wrong usage.
+/// Exit codes: 0 interrupted, 1 the store or the port can't be used, 2 wrong usage.
 @main
 enum Main {
-    // `main` isn't async. In an async `main` the main thread ends, which needs a descriptor; without a free one the process is killed.
+    // `main` isn't async. In an async `main`, the main thread would end, which needs a descriptor; if none is free, the
+    // process is killed.
     static func main() {
         Descriptors.openMissingStandard()
         signal(SIGPIPE, SIG_IGN)
@@ -80,7 +82,7 @@ enum Main {
             status = report(error)
         }
         fflush(stdout)
-        // exit(3) would destroy global state that other threads may still use.
+        // Unlike `exit`, `_exit` doesn't destroy global state that other threads may still use.
         _exit(status)
     }
 

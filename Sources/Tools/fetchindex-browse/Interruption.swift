@@ -1,8 +1,9 @@
 internal import Synchronization
 internal import FetchIndexCLibrary
 
-/// Waits for SIGINT or SIGTERM on the main thread. Waiting needs neither descriptors nor other threads, so the signals end the program
-/// whatever happens to these. It must be created before any thread, because threads inherit the blocked signals.
+/// Waits for SIGINT or SIGTERM on the main thread. Waiting needs no descriptor and no other thread, so the signals end
+/// the program even if descriptors run out or other threads hang. It must be created before any other thread, because
+/// it blocks the signals, and a new thread inherits the blocked signals of its creator.
 struct Interruption: Sendable {
     private static let signals = [SIGINT, SIGTERM]
     /// The signal that the program sends to itself to end the wait.
@@ -23,7 +24,7 @@ struct Interruption: Sendable {
         while sigwait([Self.set(Self.signals + [Self.endSignal])], &number) != 0 {}
     }
 
-    /// Whether a signal is pending.
+    /// Whether SIGINT or SIGTERM is pending.
     var hasCome: Bool {
         var waiting = sigset_t()
         return sigpending(&waiting) == 0 && Self.signals.contains { sigismember(&waiting, $0) == 1 }
@@ -32,7 +33,7 @@ struct Interruption: Sendable {
     /// Ends the wait, from another thread.
     func end() { kill(getpid(), Self.endSignal) }
 
-    /// Lets the next signal end the process at once.
+    /// Lets the next SIGINT or SIGTERM end the process immediately.
     func endsAtNext() { pthread_sigmask(SIG_UNBLOCK, [Self.set(Self.signals)], nil) }
 }
 

@@ -5,7 +5,8 @@ internal import FetchIndexPostgresSource
 internal import FetchIndexEssentials
 internal import FetchIndexInspection
 
-/// Prints the events of a follower: a line for each on standard output; warnings go to standard error, or are JSON lines too.
+/// Prints a follower's events on standard output, a line for each event. In the form for people, warnings go to
+/// standard error, and some events aren't printed.
 struct EventPrinter {
     let isJSON: Bool
 
@@ -36,7 +37,7 @@ struct EventPrinter {
                 "creating the slot \(name.visible): the source waits for open transactions to end",
                 Line(event: "makingSlot", slot: name))
         case .copying(let table, let rows):
-            // Printed for people when the copy has ended.
+            // In the form for people, `copied` prints the line when the copy has ended.
             if isJSON { show("", Line(event: "copying", table: table, rows: rows)) }
         case .copied(let table, let counts, let seconds):
             var line = Line(event: "copied", table: table, seconds: seconds)
@@ -49,12 +50,12 @@ struct EventPrinter {
                     + "(\(Numbers.grouped(Int(Double(rows) / max(seconds, 0.001))))/s)\(gone)", line)
         case .consistent(let position):
             show(
-                "the store equals the source from \(position) on",
+                "the store equals the source, starting at \(position)",
                 Line(event: "consistent", position: position))
         case .transaction(let position, let counts, let lag):
             var line = Line(event: "transaction", position: position, seconds: lag)
             line.take(counts)
-            // A transaction that changed no followed row isn't printed for people.
+            // In the form for people, a transaction that changed no followed row isn't printed.
             if counts.changed == 0 && !isJSON { return }
             show(
                 "\(position): \(Numbers.grouped(counts.inserted)) inserted, \(Numbers.grouped(counts.updated)) updated, "
@@ -75,13 +76,13 @@ struct EventPrinter {
 
     func line(_ text: String) {
         fputs(text + "\n", stdout)
-        // A program that reads the output may wait for this line.
+        // Flushes the line, because a program that reads the output may wait for it.
         fflush(stdout)
     }
 
     static func error(_ sentence: String) { fputs("fetchindex follow: \(sentence.withBlankControls)\n", stderr) }
 
-    /// Throws if output was lost.
+    /// Writes the buffered output. Throws if this or an earlier write failed.
     static func flush() throws {
         if fflush(stdout) != 0 || ferror(stdout) != 0 { throw LostOutput() }
     }

@@ -4,7 +4,7 @@ internal import FetchIndexPlatform
 internal import FetchIndexPostgresSource
 internal import FetchIndexInspection
 
-/// The program behind `fetchindex follow`. It is a program of its own so that `fetchindex` itself doesn't link libpq.
+/// The program that `fetchindex follow` starts. It is a separate program, so that `fetchindex` doesn't link libpq.
 struct FollowTool: ParsableCommand {
     enum OutputFormat: String, ExpressibleByArgument, CaseIterable {
         case table
@@ -19,10 +19,10 @@ struct FollowTool: ParsableCommand {
             fetchindex follow STORE [options]      continues with the tables that the store follows
             """,
         discussion: """
-            The tables are copied. Then their changes are read from the source's log (logical replication) or, with \
-            --change-table, from a table that triggers write. An interrupted follower continues where it stopped. Passwords \
-            come from where libpq looks for them: ~/.pgpass, PGPASSWORD, a service file. With several tables, [ENTITY:] \
-            selects the table of an option.
+            First the tables are copied. After that, their changes are read from the source's log (logical replication) or, \
+            with --change-table, from a table that triggers write. A follower that was interrupted continues where it stopped. \
+            libpq looks for passwords in ~/.pgpass, PGPASSWORD and a service file. If there are several tables, [ENTITY:] says \
+            which of them an option is for.
             """)
 
     @Argument(help: "The store's folder; created if missing.") var store: String
@@ -35,7 +35,7 @@ struct FollowTool: ParsableCommand {
     var table: [String] = []
     @Option(
         parsing: .unconditionalSingleValue,
-        help: "[ENTITY:]COLUMN that identifies rows: NOT NULL with a unique index. The primary key by default.")
+        help: "[ENTITY:]COLUMN that identifies rows: NOT NULL, with a unique index. By default, the primary key.")
     var key: [String] = []
     @Option(
         parsing: .unconditionalSingleValue,
@@ -46,14 +46,14 @@ struct FollowTool: ParsableCommand {
     @Option(
         parsing: .unconditionalSingleValue,
         help:
-            "[ENTITY:]COLUMN,… to follow, besides the key; all columns by default, including ones added later."
+            "[ENTITY:]COLUMN,… to follow, in addition to the key; by default all columns, including columns added later."
     )
     var columns: [String] = []
     @Option(
         parsing: .unconditionalSingleValue,
-        help: "[ENTITY:]COLUMN,… to store as text, such as arrays and numbers of more than 38 digits.")
+        help: "[ENTITY:]COLUMN,… to store as text, such as columns with arrays or with numbers of more than 38 digits.")
     var text: [String] = []
-    @Option(parsing: .unconditionalSingleValue, help: "A cache to catch up with each transaction.")
+    @Option(parsing: .unconditionalSingleValue, help: "A cache to catch up in each of the store's transactions.")
     var cache: [String] = []
     @Flag(
         help: "Read changes from a change table that triggers write, instead of the source's log; no slot is needed."
@@ -62,17 +62,21 @@ struct FollowTool: ParsableCommand {
     @Flag(help: "Print the SQL that creates the change table and its triggers, and exit.") var printSetup = false
     @Option(help: "The replication slot; created if missing.") var slot: String?
     @Option(help: "An existing publication; by default one is created.") var publication: String?
-    @Flag(help: "Exit when the store has caught up with the state that the source had at the beginning.") var once =
+    @Flag(help: "Exit when the store has reached the state that the source had when following began.") var once =
         false
-    @Flag(help: "Copy all tables again; rows that the source no longer has are deleted at the end.") var recopy = false
-    @Flag(help: "Copy all tables again if changes are lost, because the slot is gone or the change table was trimmed.")
+    @Flag(help: "Copy all tables again. Rows that the source no longer has are deleted at the end.") var recopy = false
+    @Flag(
+        help:
+            "Copy all tables again if changes are lost, e.g. because the slot was dropped or the change table trimmed.")
     var recopyWhenLost = false
     @Flag(help: "Stop following: drop the slot and the publication that were created for the store. The rows stay.")
     var end = false
     @Option(help: "Lines for people, or JSON lines for programs.") var output = OutputFormat.table
 
     func validate() throws {
-        if end, !table.isEmpty || recopy || once { throw ValidationError("--end cannot be used with other options.") }
+        if end, !table.isEmpty || recopy || once {
+            throw ValidationError("--end cannot be used with --table, --recopy or --once.")
+        }
         if changeTable, slot != nil || publication != nil {
             throw ValidationError("--slot and --publication cannot be used with --change-table.")
         }
@@ -108,7 +112,7 @@ struct FollowTool: ParsableCommand {
         var choices = try table.map { try TableChoice($0) }
         func forEach(_ option: String, _ values: [String], _ set: (inout TableChoice, String) -> Void) throws {
             for text in values {
-                // A colon may belong to the value, as in a condition with ::text.
+                // Two colons belong to the value: they are a cast, such as ::text in a condition.
                 let named = choices.firstIndex { text.hasPrefix($0.entity + ":") && !text.hasPrefix($0.entity + "::") }
                 guard named != nil || choices.count == 1 else {
                     throw ValidationError("\(option) \(text) does not say which table it is for: write ENTITY:…")
@@ -128,7 +132,7 @@ struct FollowTool: ParsableCommand {
 
 /// Whether the user has interrupted the program.
 enum Interruption {
-    /// Written by the signal handler, which may do little else.
+    /// 1 after a signal. Only a plain integer is safe to write in a signal handler.
     nonisolated(unsafe) private static var count: sig_atomic_t = 0
 
     static var isAsked: Bool { count != 0 }
@@ -137,7 +141,7 @@ enum Interruption {
         for number in [SIGINT, SIGTERM] {
             signal(number) { number in
                 Interruption.count = 1
-                // A second signal ends the process at once.
+                // The next signal ends the process immediately.
                 signal(number, SIG_DFL)
             }
         }
@@ -145,7 +149,7 @@ enum Interruption {
     }
 }
 
-/// Exit codes: 0 done or interrupted, 1 the source or the store cannot be used, 2 wrong usage.
+/// Exit codes: 0 done or interrupted, 1 the source or the store can't be used, 2 wrong usage.
 @main
 enum Main {
     static func main() {

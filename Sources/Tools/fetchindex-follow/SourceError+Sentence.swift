@@ -1,35 +1,36 @@
 internal import FetchIndexPostgresSource
 
 extension SourceError {
-    /// The error as one sentence that says what to type.
+    /// The error as one sentence, with the options or commands that help.
     var sentence: String { reason + (remedy?.advice ?? "") }
 }
 
 extension SourceRemedy {
-    /// The end of a sentence: the options and commands that carry out the remedy.
+    /// The end of the error's sentence: the options and commands that carry out the remedy.
     fileprivate var advice: String {
         switch self {
         case .copyAgain: "; --recopy copies all tables again"
-        case .copyAgainOrEnd: "; --recopy copies all tables again, --end ends following"
-        case .dropSlot: ": drop it in the source, then --recopy makes another one"
-        case .end: "; --end ends that, so that the store can follow anew"
+        case .copyAgainOrEnd: "; --recopy copies all tables again, and --end ends following"
+        case .dropSlot: ": drop it in the source; after that, --recopy creates another slot"
+        case .end: "; --end ends following, so that the store can follow anew"
         case .startAnew(let entity):
             ": --end ends following, and \(Self.drop(entity)) drops the entity, so that the table can be followed anew"
         case .convert(let entity, let attribute, let type):
-            ": `fetchindex model migrate STORE --entity \(entity) --change \(attribute):\(type)` converts it, then follow again"
-        case .nameSource: ": say postgres://… and --table"
-        case .chooseKey: "; --key names a column that is NOT NULL and has a unique index"
-        case .chooseEntity(nil): ": --table SCHEMA.TABLE=ENTITY names another"
+            ": `fetchindex model migrate STORE --entity \(entity) --change \(attribute):\(type)` converts it; follow again after that"
+        case .nameSource: ": pass postgres://… and --table"
+        case .chooseKey: "; --key can name a column that is NOT NULL and has a unique index"
+        case .chooseEntity(nil): ": --table SCHEMA.TABLE=ENTITY names another entity"
         case .chooseEntity(let entity?):
-            ": follow into another entity, --table SCHEMA.TABLE=ENTITY, or drop it first: \(Self.drop(entity))"
+            ": name another entity, --table SCHEMA.TABLE=ENTITY, or first drop this one: \(Self.drop(entity))"
         case .setCondition: ": use --where instead"
-        case .leaveOut: ": leave it out with --columns"
-        case .storeAsText(let column): ": store it as text with --text \(column), or leave it out with --columns"
+        case .leaveOut: ": list the other columns with --columns"
+        case .storeAsText(let column):
+            ": store it as text with --text \(column), or list the other columns with --columns"
         case .startAnewAsText(let entity, let column):
-            "; the column can be stored as text: --end, drop the entity with \(Self.drop(entity)), and follow it with "
+            "; to store the column as text, end following with --end, drop the entity with \(Self.drop(entity)), and follow with "
                 + "--text \(column)"
         case .makeChangeTable:
-            ": `fetchindex follow … --print-setup` prints the SQL that makes the change table and its triggers"
+            ": `fetchindex follow … --print-setup` prints the SQL that creates the change table and its triggers"
         }
     }
 

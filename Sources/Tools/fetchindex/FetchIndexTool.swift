@@ -21,16 +21,18 @@ struct FetchIndexTool: ParsableCommand {
         ])
 }
 
-/// Exit codes: 0 done, 1 the data or a check failed, 2 wrong usage, 4 the outcome isn't one that --require accepts.
+/// Exit codes: 0 done; 1 the data can't be used, or a check failed; 2 wrong usage; 4 `--require` doesn't accept the
+/// outcome.
 @main
 enum Main {
-    // `main` isn't async: the task runtime opens descriptors, and ends the process if none is free.
+    // `main` isn't async, because Swift's task runtime opens descriptors, and ends the process if none is free.
     static func main() {
-        // Opens closed standard descriptors, so that no other file gets them and output to them fails.
+        // Opens standard descriptors that are closed. Otherwise the next file to be opened could get such a descriptor,
+        // and output would be written into that file.
         Descriptors.openMissingStandard()
-        // A reader that closes the pipe ends the process; that isn't reported as an error.
+        // If a reader closes the pipe, SIGPIPE ends the process without an error message.
         signal(SIGPIPE, SIG_DFL)
-        // A file size limit is reported as an error, like a full disk.
+        // If SIGXFSZ is ignored, a write beyond the file size limit fails with an error, like a write to a full disk.
         signal(SIGXFSZ, SIG_IGN)
         let ending = [SIGINT, SIGTERM, SIGHUP, SIGPIPE]
         UnfinishedFiles.areRemoved(by: ending)
@@ -41,7 +43,7 @@ enum Main {
             try command.run()
             try Output.flush()
         } catch {
-            // Output from before the error is printed. If that fails too, the first error is still the one to report.
+            // Prints the output from before the error. If that fails too, the first error is reported.
             try? Output.flush()
             exit(report(error))
         }
@@ -88,17 +90,17 @@ enum Main {
         }
     }
 
-    /// Returns advice to append to an error message: the command that helps. It is empty for other errors.
+    /// Returns advice to append to the message of an error: the command that helps; "" if no command does.
     private static func advice(on error: any Error) -> String {
         switch publicError(error) {
         case StoreError.invalidCacheName(let name) where PersistentContainer.isIndex(name):
-            ": `fetchindex model index` adds and drops these"
+            ": `fetchindex model index` adds and drops indexes"
         case StoreError.modelMismatch: "; `fetchindex model migrate` changes the model of a store"
         default: ImportRemedy.advice(on: error)
         }
     }
 
-    /// Whether the usage is wrong, and not the data.
+    /// Whether an error is one of usage, such as an unknown name, and not of the data.
     private static func isUsageError(_ error: any Error) -> Bool {
         switch publicError(error) {
         case StoreError.unknownEntity, StoreError.unknownAttribute, StoreError.invalidCacheName,
@@ -112,7 +114,7 @@ enum Main {
     }
 }
 
-/// The data or a check failed. The sentence is empty if the defects were printed already.
+/// An error that ends the tool with exit code 1. The sentence is empty if the reason was already printed.
 struct Failure: Error {
     let sentence: String
 

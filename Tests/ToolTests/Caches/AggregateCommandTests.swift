@@ -2,7 +2,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// `fetch --aggregate`.
+/// The output of `fetch --aggregate`.
 @Suite struct AggregateCommandTests {
     let tool: Tool
     private let request = ["--entity", "Book", "--sort", "price", "--section", "house"]
@@ -50,7 +50,7 @@ import Testing
         #expect(try fetched(request) == ["rebuilt", "first"])
         #expect(try fetched(request) == ["hit", nil])
         #expect(try fetched(self.request + ["--aggregate", "max(price),sum(price)"]) == ["hit", nil])
-        // Without request options, the cache's own request is fetched.
+        // If no request options are given, the cache's own request is fetched.
         let own = try tool.run("fetch", tool.store, "--cache", "c", "--entity", "Book", "--limit", "0")
         #expect(own.output.contains("sum(price)"))
         #expect(try tool.run("cache", "verify", tool.store, "c").status == 0)
@@ -59,7 +59,7 @@ import Testing
         #expect(try fetched(request) == ["rebuilt", "aggregatesChanged"])
         let shown = try tool.run("cache", "show", tool.store, "c").output
         #expect(shown.contains("sum(price),max(price)"))
-        // A cache that catches up updates its sums.
+        // A catch-up updates the cache's aggregates.
         let file = try tool.file("delta.csv", "code,house,price,weight\n1,A,1600,1.5\n")
         #expect(try tool.run("import", tool.store, file, "--entity", "Book", "--key", "code").status == 0)
         let json = try tool.run(["fetch", tool.store, "--cache", "c", "--limit", "0", "--output", "json"] + request)
@@ -69,21 +69,22 @@ import Testing
     }
 
     @Test(arguments: [
-        ("sum(house)", "sum(house) needs numbers, and Book.house is a string"),
+        ("sum(house)", "sum(house) needs numbers, but Book.house is a string"),
         (
             "total(price)",
             "an aggregate is count(KEY), sum(KEY), min(KEY), max(KEY) or average(KEY), not \"total(price)\""
         ),
         ("sum(colour)", "Book has no attribute \"colour\""),
     ])
-    func aggregatesOfUnfitAttributesAreErrors(aggregate: String, message: String) throws {
+    func invalidAggregatesAreErrors(aggregate: String, message: String) throws {
         let result = try fetch("--aggregate", aggregate)
         #expect(result.status != 0)
         #expect(result.error.contains(message), "\(result.error)")
         #expect(result.output.isEmpty)
     }
 
-    /// With any flipped byte, the document is right or missing: aggregates are read before anything is printed.
+    /// Each of 60 copies of the store has one damaged byte. A fetch prints the right document or none, because it reads
+    /// the aggregates before it prints.
     @Test func aFetchFromADamagedStorePrintsAWholeDocumentOrNone() throws {
         let rows = (0..<4000).map { "\($0 + 10),h\($0 % 40),\($0 * 7919 % 4000),\($0).25\n" }.joined()
         let file = try tool.file("more.csv", "code,house,price,weight\n" + rows)

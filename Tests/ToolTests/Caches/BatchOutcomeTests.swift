@@ -2,7 +2,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// The outcome in the output of `apply` and `changes`: each batch has one, and an empty batch means that nothing changed.
+/// Each batch that `apply` and `changes` print has an outcome. An empty batch means that nothing changed.
 @Suite struct BatchOutcomeTests {
     let tool: Tool
     let request = ["--entity", "Row", "--section", "kind", "--sort", "size", "--cache", "c"]
@@ -33,7 +33,7 @@ import Testing
         return (outcome?["kind"] as? String ?? "") + (reason.map { " " + $0 } ?? "")
     }
 
-    /// A fetch would rebuild the cache after this number of changes, but a reader gets the exact batch.
+    /// After this number of changes, a fetch would rebuild the cache. `apply` and `changes` print the exact batch.
     @Test(arguments: ["apply", "changes"]) func aBatchOfThirtyThousandRowsIsReportedExactly(command: String) throws {
         try importRows(31_000)
         #expect(try tool.run(["fetch", tool.store, "--sections-only"] + request).status == 0)
@@ -65,7 +65,8 @@ import Testing
         #expect(batch?["sections"] == nil)
     }
 
-    /// Lines of rows cannot express a rebuild, so it is an error, once.
+    /// Formats that have only rows cannot express a rebuild. So `changes` reports an error once, and rows the next
+    /// time.
     @Test(arguments: ["csv", "jsonl"]) func aRebuildIsAnErrorInFormatsOfRows(format: String) throws {
         try importRows(400)
         #expect(try tool.run(["fetch", tool.store, "--sections-only"] + request).status == 0)
@@ -83,7 +84,8 @@ import Testing
         #expect(next.output.split(separator: "\n").count == (format == "csv" ? 2 : 1), "\(next.output)")
     }
 
-    /// Unread changes of a cache are lost when a change of the model makes it unusable.
+    /// If a change of the model makes a cache unusable, the cache's unread changes are lost, and `apply` reports a
+    /// rebuild. If the cache stays usable, `apply` also reports the unread changes.
     @Test(arguments: [false, true]) func applyReportsARebuildAfterAChangeOfTheModel(readsType: Bool) throws {
         try importRows(400)
         #expect(try tool.run(["fetch", tool.store, "--sections-only"] + request).status == 0)
@@ -102,14 +104,14 @@ import Testing
         #expect(outcome(next.json as? [String: Any]) == "hit")
     }
 
-    /// A missing cache has no reader that could have missed a change.
+    /// Nobody has read a missing cache, so `apply` doesn't report that it was built.
     @Test func applyBuildsAMissingCacheSilently() throws {
         try importRows(400)
         let result = try tool.run(["apply", tool.store, try changes([3], kind: "new"), "--output", "json"] + request)
         #expect(batches(result).map(outcome) == ["caughtUp"])
     }
 
-    /// The repaired cache is current, but its reader has not got the changes from before.
+    /// A repaired cache is current, but its reader hasn't received the changes from before the repair.
     @Test func aRepairedCacheReportsTheRebuildToItsReader() throws {
         try importRows(400)
         #expect(try tool.run(["fetch", tool.store, "--sections-only"] + request).status == 0)
@@ -124,7 +126,7 @@ import Testing
         #expect(try next() == "hit")
     }
 
-    /// A maintained cache is fresh though its reader has not got the last changes.
+    /// A maintained cache is fresh, even if its reader hasn't received the last changes.
     @Test func cacheListsShowUnreadChanges() throws {
         try importRows(400)
         #expect(try tool.run(["fetch", tool.store, "--sections-only"] + request).status == 0)
@@ -149,7 +151,7 @@ import Testing
         #expect(try unread() == nil)
     }
 
-    /// The damage is noticed before anything is printed.
+    /// The fetch notices the damage before it prints anything.
     @Test func aFetchFromADamagedCachePrintsOneDocument() throws {
         try importRows(40_000)
         let fetch = ["fetch", tool.store, "--output", "json"] + request
@@ -163,12 +165,12 @@ import Testing
         #expect(result["sections"] as? NSArray == whole["sections"] as? NSArray)
     }
 
-    /// Changes a text of a row's key wherever a node of the cache holds it, and leaves the records.
+    /// Changes a byte of some row keys in the cache's nodes. The records stay as they are.
     private func damageNodes() throws {
         let file = URL(fileURLWithPath: tool.store + "/data.mdb")
         var data = try Data(contentsOf: file)
-        // The bytes in a row key are the end of the section's text "k5" and the beginning of the size. Keys that share
-        // them with others of their node do not have these bytes.
+        // In a row key, these bytes are the end of the section's text "k5" and the beginning of the size. A row key
+        // lacks them if they are in the prefix that its node stores once for several keys.
         let key = Data([0x35, 0x00, 0x01, 0x04, 0x80])
         var found = 0
         var start = data.startIndex
@@ -202,7 +204,7 @@ import Testing
         #expect(try tool.run(["fetch", tool.store, "--section-offset", "-1"] + request).status == 2)
     }
 
-    /// Batches distinguish the sections of null and of "", as lists of sections do.
+    /// Batches distinguish the section of null from the section of "", like lists of sections do.
     @Test func theSectionOfNullIsNullInBatches() throws {
         let file = try tool.file("rows.csv", "id,kind\n1,a\n")
         #expect(try tool.run("import", tool.store, file, "--entity", "Row", "--key", "id").status == 0)

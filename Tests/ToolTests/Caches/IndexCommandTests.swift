@@ -67,7 +67,7 @@ import Testing
         (["add", "price:down"], "is not one of desc"), (["drop", "price"], "Book has no index \"price\""),
         (["add", "price", "--entity", "Shop"], "no entity \"Shop\""),
     ])
-    func anInvalidIndexIsReportedInOneSentence(arguments: [String], message: String) throws {
+    func anInvalidIndexIsReportedWithItsReason(arguments: [String], message: String) throws {
         let result = try tool.run(["model", "index", arguments[0], tool.store] + arguments.dropFirst())
         #expect(result.status != 0)
         #expect(result.error.contains(message), "\(result.error)")
@@ -98,7 +98,7 @@ import Testing
         let fetched = try tool.run(
             "fetch", tool.store, "--entity", "Book", "--where", "double == 20", "--output", "json")
         #expect(fetched["count"] as? Int == 1)
-        // The file lacks the derived attribute.
+        // The file has no column for the derived attribute, which is computed again.
         let file = try tool.file("more.csv", "isbn,title,publisher,price\n1,Title 1,house 1,4321\n")
         #expect(try tool.run("import", tool.store, file, "--entity", "Book", "--key", "isbn").status == 0)
         let found = try tool.run(

@@ -49,7 +49,7 @@ import Testing
             #expect(try tool.run(["cache"] + arguments).error.contains("\"c\" is locked"))
         }
         #expect(kind(try fetch()) == "hit")
-        // The cache catches up, and is rebuilt, for its own request.
+        // For its own request, a locked cache is still caught up and rebuilt.
         try change()
         #expect(kind(try fetch()) == "caughtUp")
         try succeed("cache", "rebuild", tool.store, "c")
@@ -124,7 +124,7 @@ import Testing
         try succeed("fetch", tool.store, "--entity", "Row", "--cache", "new", "--timeout", "20")
     }
 
-    /// Section key and section order are separate members.
+    /// The section key and the section order are separate members of the JSON.
     @Test func cacheShowPrintsSectionKeyAndSectionOrderSeparately() throws {
         let shown = try succeed("cache", "show", tool.store, "c", "--output", "json")["cache"] as? [String: Any]
         #expect(shown?["section"] as? String == "kind")

@@ -2,7 +2,8 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// A batch is reported until its output is written. After a failure or a kill, the next reader gets it again.
+/// A batch counts as reported only when its output is written. After a failed write or a kill, the next reader gets the
+/// batch again.
 @Suite struct LostOutputTests {
     let tool: Tool
     private let request = ["--entity", "Row", "--section", "kind", "--sort", "size", "--cache", "c"]
@@ -72,7 +73,7 @@ import Testing
         #expect(try reported() == [])
     }
 
-    /// Writers keep a maintained cache current, and its reader still gets each change.
+    /// Writers keep a maintained cache current, but the cache's reader must still get each change.
     @Test(arguments: readers.filter { $0[0] != "fetch" })
     func aFullDiskLosesNoBatchOfAMaintainedCache(reader: [String]) throws {
         try apply(1)
@@ -111,14 +112,14 @@ import Testing
         let process = try run(["apply", tool.store, file, "--output", "json"] + request, to: handle)
         process.waitUntilExit()
         #expect(process.terminationReason == .uncaughtSignal || process.terminationStatus == 1)
-        // The first transaction is saved, and then the output fails.
+        // The output fails after the first transaction, which is saved.
         #expect(
             try tool.rows("--entity", "Row", "--where", "size IN {500, 501}").compactMap { $0["id"] as? Int } == [3])
         #expect(try reported() == [1, 3])
         #expect(try reported() == [])
     }
 
-    /// The first batch of `apply` also has the changes of other programs from before.
+    /// The first batch of `apply` also has earlier changes by other programs.
     @Test(arguments: [false, true]) func applyReportsAllChangesOnce(isMaintained: Bool) throws {
         try apply(1)
         if isMaintained { try succeed(["cache", "maintain", tool.store, "c"]) }
@@ -140,8 +141,9 @@ import Testing
         }
     }
 
-    /// An `apply` is killed after it printed some transactions. Each batch is printed, or reported later.
-    @Test(arguments: 1...3, [false, true]) func aKilledApplyRepeatsAtMostItsLastBatch(
+    /// `apply` is killed after it has printed some transactions. `changes` must report no batch again, or only the last
+    /// one.
+    @Test(arguments: 1...3, [false, true]) func onlyTheLastBatchOfAKilledApplyMayBeReportedAgain(
         transactions: Int, isMaintained: Bool
     ) throws {
         if isMaintained { try succeed(["cache", "maintain", tool.store, "c"]) }
@@ -157,13 +159,14 @@ import Testing
         }
         kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
-        // The last batch may not be noted yet, so it is reported again; earlier batches are not.
+        // Each transaction notes that the batch before it was printed. So only the last batch can be without a note.
         #expect(try [[], [transactions]].contains(reported()))
         #expect(try tool.rows("--entity", "Row", "--where", "size > 600").count == transactions)
         try succeed(["cache", "verify", tool.store])
     }
 
-    /// Runs `changes` until it has printed its batch, while another process writes; the body decides what happens then.
+    /// Runs `changes` while this process holds the write lock. When the batch is printed, calls the body, which may
+    /// release the lock.
     private func beforeTheCacheAdvances(_ body: (Process, _ release: () -> Void) throws -> Void) throws {
         let lock = open(tool.store + "/writer.lock", O_RDWR)
         try #require(lock >= 0 && flock(lock, LOCK_EX) == 0)
@@ -218,7 +221,7 @@ import Testing
         #expect(try reported() == [])
     }
 
-    /// A watcher's cache advances with each printed batch.
+    /// A watcher's cache is caught up after each printed batch.
     @Test(arguments: [false, true]) func batchesThatAWatcherPrintedAreNotRepeated(isMaintained: Bool) throws {
         if isMaintained { try succeed(["cache", "maintain", tool.store, "c"]) }
         let output = try tool.file("reported", "")
@@ -238,14 +241,14 @@ import Testing
             state = try tool.run("cache", "show", tool.store, "c", "--output", "json").cacheState
         } while state != "fresh" && Date() < patience
         #expect(state == "fresh")
-        // A maintained cache is fresh before the watcher has noted its printed batch.
+        // A maintained cache is always fresh, so the test gives the watcher 0.5 s to note that its batch was printed.
         if isMaintained { usleep(500_000) }
         #expect(try reported() == [])
         #expect(try tool.run("cache", "verify", tool.store).status == 0)
     }
 
-    /// The start of a watcher is a hit, and each printed batch is a catch-up. Commits that do not change the order are
-    /// neither.
+    /// The start of a watcher counts as a hit, and each printed batch as a catch-up. Commits that don't change the
+    /// order count as neither.
     @Test(arguments: [false, true]) func aWatcherRecordsItsStartAndEachBatchAsOpenings(isMaintained: Bool) throws {
         if isMaintained { try succeed(["cache", "maintain", tool.store, "c"]) }
         try succeed(["import", tool.store, tool.file("other.csv", "x\n1\n"), "--entity", "Other"])

@@ -2,7 +2,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Many processes that record the openings of one cache at the same time.
+/// Many processes record their openings of one cache at the same time.
 @Suite struct RecordingTests {
     @Test func manyProcessesRecordTheirOpenings() throws {
         let tool = try Tool()
@@ -32,7 +32,7 @@ import Testing
         let shown = try tool.run("cache", "show", tool.store, "c", "--output", "json")
         let history = try #require(shown["history"] as? [String: Any])
         let openings = try #require(history["openings"] as? [[String: Any]])
-        // No process waits for the file, so openings may be missing, but none is recorded twice or in part.
+        // A process doesn't wait for the file, so openings may be missing, but no opening is recorded twice or in part.
         #expect((5...5 * rounds + 1).contains(openings.count), "\(openings.count)")
         #expect(openings.allSatisfy { $0["process"] as? String == "fetchindex" })
         let check = try tool.run("check", tool.store)

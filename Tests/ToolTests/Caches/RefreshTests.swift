@@ -2,7 +2,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// `refresh`: caches are made current before they are fetched.
+/// `refresh` makes caches current, so that the next fetches are hits.
 @Suite struct RefreshTests {
     let tool: Tool
 
@@ -46,7 +46,7 @@ import Testing
         try change(4)
         #expect(kinds(try refresh("b", "a")) == ["caughtUp", "caughtUp"])
         #expect(try fetch("b", "size") == "hit")
-        // Indexes are always up to date, so they are not listed.
+        // Indexes are always current, so `refresh` leaves them out.
         #expect(try tool.run("model", "index", "add", tool.store, "size").status == 0)
         let table = try tool.run("refresh", tool.store)
         #expect(table.status == 0)
@@ -54,8 +54,9 @@ import Testing
         #expect(table.output.contains(": 200 rows"))
     }
 
-    /// There are enough records for several threads, which scan them once for all caches.
-    @Test(arguments: [1, 3]) func severalCachesAreBuiltFromOneScan(threads: Int) throws {
+    /// There are enough records for three threads. `cache rebuild --all` builds all caches in one shared scan, and
+    /// their rows stay as they were.
+    @Test(arguments: [1, 3]) func cachesThatShareAScanHaveTheSameRows(threads: Int) throws {
         let rows = (0..<30_000).map { "\($0 * 7919 % 30_000),k\($0 % 40),\($0 % 1000)\n" }
         let file = try tool.file("many.csv", "id,kind,size\n" + rows.joined())
         let store = tool.store + "-many"
@@ -84,7 +85,7 @@ import Testing
                 == ["hit", "hit", "hit"])
     }
 
-    /// Stored records and results do not depend on the number of threads.
+    /// Imports and fetches with 1, 2 and 4 threads store and print the same.
     @Test func resultsDoNotDependOnTheNumberOfThreads() throws {
         var generator = SeededGenerator(seed: 15)
         let rows = (0..<30_000).shuffled(using: &generator).map { "path/\($0 / 100)/\($0),\($0 % 70),\"a, \(($0))\"\n" }

@@ -1,7 +1,7 @@
 import FetchIndexTestSupport
 import Testing
 
-/// Caches of an attribute whose type changes several times.
+/// Caches whose requests use an attribute that changes its type several times.
 @Suite struct RetypedCacheTests {
     let tool: Tool
 
@@ -17,10 +17,10 @@ import Testing
         }
     }
 
-    @Test func cachesAreRebuiltAfterEachChangeOfAType() throws {
+    @Test func cachesKeepTheirRequestsAfterEachChangeOfAType() throws {
         for (index, type) in ["double", "decimal", "integer", "double"].enumerated() {
             #expect(try tool.run("model", "migrate", tool.store, "--change", "b:\(type)").status == 0)
-            // Each of the two caches is used in only half of the changes.
+            // The first two changes are followed by a refresh of c, and the last two by a refresh of d.
             let refreshed = try tool.run("refresh", tool.store, index < 2 ? "c" : "d", "--output", "json")
             #expect(refreshed.status == 0, "\(type): \(refreshed.error)")
             let result = try tool.run("cache", "show", tool.store, index < 2 ? "c" : "d", "--output", "json")
@@ -36,7 +36,7 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    @Test func anAttributeMayHaveTheInternalNameOfARetypedOne() throws {
+    @Test func anAttributeMayHaveTheInternalNameOfARetypedAttribute() throws {
         let migrations = ["b~3:integer=7", "b~2:integer=8"]
         for added in migrations {
             #expect(try tool.run("model", "migrate", tool.store, "--add", added).status == 0)

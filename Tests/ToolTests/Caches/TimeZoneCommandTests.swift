@@ -2,7 +2,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Sections of dates by the machine's time zone data, and caches when the data change.
+/// Sections of dates depend on the machine's time zone data, and their caches are rebuilt when the data change.
 @Suite struct TimeZoneCommandTests {
     let tool: Tool
 
@@ -12,7 +12,8 @@ import Testing
         #expect(try tool.run("import", tool.store, file, "--entity", "Item", "--types", "at:date").status == 0)
     }
 
-    /// Writes a folder of time zone data in which Cairo is a number of hours ahead of UTC.
+    /// Writes a folder of time zone data in which Cairo is `hours` ahead of UTC. Returns the environment that selects
+    /// it.
     private func zones(_ version: String, hours: Int) throws -> [String: String] {
         let folder = tool.folder.path + "/zones \(version) \(hours)"
         let zone = CompiledZone(offsets: [Int32(hours * 3600)], rule: "<HERE>-\(hours)")
@@ -67,7 +68,8 @@ import Testing
         #expect(none.status == 0 && none.output.contains("; the system does not tell a version"), "\(none.output)")
     }
 
-    /// Only the fetch that needs the zone fails, with one sentence; the store is sound.
+    /// Only the fetch that needs the damaged zone fails, with one sentence. Other commands work, and the store is
+    /// sound.
     @Test func damagedZoneDataFailOnlyTheFetchThatNeedsThem() throws {
         let good = try zones("2098a", hours: 2)
         #expect(try fetch("day(at,Africa/Cairo)", good).0 == "rebuilt first")

@@ -7,7 +7,7 @@ import Testing
 
 /// One process watches an order while others write.
 @Suite struct WatchTests {
-    /// The time that writers write: FETCHINDEX_TEST_SECONDS.
+    /// The number of seconds for which processes write: FETCHINDEX_TEST_SECONDS.
     static let seconds = TestSettings.seconds ?? 4
 
     let tool: Tool
@@ -55,12 +55,12 @@ import Testing
         return try JSONDecoder().decode(Listing.self, from: Data(result.output.utf8)).ids
     }
 
-    /// A list's state after a batch, by the rules of a table view.
+    /// Applies a batch to the ids of all rows, by section, like a table view does.
     private func replay(_ batch: Batch, on old: [[Int]]) throws -> [[Int]] {
         var left: [[Int?]] = old
         for row in batch.rows where row.kind == "delete" || row.kind == "move" {
             let from = try #require(row.from)
-            try #require(left[from[0]][from[1]] == row.id, "an event names another row than stands there")
+            try #require(left[from[0]][from[1]] == row.id, "an event has another row than its old position")
             left[from[0]][from[1]] = nil
         }
         var sections: [[Int]?] = left.map { $0.compactMap { $0 } }
@@ -83,7 +83,7 @@ import Testing
         return new
     }
 
-    /// Change lines of one writer, which has rows of its own.
+    /// Change lines for one of two writers. The two change different rows.
     private func changes(_ writer: Int, _ round: Int, _ generator: inout SeededGenerator) -> String {
         var text = ""
         var keys: [String] = []
@@ -163,8 +163,8 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    /// A nightly job may replace a store by a new one.
-    @Test func aWatcherOfAReplacedStoreEndsWithAnError() throws {
+    /// A nightly job may move a store away, to replace it by a new one.
+    @Test func aWatcherOfAMovedStoreEndsWithAnError() throws {
         _ = try tool.run("import", tool.store, try tool.file("rows.csv", "id\na\n"), "--entity", "Row")
         _ = try tool.run("fetch", tool.store, "--entity", "Row", "--cache", "c")
         let watch = tool.process(["watch", tool.store, "--cache", "c"])
@@ -172,7 +172,7 @@ import Testing
         (watch.standardOutput, watch.standardError) = (output, error)
         try watch.run()
         #expect(!output.fileHandleForReading.availableData.isEmpty)
-        // Commits from before are reported, and a store may be missing for a moment.
+        // The watcher reports commits from before the move, and goes on after the store was missing for 0.2 s.
         _ = try tool.run("import", tool.store, try tool.file("more.csv", "id\nb\n"), "--entity", "Row")
         try FileManager.default.moveItem(atPath: tool.store, toPath: tool.store + "-away")
         usleep(200_000)
@@ -190,8 +190,9 @@ import Testing
         #expect(text == "fetchindex: \(sentence)\n", "\(text)")
     }
 
-    /// A program inherits the blocked signals of the thread that starts it, and Dispatch's threads block nearly all.
-    @Test(arguments: [SIGINT, SIGTERM, SIGHUP]) func anInheritedBlockedSignalEndsAWatcher(signal: CInt) throws {
+    /// A program inherits the blocked signals of the thread that starts it. Dispatch's threads block nearly all
+    /// signals.
+    @Test(arguments: [SIGINT, SIGTERM, SIGHUP]) func aSignalEndsAWatcherThatInheritedItBlocked(signal: CInt) throws {
         _ = try tool.run("import", tool.store, try tool.file("rows.csv", "id\na\n"), "--entity", "Row")
         _ = try tool.run("fetch", tool.store, "--entity", "Row", "--cache", "c")
         let watch = tool.process(["watch", tool.store, "--cache", "c"])
@@ -223,7 +224,8 @@ import Testing
             "\(result.error)")
     }
 
-    /// With any limit of files, the watcher watches or says at its start what it needs. An interrupt ends it in any case.
+    /// If few files may be open, the watcher either watches, until a signal ends it, or ends at its start with an error
+    /// of one line.
     @Test(.disabled(if: isUnderSanitizer)) func aWatcherWorksOrReportsItsFileLimitAtItsStart() throws {
         _ = try tool.run("import", tool.store, try tool.file("rows.csv", "id\na\n"), "--entity", "Row")
         _ = try tool.run("fetch", tool.store, "--entity", "Row", "--cache", "c")
@@ -245,7 +247,7 @@ import Testing
             let status = watch.wait(seconds: 10)
             let text = try String(contentsOfFile: errors, encoding: .utf8)
             if isWatching {
-                // The status says that a signal ended the program.
+                // A program that a signal ended has no exit status.
                 #expect(status == nil && text.isEmpty, "\(limit): \(text)")
             } else {
                 #expect(limit < 20 && [1, 127].contains(status), "\(limit): \(text)")
@@ -254,8 +256,8 @@ import Testing
         }
     }
 
-    /// A map cannot grow while a snapshot is open. So the snapshot stays as it is, and a newer one waits until it is
-    /// closed.
+    /// The map can't grow while a snapshot is open. So the open snapshot stays readable, and newer snapshots are
+    /// refused until it is closed.
     @Test func aSnapshotStaysReadableWhileAnotherProcessGrowsTheFile() throws {
         let few = (0..<50).map { "r\($0),note \($0)\n" }.joined()
         _ = try tool.run(

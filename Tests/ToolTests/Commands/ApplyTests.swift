@@ -2,7 +2,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// `apply` of change files, also of the same file several times.
+/// `apply` with change files, some of which are applied several times.
 @Suite struct ApplyTests {
     private let tool: Tool
 
@@ -71,12 +71,12 @@ import Testing
         let result = try tool.run("apply", tool.store, changes, "--entity", "Plain")
         #expect(
             result.status == 1
-                && result.error.contains("line 1: \"upsert\" needs a unique attribute, and Plain has none"))
+                && result.error.contains("line 1: \"upsert\" needs a unique attribute, but Plain has none"))
         let missing = try tool.file("missing.jsonl", "{\"op\":\"delete\",\"key\":99}\n")
         #expect(try tool.run("apply", tool.store, missing, "--entity", "Plain", "--ignore-missing").status == 0)
     }
 
-    /// Otherwise each run would insert another object.
+    /// If "values" could contain another key than "key", each run would insert another object.
     @Test func valuesThatContradictTheKeyAreReportedAsABadRow() throws {
         let before = try rows()
         for (line, said) in [
@@ -99,7 +99,7 @@ import Testing
             "an update may give an object another key")
     }
 
-    /// A number may be quoted in the key and not in the values. Lines without both must still be right.
+    /// A file may quote a number in "key" and not in "values", but then must do so in all lines.
     @Test func keyAndValuesMayQuoteANumberDifferently() throws {
         let file = try tool.file("n.csv", "code,v\n5,1\n")
         #expect(try tool.run("import", tool.store, file, "--entity", "N", "--key", "code").status == 0)
@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test(arguments: [[], ["--cache", "c", "--sort", "code"]])
-    func theLastOfSeveralUpdatesOfAnObjectIsStored(options: [String]) throws {
+    func severalUpdatesOfAnObjectCountAsOneOrNone(options: [String]) throws {
         let lines = [
             #"{"op":"update","key":"a","values":{"size":5}}"#, #"{"op":"upsert","key":"b","values":{"name":"X"}}"#,
             #"{"op":"update","key":"a","values":{"name":"Y"}}"#, #"{"op":"update","key":"a","values":{"size":6}}"#,
@@ -129,7 +129,7 @@ import Testing
         let again = try tool.run(arguments)
         #expect(again.output.contains("0 inserted, 0 updated, 6 unchanged"), "\(again.output)\(again.error)")
         #expect(try rows() == after && commit() == before)
-        // Beside another change, updates that cancel each other still count as unchanged.
+        // If the transaction has another change as well, updates that cancel each other still count as unchanged.
         let more = #"{"op":"delete","key":"b"}"#
         let longer = try tool.file("longer.jsonl", (lines + [more]).map { $0 + "\n" }.joined())
         let result = try tool.run(["apply", tool.store, longer, "--entity", "Item"])
@@ -145,7 +145,7 @@ import Testing
         #expect(
             result.status == 1
                 && result.error.contains(
-                    "line 1: \"key\" of an insertion needs a unique attribute, and Plain has none; without \"key\""),
+                    "line 1: \"key\" of an insertion needs a unique attribute, but Plain has none; without \"key\""),
             "\(result.error)")
         let plain = try tool.file("more.jsonl", "{\"op\":\"insert\",\"values\":{\"name\":\"y\"}}\n")
         #expect(try tool.run("apply", tool.store, plain, "--entity", "Plain").output.contains("1 inserted"))

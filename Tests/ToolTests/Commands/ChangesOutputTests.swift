@@ -48,7 +48,7 @@ import Testing
                 #"update,2,2,Book,0,1,1,0,"{""code"":2,""house"":""A"",""note"":null,""price"":7}","#
                     + #""{""code"":2,""house"":""A"",""note"":""new"",""price"":7}",A,A"#,
             ])
-        // The batch was reported, so nothing has changed now.
+        // The batch was reported, so the next call prints only the header.
         #expect(try changes("tsv").output.split(separator: "\n").count == 1)
     }
 
@@ -69,7 +69,7 @@ import Testing
         #expect(lines.map { $0?["toSectionName"] as? String } == [nil, "B", "C", "A"])
     }
 
-    /// A changed row has the names of its old and new sections, even if the sections themselves change.
+    /// A changed row has the names of its old and new sections, even if sections are inserted, deleted or moved.
     @Test(arguments: 0..<4 as Range<UInt64>) func changedRowsShowTheirOldAndNewSections(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed &+ 40)
         func rows() -> [Int: String] {

@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    @Test func changesReportsTheChangesSinceTheLastReader() throws {
+    @Test func changesPrintsTheChangesSinceTheLastFetch() throws {
         _ = try fetch()
         let file = try tool.file("more.csv", "id,publisher,title,price\n3,岩波書店,影との戦い,2\n9,早川書房,新,9000\n")
         _ = try tool.run("import", tool.store, file, "--entity", "Book", "--key", "id")
@@ -200,7 +200,7 @@ import Testing
         #expect(try tool.run("changes", tool.store, "--cache", "nope").status == 2)
     }
 
-    /// Rows are named even if their objects were deleted or other commits came in between.
+    /// Rows have keys even if their objects were deleted, and if other commits followed.
     @Test func changesShowTheKeysOfDeletedAndInsertedRows() throws {
         _ = try fetch()
         for (number, line) in [

@@ -36,13 +36,13 @@ import Testing
         #expect(again.output.split(separator: "\n").count == 3002)
     }
 
-    /// Without a cache and sections, only the printed rows are sorted, but all are counted.
+    /// If a fetch has neither a cache nor sections, it sorts only the rows that it prints, but counts all.
     @Test(
         arguments: zip(
             ["note", "price:desc,code", "house:desc,code:desc", "code"],
             ["code CONTAINS '1'", "price > 5", "price > 5", "price > 9999"]))
     func limitAndOffsetPrintTheRowsOfTheWholeOrder(sort: String, predicate: String) throws {
-        // There are enough rows for several rounds of dropping rows beyond the limit.
+        // There are enough rows for the fetch to drop rows beyond the limit several times.
         let copies = (0..<8).map { copy in
             (0..<3000).map { "\(copy)-\($0),house \($0 % 7),\($0 * 7919 % 3001),n \($0 % 100)" }.joined(separator: "\n")
         }
@@ -99,12 +99,12 @@ import Testing
         #expect(
             try fetch("--output", "jsonl", "--in-section", "house 1", "--offset", "999").output
                 .split(separator: "\n").count == 1)
-        // An empty name is the section of null here.
+        // No section has the empty name, so the empty name finds the section of null.
         #expect(try fetch("--output", "csv", "--in-section", "", "--columns", "code").output == "code\n3000\n")
         let json = try fetch("--output", "json", "--in-section", "house 2", "--limit", "2")
         #expect((json["rows"] as? [[String: Any]])?.count == 2)
         #expect((json["sections"] as? [[String: Any]])?.map { $0["name"] as? String } == ["house 2"])
-        // Hints count the section's own rows.
+        // The hint that rows are left counts only rows of the section.
         #expect(try fetch("--in-section", "house 2", "--limit", "1000").output.contains("more") == false)
         #expect(try fetch("--in-section", "house 2").output.contains("… 950 more rows"))
         let missing = try fetch("--in-section", "house 9")
@@ -141,7 +141,7 @@ import Testing
         #expect(try tool.run("import", tool.store, file, "--entity", "Book", "--key", "code").status == 0)
         let result = try tool.run("fetch", tool.store, "--entity", "Book", "--output", "tsv")
         #expect(result.status != 0)
-        #expect(result.error.contains("note: TSV holds neither tabs nor line ends"))
+        #expect(result.error.contains("note: TSV cannot contain tabs or line ends"))
         #expect(try tool.run("fetch", tool.store, "--entity", "Book", "--output", "csv", "--explain").status == 2)
     }
 
@@ -165,7 +165,7 @@ import Testing
             try tool.run(["fetch", tool.store] + request + ["--output", "csv", "--section-limit", "1"]).status == 2)
     }
 
-    /// 9 comes before 10, and false before true.
+    /// By value, 9 comes before 10, and false before true.
     @Test func sectionsOfNumbersAreOrderedByValue() throws {
         let rows = (0..<60).map { "\($0),\($0 % 2 == 0),\($0 * 3 - 40),\(Double($0 % 12) / 4)\n" }
         let file = try tool.file("numbers.csv", "id,even,size,price\n" + rows.joined() + "60,,,\n")
@@ -193,7 +193,7 @@ import Testing
         let table = try tool.run("fetch", tool.store, "--cache", "even").output
         #expect(table.contains("false") && table.contains("true"))
         #expect(!table.contains("\n0 "))
-        // The caches catch up, and verify.
+        // The caches catch up, and `cache verify` finds no defects.
         let more = try tool.file("more.csv", "id,even,size,price\n61,true,1000,2.25\n62,false,-1000,9\n")
         #expect(try tool.run("import", tool.store, more, "--entity", "Row", "--key", "id").status == 0)
         #expect(

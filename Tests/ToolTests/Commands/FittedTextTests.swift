@@ -10,7 +10,7 @@ import Testing
         "\u{7}", "\u{85}", "\r\n", "𠮷",
     ]
 
-    /// Texts are cut as bytes, at the same places as characters.
+    /// `FittedText` cuts bytes at the same places at which `fitted(to:)` cuts characters.
     @Test func cuttingBytesAgreesWithCuttingCharacters() {
         var generator = SeededGenerator(seed: 3)
         for round in 0..<4_000 {
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    /// The search for bytes finds each hidden scalar.
+    /// The check of a text's bytes notices each control and hidden character. Letters and emoji are printed unchanged.
     @Test func eachHiddenCharacterIsFoundByItsBytes() {
         for value in (0...0x10FFFF as ClosedRange<UInt32>).compactMap(Unicode.Scalar.init) {
             let text = "a\(value)"

@@ -47,7 +47,7 @@ import Testing
             ),
             (
                 ["import", tool.store, author, "--entity", "Author", "--relate", "book=Packag.code"],
-                "no entity of the store; there is \"Package\""
+                "which the store lacks; there is \"Package\"; import"
             ),
             (["model", "plan", tool.store, "--entity", "Package", "--drop", "pric"], "\"pric\"; there is \"price\""),
         ] {

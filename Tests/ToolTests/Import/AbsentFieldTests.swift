@@ -41,7 +41,7 @@ import Testing
         try tool.run(["import", tool.store, tool.file(name, text), "--entity", "Book", "--key", "isbn"] + options)
     }
 
-    /// The values of the one book, without its number.
+    /// The values and links of the first book, without its number.
     private func book() throws -> String {
         let lines = try tool.run("export", tool.store, "--entity", "Book").output.split(separator: "\n")
         let object = try #require(
@@ -92,7 +92,7 @@ import Testing
         #expect(try book() == "a,A,1,5,2,2")
     }
 
-    /// As in `apply`, a member that one line lacks is kept, though other lines have it.
+    /// If a line lacks a member, the object keeps its value, even if other lines have the member.
     @Test func aMissingMemberKeepsItsValueAndNullClearsIt() throws {
         try makeLibrary()
         let lines = [
@@ -146,7 +146,7 @@ import Testing
             let result = try tool.run(["import", store, file, "--entity", "E", "--key", "k"] + options)
             #expect(result.output.contains("1,501 inserted"), "\(result.output)\(result.error)")
             #expect(try late(store) == "k,late\n3,false\n1500,true\n")
-            // The entity has the attribute now, though no line of the first thousand has the member.
+            // The entity has the attribute now, even if the first thousand lines lack the member.
             #expect(try tool.run("import", store, file, "--entity", "E", "--key", "k").status == 0)
         }
         let added = tool.store + " added"
@@ -180,7 +180,7 @@ import Testing
             try tool.run("import", tool.store, deepFile, "--entity", "E", "--key", "k", "--lists-as-text").status == 0)
     }
 
-    /// `--types` names a member that no line has.
+    /// `--types` declares a member that no line has.
     @Test func aDeclaredTypeOfAnAbsentMemberAddsAnAttribute() throws {
         let file = try tool.file("a.jsonl", "{\"k\":1}\n")
         #expect(

@@ -2,8 +2,8 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Names of attributes in headers, members, `--types` and output: with commas, control characters, line ends, and names
-/// that output uses itself.
+/// Names of attributes in headers, members, `--types` and output: names with commas, control characters or line ends,
+/// and names of the output's own columns.
 @Suite struct AttributeNameTests {
     let tool: Tool
 
@@ -38,9 +38,9 @@ import Testing
     }
 
     @Test(arguments: [
-        ("a.csv", "a;b\n1;2\n", "say --delimiter ';'; if not, --format csv --delimiter ,"),
-        ("a.tsv", "a;b\n1;2\n", "say --format csv --delimiter ';'; if not, --format csv --delimiter ,"),
-        ("a.csv", "a\tb\n1\t2\n", "say --delimiter tab; if not, --format csv --delimiter ,"),
+        ("a.csv", "a;b\n1;2\n", "pass --delimiter ';'; if not, pass --format csv --delimiter ,"),
+        ("a.tsv", "a;b\n1;2\n", "pass --format csv --delimiter ';'; if not, pass --format csv --delimiter ,"),
+        ("a.csv", "a\tb\n1\t2\n", "pass --delimiter tab; if not, pass --format csv --delimiter ,"),
     ]) func aHeaderWithAnotherDelimiterIsRefusedWithTheOptionToUse(name: String, text: String, advice: String) throws {
         let result = try tool.run("import", tool.store, tool.file(name, text), "--entity", "E")
         #expect(

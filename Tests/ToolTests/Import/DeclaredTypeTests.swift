@@ -2,7 +2,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Texts of a column whose type is declared: read exactly, or refused.
+/// If the type of a column is declared, each of its texts is read exactly or refused.
 @Suite struct DeclaredTypeTests {
     let tool: Tool
 
@@ -48,7 +48,7 @@ import Testing
         #expect(try tool.exportedRows() == "k,u\n1,http://a.example/x?y=1\n")
     }
 
-    /// A JSON number that is not a key is stored by its value, in whatever spelling.
+    /// The spelling of a JSON number doesn't matter unless the number is a key: 2.0 is the integer 2.
     @Test func wholeJSONNumbersOfADeclaredIntegerAreIntegers() throws {
         let file = try tool.file("a.jsonl", "{\"k\":\"a\",\"v\":2.0}\n{\"k\":\"b\",\"v\":1e2}\n{\"k\":\"c\",\"v\":3}\n")
         #expect(try tool.importedTypes(file, "--types", "v:integer", "--key", "k") == "k:string,v:integer\n")
@@ -92,7 +92,7 @@ import Testing
         #expect(try tool.exportedRows() == "a code,n\n0042,1\n")
     }
 
-    @Test func aMigrationReadsTextsAsAnImportDoes() throws {
+    @Test func aMigrationReadsTextsLikeAnImport() throws {
         let rows = try tool.file("rows.csv", "i,x,d,t\n0042,1.50,1.10,2024-01-02\n+7,nan,12E2,2024-01-02 03:04:05\n")
         #expect(try tool.run("import", tool.store, rows, "--entity", "Row", "--types", "*:string").status == 0)
         for change in ["i:integer", "x:double", "d:decimal", "t:date"] {

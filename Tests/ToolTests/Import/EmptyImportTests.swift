@@ -2,7 +2,8 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Files without rows, and entities without objects: nothing is decided before there are values.
+/// Files without rows, and entities without objects. The next import may still choose the types and the key of an empty
+/// entity.
 @Suite struct EmptyImportTests {
     let tool: Tool
 
@@ -62,7 +63,7 @@ import Testing
         #expect(unknown.error.contains("id"), "\(unknown.error)")
     }
 
-    /// An import that stopped has saved rows with types that are wrong for the rest of the file.
+    /// An import that stopped at a bad row has saved rows with a type that is wrong for the rest of the file.
     @Test func aDroppedEntityIsImportedAgainWithOtherTypes() throws {
         let text = (0..<1200).map { "\($0),\($0)\n" }.joined() + "1200,text\n"
         let rows = try tool.file("rows.csv", "id,size\n" + text)
@@ -75,7 +76,8 @@ import Testing
         #expect(refused.status == 2)
         #expect(
             refused.error.contains(
-                "--change size:string changes it, and `fetchindex model drop-entity` lets a failed first"),
+                "--change size:string changes it; after a failed first import, drop the entity with `fetchindex model drop-entity`"
+            ),
             "\(refused.error)")
         let request = ["--entity", "Row", "--sort", "size", "--cache", "c", "--limit", "1"]
         #expect(try tool.run(["fetch", tool.store] + request).status == 0)

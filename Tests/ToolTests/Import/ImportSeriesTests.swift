@@ -3,7 +3,8 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Random files imported into one store, each twice, and compared with a dictionary.
+/// Random files are imported into one store, each file twice. After each import, the store must equal a dictionary to
+/// which the same files were applied.
 @Suite struct ImportSeriesTests {
     static let seed: UInt64 = 51
     static let trials = TestSettings.isLong ? 200 : 4
@@ -50,7 +51,7 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    /// Inferred types keep each key as it is written, in any format.
+    /// The type that is inferred for a key keeps each key's text, in all formats.
     @Test(arguments: 0..<trials) func keysOfAFirstImportKeepTheirTexts(trial: Int) throws {
         let tool = try Tool()
         var random = SeededGenerator(seed: Self.seed + 1000 + UInt64(trial))
@@ -138,7 +139,7 @@ private struct StoredItems {
             numbers[key] = row["@id"] as? Int
             store = row["@store"] as? String ?? ""
         }
-        // A relationship of an entity to itself is exported from the side whose name sorts first.
+        // The export has `friendOf` and not `friends`, because it has the side whose name sorts first.
         for row in rows {
             guard let key = row["k"] as? String, let friends = row["friendOf"] as? String else { continue }
             for friend in friends.split(separator: " ") {
@@ -154,7 +155,7 @@ private struct ImportSeries {
         var format = "csv"
         var text = ""
         var options: [String] = []
-        /// Whether several rows have one object, so that counts may differ.
+        /// Whether several rows belong to one object, so that a repeated import may count updates.
         var hasDoubles = false
     }
 
@@ -184,7 +185,8 @@ private struct ImportSeries {
     mutating func makeFile(_ stored: StoredItems) -> File {
         var file = File(format: one(of: ["csv", "tsv", "jsonl"]))
         let isKeyed = items.isEmpty || happens(0.7)
-        // The rows are of one or two stores; without a key they are of this store.
+        // The rows have the numbers of one or two other stores. If the import has no key, they have this store's
+        // numbers.
         let stores =
             isKeyed ? (0..<Int.random(in: 1...2, using: &random)).map { _ in UUID().uuidString } : [stored.store]
         let isRelated = happens(0.6)

@@ -68,7 +68,7 @@ import Testing
         ),
     ]) func aBadRowEndsTheImportWithItsPlaceAndReason(name: String, text: String, expected: String) throws {
         let file = try tool.file(name, text)
-        // The types are given, since the bad row would change inferred ones.
+        // The types are declared, because the bad row would change inferred types.
         let result = try tool.run(
             "import", tool.store, file, "--entity", "T", "--key", "a", "--types",
             name == "header.csv" ? "" : text.contains("price") ? "price:integer" : "b:integer")
@@ -111,8 +111,7 @@ import Testing
         #expect(try tool.run("import", tool.store, file, "--entity", "B", "--key", "price").status == 2)
     }
 
-    /// A million rows would take long here; the memory of an import is bounded by its batch, which is smaller than this
-    /// file.
+    /// An import saves at most 50,000 rows in a transaction, which bounds its memory. These rows take two transactions.
     @Test func largeFilesAreImportedInBatches() throws {
         var text = "id\tsection\n"
         for number in 0..<60_000 { text += "id-\(number)\ts\(number % 7)\n" }
@@ -153,7 +152,7 @@ import Testing
         #expect(try tool.run("import", tool.store, file, "--entity", "E", "--types", "n:double").status == 2)
     }
 
-    /// With shuffled keys, rows are written without their unique keys first.
+    /// If keys are shuffled, the import first writes rows without unique keys.
     @Test(arguments: [1, 7919]) func aStoppedImportReportsTheNumberOfSavedRows(step: Int) throws {
         let count = 120_000
         let rows = (0..<count).map { "k\(200_000 + $0 * step % count),\($0)\n" }

@@ -2,7 +2,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Types that an import infers lose no text and make no two texts equal.
+/// Types that an import infers keep the texts of keys, and the exact values of other columns.
 @Suite struct InferenceTests {
     let tool: Tool
 
@@ -38,7 +38,7 @@ import Testing
     @Test(arguments: ["csv", "csv.gz", "pipe"]) func typesAreInferredFromAllRows(form: String) throws {
         let rows = (0..<5000).map { "\($0),\($0),\($0 % 2 == 0 ? "" : "1")\n" }.joined()
         let file = try tool.file("a.csv", "k,n,m\n" + rows + "5000,0042,2.5\n")
-        // The wide file is larger than what an import keeps of a pipe in memory.
+        // The wide file is larger than the part of a pipe that an import keeps in memory.
         let filler = String(repeating: "x", count: 1000)
         let wide = try tool.file(
             "b.csv", "k,n,m,f\n" + rows.split(separator: "\n").map { "\($0),\(filler)\n" }.joined() + "5000,0042,2.5,\n"
@@ -74,7 +74,8 @@ import Testing
         #expect(try tool.importedTypes(file, "--key", "k") == "a:double,b:decimal,c:decimal,k:integer\n")
     }
 
-    /// Columns named `@id` and `@store`, as `export` names its columns of numbers and stores.
+    /// `export` writes object numbers into a column `@id`, and the store's identifier into a column `@store`. In files
+    /// from elsewhere, columns with these names are ordinary attributes.
     @Test(arguments: ["csv", "jsonl"]) func idAndStoreColumnsThatExportDidNotWriteAreAttributes(format: String) throws {
         func file(_ name: String, _ columns: [String], _ rows: [[String]]) throws -> String {
             let lines = rows.map { row in
@@ -109,7 +110,7 @@ import Testing
         #expect(try attributes("uuid", ["k", "@store"], [["a", identifier], ["b", identifier]]).contains("@store"))
         let ours = try attributes("ours", ["k", "@id", "@store"], [["a", "1", identifier], ["b", "2", identifier]])
         #expect(ours == ["k\n"] || ours == ["k"])
-        // Without links `export` writes no numbers, so such a column does not name a stored object.
+        // `export` writes no numbers for an entity without relationships, so `@id` must be an attribute, which E lacks.
         let stored = tool.store + "shops"
         let refused = try tool.run(
             "import", stored, file("more", ["k", "@id"], [["9", "1"]]), "--entity", "E", "--format", format)

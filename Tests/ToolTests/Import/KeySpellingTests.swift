@@ -2,14 +2,15 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// A key has one spelling: another spelling of the same value is a bad row, and not the same object.
+/// A key has only one spelling. A row with another spelling of the same value is a bad row, and doesn't update the
+/// object.
 @Suite struct KeySpellingTests {
     let tool: Tool
 
     init() throws { tool = try Tool() }
 
     @Test(arguments: [
-        ("integer", "0042", "\"0042\" is another spelling of the key 42; a key of texts would keep both"),
+        ("integer", "0042", "\"0042\" is another spelling of the key 42; a text key would keep both"),
         ("integer", "+42", "\"+42\" is another spelling of the key 42"),
         ("integer", "-0", "another spelling of the key 0"),
         ("decimal", "1.10", "\"1.10\" is another spelling of the key 1.1"),
@@ -24,7 +25,7 @@ import Testing
         let result = try tool.run(command)
         #expect(result.status == 1 && result.error.contains("line 2, column 1 (code): "), "\(result.error)")
         #expect(result.error.contains(reason), "\(result.error)")
-        // `apply` refuses it too, and so does a column that names related objects.
+        // The other spelling is also refused by `apply`, and in a column that names related objects.
         let change = try tool.file("c.jsonl", "{\"op\":\"insert\",\"values\":{\"code\":\"\(text)\"}}\n")
         let applied = try tool.run("apply", tool.store, change, "--entity", "E")
         #expect(applied.status == 1 && applied.error.contains(reason), "\(applied.error)")
@@ -36,7 +37,7 @@ import Testing
         #expect(linked.status == 1 && linked.error.contains(reason), "\(linked.error)")
     }
 
-    /// No two spellings are one object.
+    /// The key's type is inferred so that each spelling is an object of its own.
     @Test(arguments: [
         (["2.0", "2", "20e-1"], "string"), (["1e2", "100"], "string"), (["1E+2", "100"], "string"),
         (["2", "3"], "integer"), (["1.5", "2"], "decimal"), (["1.50", "1.5"], "string"), (["true", "false"], "string"),
@@ -52,9 +53,9 @@ import Testing
     }
 
     @Test(arguments: [
-        ("\"2\"", "2", "2 is not in quotation marks, as keys before it are; \"2\" would be the same key"),
-        ("2", "\"3\"", "\"3\" is in quotation marks, which keys before it are not; 3 would be the same key"),
-        ("true", "\"true\"", "\"true\" is in quotation marks, which keys before it are not"),
+        ("\"2\"", "2", "2 is not in quotation marks, but earlier keys are; \"2\" would be the same key"),
+        ("2", "\"3\"", "\"3\" is in quotation marks, but earlier keys are not; 3 would be the same key"),
+        ("true", "\"true\"", "\"true\" is in quotation marks, but earlier keys are not"),
     ]) func aKeyWithAndWithoutQuotationMarksIsReportedAsABadRow(first: String, second: String, reason: String) throws {
         let text = "{\"k\":\(first)}\n{\"k\":\"x\"}\n{\"k\":\(second)}\n"
         let result = try tool.run(
@@ -80,7 +81,7 @@ import Testing
         #expect(number.error.contains("there is no F with number 1.0"), "\(number.error)")
     }
 
-    /// Some types have two spellings of a value. The first one in a file decides.
+    /// Some types have two valid spellings of a value. The first key of a file decides which one its keys must have.
     @Test(arguments: [
         ("date", "2024-01-02", "2024-01-03", "2024-01-03T00:00:00Z"),
         ("date", "2024-01-02T00:00:00Z", "2024-01-03T00:00:00Z", "2024-01-03"),
@@ -109,7 +110,7 @@ import Testing
         #expect(try tool.run("import", text, file, "--entity", "E", "--key", "k").output.contains("3 inserted"))
     }
 
-    /// Each form has one text for a moment, so that no two texts of a file are one key.
+    /// A form has only one text for each moment, so that two texts of a file are never the same key.
     @Test(arguments: [
         (
             ["2024-01-02T03:04:05.000Z", "2024-01-02T03:04:07.120Z"],

@@ -9,7 +9,7 @@ import Testing
 
     init() throws { tool = try Tool() }
 
-    /// Runs the tool with a shell's redirections.
+    /// Runs a command in a shell, with the tool's path in $FETCHINDEX.
     private func shell(_ command: String) throws -> (status: Int32, output: String) {
         try TemporaryFolder.run(
             "env",
@@ -35,7 +35,7 @@ import Testing
         let result = try shell(command)
         #expect(result.status == 0, "\(result.output)")
         #expect(try count() == 3000)
-        // Types are inferred from the first rows.
+        // The types are inferred, although a pipe can be read only once.
         #expect(
             try tool.run("export", tool.store, "--entity", "E", "--print-types").output
                 == "k:integer,d:date,n:integer\n")
@@ -73,7 +73,7 @@ import Testing
         #expect(
             result.output.contains("cut.csv.gz ends within its gzip data; \(said) rows before it are saved"),
             "\(result.output)")
-        // The import is repeated with the whole file.
+        // The import can be repeated with the whole file.
         #expect(try tool.run("import", tool.store, tool.file("a.csv", rows), "--entity", "E", "--key", "k").status == 0)
         #expect(try count() == 3000)
     }

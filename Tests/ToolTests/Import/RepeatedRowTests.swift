@@ -3,7 +3,8 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Several rows of a file have one key: the last one decides, and only it is compared with the store.
+/// Several rows of a file have the same key. The last row decides, and the object counts as updated only if that row
+/// differs from the store.
 @Suite struct RepeatedRowTests {
     private let tool: Tool
 
@@ -52,7 +53,7 @@ import Testing
         try expectUnchanged(rows, format: "jsonl")
     }
 
-    /// Other rows change at the same time.
+    /// Object 1 has two rows that change it, and object 2 has two rows that cancel each other. Object 4 is new.
     @Test func aChangedObjectOfSeveralRowsIsCountedOnce() throws {
         let file = try tool.file("a.csv", "k,v\n1,a\n2,b\n3,c\n")
         #expect(try put(file).output.contains("3 inserted"))
@@ -66,7 +67,8 @@ import Testing
         #expect(history.last?.changes.count == 2)
     }
 
-    /// Updates wait for later rows with the same key, and are written at the end or before a bad row ends the import.
+    /// An update waits for later rows with the same key. It is written at the end of the file, or before a bad row ends
+    /// the import.
     @Test func updatesThatWaitForLaterRowsAreSaved() throws {
         let count = 160_000
         let rows = (0..<count).map { "\($0),\($0)\n" }
@@ -84,7 +86,7 @@ import Testing
         #expect(try tool.rows("--entity", "Item", "--where", "v == -1").count == 3)
     }
 
-    /// Rows exchange values of another unique attribute, with several rows of one object.
+    /// Two objects exchange the values of a second unique attribute, and one of the objects has two rows.
     @Test func rowsThatExchangeUniqueValuesAreWrittenInOrder() throws {
         let entity = Entity(
             "Item",
@@ -128,7 +130,7 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    /// The rows with one key are in different transactions.
+    /// The two rows of a repeated key are in different transactions.
     @Test func linksOfRepeatedKeysWaitForLaterRows() throws {
         try makeRelatedItems()
         let rows = (0..<60_000).map { "{\"@id\":\($0 + 1_000_000),\"k\":\"\($0)\",\"v\":1}" }

@@ -2,7 +2,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// `import --replace`: afterwards, the store has exactly the objects of the file.
+/// After an `import --replace`, the entity has exactly the objects of the file.
 @Suite struct ReplaceTests {
     let tool: Tool
 
@@ -98,7 +98,8 @@ import Testing
         #expect(refused.status != 0)
         #expect(
             refused.error.contains(
-                "line 3, column 1 (code): \"none\" is not an integer), so --replace cannot tell what is missing"))
+                "line 3, column 1 (code): \"none\" is not an integer), so --replace cannot tell which objects the file lacks"
+            ))
         #expect(try rows() == [1: "a", 2: "b", 3: "c", 4: "d"])
         #expect(try replace(bad, "--replace").error.contains("--replace changed nothing"))
         #expect(try rows() == [1: "a", 2: "b", 3: "c", 4: "d"])

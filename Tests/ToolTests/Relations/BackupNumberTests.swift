@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Numbers of objects in a backup and its original: those given before the backup are shared, later ones are not.
+/// Object numbers in a backup and its original. The two share the numbers from before the backup, but not later ones.
 @Suite struct BackupNumberTests {
     private let books: BookStores
     private var tool: Tool { books.tool }
@@ -16,7 +16,7 @@ import Testing
         #expect(try tool.run("backup", tool.store, backup).status == 0)
         let identifiers = try [tool.store, backup].map { try PersistentContainer(path: $0).storeIdentifier }
         #expect(identifiers[0] != nil && identifiers[1] != nil && identifiers[0] != identifiers[1])
-        // Before either store gives a number, each reads the other's export.
+        // Until one of the two stores assigns a number, an import of the other store's export changes nothing.
         #expect(try books.put(tool.store, books.export(backup)).output.contains("0 inserted, 0 updated, 2 unchanged"))
         #expect(try books.put(backup, books.export(tool.store)).output.contains("0 inserted, 0 updated, 2 unchanged"))
         #expect(try books.put(tool.store, tool.file("c.csv", "isbn,title\nc,C\n"), "--key", "isbn").status == 0)
@@ -32,14 +32,14 @@ import Testing
         let authors = try tool.run("export", tool.store, "--entity", "Author").output
         #expect(authors.contains(identifiers[0]?.uuidString ?? "?"), "\(authors)")
         for store in [tool.store, backup] { #expect(try tool.run("check", store).output.contains("whole")) }
-        // A backup of the backup shares the numbers of both.
+        // A backup of the backup shares all numbers of the backup, but not the original's number 3.
         let second = tool.store + " second"
         #expect(try tool.run("backup", backup, second).status == 0)
         #expect(try books.put(second, books.export(backup)).output.contains("0 inserted, 0 updated, 3 unchanged"))
         #expect(try books.put(second, books.export(tool.store)).error.contains("line 3, column 1 (@id): \(refusal)"))
     }
 
-    @Test func aBackupAcceptsExportsOfItsOriginalUntilItAssignsNumbers() throws {
+    @Test func aBackupImportsExportsOfItsOriginalUntilTheBackupNumbersNewObjects() throws {
         let backup = tool.store + " backup"
         try books.make(tool.store, ["a", "b"], author: "ann")
         #expect(try tool.run("backup", tool.store, backup).status == 0)

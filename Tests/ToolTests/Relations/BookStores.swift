@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Stores of books with authors and sequels, whose exports are imported into each other.
+/// Makes stores of books with authors and sequels. Tests import the export of one store into another.
 struct BookStores {
     let tool: Tool
 
@@ -20,7 +20,7 @@ struct BookStores {
             ]),
     ])
 
-    /// Makes a store of books, each the sequel of the one before.
+    /// Makes a store of books. Each book is the sequel of the book before it.
     func make(_ store: String, _ isbns: [String], author: String? = nil) throws {
         let context = try PersistentContainer(path: store, model: Self.model).newContext()
         var last: ManagedObject?
@@ -50,7 +50,7 @@ struct BookStores {
         try tool.run(["import", store, path, "--entity", "Book"] + options)
     }
 
-    /// Each book's title and the title of its sequel.
+    /// A text for each book: its ISBN, its title, and the ISBN of its sequel, if any.
     func sequels(_ store: String) throws -> [String] {
         let context = try PersistentContainer(path: store).newContext()
         return try context.fetch(FetchRequest<ManagedObject>(entityName: "Book")).map { book in

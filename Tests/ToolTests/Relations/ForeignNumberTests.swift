@@ -10,7 +10,7 @@ import Testing
 
     init() throws { books = try BookStores() }
 
-    @Test(arguments: ["jsonl", "csv", "tsv"]) func importsWithAKeyDoNotTakeForeignNumbersForOwnObjects(format: String)
+    @Test(arguments: ["jsonl", "csv", "tsv"]) func importsWithAKeyDoNotMistakeForeignNumbersForOwn(format: String)
         throws
     {
         let other = tool.store + " other"
@@ -34,7 +34,7 @@ import Testing
             result.error.contains("line 1, column 1 (@id): 1 is the number of an object in another store; --key"),
             "\(result.error)")
         #expect(try books.sequels(tool.store) == ["x X y", "y Y"])
-        // The store's own export is read back.
+        // The store's own export can be imported.
         #expect(
             try books.put(tool.store, books.export(tool.store)).output.contains("0 inserted, 0 updated, 2 unchanged"))
     }
@@ -50,7 +50,7 @@ import Testing
         #expect(try books.sequels(tool.store) == ["x X"])
     }
 
-    /// A store filled from another store's export shares its numbers until both give new ones.
+    /// A store that was filled from another store's export shares its numbers until both stores have assigned new ones.
     @Test func aStoreFilledFromAnExportSharesItsObjectNumbers() throws {
         let copy = tool.store + " copy"
         try books.make(tool.store, ["a", "b"], author: "ann")
@@ -64,11 +64,11 @@ import Testing
         #expect(
             try String(contentsOfFile: books.export(copy), encoding: .utf8)
                 == String(contentsOfFile: books.export(tool.store), encoding: .utf8))
-        // The origin gets an object, and the copy follows.
+        // The origin gets an object, and the copy imports it.
         let added = try tool.file("c.csv", "isbn,title\nc,C\n")
         #expect(try books.put(tool.store, added, "--key", "isbn").status == 0)
         #expect(try bring().output.contains("1 inserted, 0 updated, 2 unchanged"))
-        // The copy and the origin each give the number 4 to an object of their own.
+        // The copy and the origin each assign the number 4 to an object of their own.
         #expect(try books.put(copy, tool.file("d.csv", "isbn,title\nown,OWN\n"), "--key", "isbn").status == 0)
         #expect(try bring().output.contains("0 inserted, 0 updated, 3 unchanged"))
         #expect(try books.put(tool.store, tool.file("e.csv", "isbn,title\nd,D\n"), "--key", "isbn").status == 0)
@@ -109,7 +109,7 @@ import Testing
         let texts = try [first, second].map { try String(contentsOfFile: books.export($0), encoding: .utf8) }
         let rows = texts.map { $0.split(separator: "\n").map { $0 + "\n" } }
         try books.make(tool.store, ["x", "y"])
-        // The rows alternate, so that each number comes before and after the other store's.
+        // In the second file, the rows of the two stores are mixed.
         let mixed = [rows[0][0], rows[1][0], rows[1][1], rows[0][1], rows[1][2]].joined()
         for text in [texts[0] + texts[1], mixed] {
             let file = try tool.file("both.jsonl", text)
@@ -119,7 +119,8 @@ import Testing
             #expect(
                 try books.put(tool.store, file, "--key", "isbn").output.contains("0 inserted, 0 updated, 5 unchanged"))
         }
-        // Without a key, the second store's numbers would be used twice.
+        // If the import has no key, each row needs a number of its own, but the rows of the second store have the first
+        // store's numbers.
         let new = tool.store + " new"
         _ = try PersistentContainer(path: new, model: BookStores.model)
         let result = try books.put(new, tool.file("both.jsonl", texts[0] + texts[1]), "--skip-bad-rows")
@@ -130,7 +131,7 @@ import Testing
     @Test(arguments: [
         "{\"isbn\":\"z\"}", "{\"@id\":null,\"@store\":\"STORE\",\"isbn\":\"z\"}", "{\"@id\":9,\"isbn\":\"z\"}",
     ])
-    func aRowWithoutANumberAmongForeignNumbersIsReportedAsABadRow(row: String) throws {
+    func aRowWithoutNumberOrStoreAmongForeignNumbersIsReportedAsABadRow(row: String) throws {
         let copy = tool.store + " copy"
         try books.make(tool.store, ["a"])
         let identifier = try #require(try PersistentContainer(path: tool.store).storeIdentifier?.uuidString)
@@ -139,7 +140,7 @@ import Testing
         let row = row.replacingOccurrences(of: "STORE", with: identifier) + "\n"
         let result = try books.put(copy, tool.file("rows.jsonl", exported + row), "--skip-bad-rows")
         #expect(result.output.contains("1 inserted") && result.output.contains("1 bad row"), "\(result.output)")
-        // The origin gives the number that the row would have taken.
+        // The origin assigns the number that the bad row would have got.
         #expect(try books.put(tool.store, tool.file("b.csv", "isbn\nb\n"), "--key", "isbn").status == 0)
         #expect(try books.put(copy, books.export(tool.store)).output.contains("1 inserted, 0 updated, 1 unchanged"))
         #expect(try books.sequels(copy) == ["a A", "b "])
@@ -162,14 +163,14 @@ import Testing
         #expect(try stores() == [false, false])
     }
 
-    /// Numbers in a file name only its own rows. New objects get other numbers.
+    /// The numbers in a file only name rows of the file. New objects get numbers of the store's own.
     @Test func importsWithAKeyGiveNewObjectsTheirOwnNumbers() throws {
         try books.make(tool.store, ["x", "y"])
         let file = try tool.file("a.csv", "@id,isbn,sequel\n4,f,\n3,d,4\n")
         let result = try books.put(tool.store, file, "--key", "isbn")
         #expect(result.output.contains("2 inserted"), "\(result.output)\(result.error)")
         #expect(try books.sequels(tool.store) == ["d  f", "f ", "x X y", "y Y"])
-        // A number without a row names no object of this import either.
+        // A link to a number that no row of the file has is refused.
         let missing = try books.put(tool.store, tool.file("b.csv", "@id,isbn,sequel\n9,g,5\n8,h,\n"), "--key", "isbn")
         #expect(missing.error.contains("names a row by its number, which is not in the file"), "\(missing.error)")
         let other = try books.put(tool.store, tool.file("c.csv", "@id,isbn\n1,y\n"), "--key", "isbn")

@@ -83,7 +83,7 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    @Test func anEmptySubentityKeepsItsModel() throws {
+    @Test func anImportCannotChangeTheModelOfAnEmptySubentity() throws {
         let empty = try tool.file(
             "more.json",
             """
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func aNewSubentityMakesACacheOutdated() throws {
+    @Test func aNewSubentityMakesACacheUnusable() throws {
         let store = tool.folder.path + "/alone"
         let rows = try tool.file("alone.csv", "code,title\n1,b\n")
         #expect(try tool.run("import", store, rows, "--entity", "Work", "--key", "code").status == 0)
@@ -115,7 +115,7 @@ import Testing
         #expect((try tool.run(request)["outcome"] as? [String: Any])?["reason"] as? String == "modelChanged")
     }
 
-    @Test func aUniqueValueIsTakenForAllEntitiesOfAHierarchy() throws {
+    @Test func aValueIsUniqueAmongAllEntitiesOfAHierarchy() throws {
         let file = try tool.file("taken.csv", "code,title\n3,again\n")
         let result = try tool.run("import", tool.store, file, "--entity", "Work", "--key", "code")
         #expect(result.status != 0)

@@ -3,14 +3,14 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Columns named `@id` and `@store`: numbers of objects and identifiers of stores, or attributes.
+/// Columns named `@id` and `@store` have object numbers and identifiers of stores, or they are ordinary attributes.
 @Suite struct NumberColumnTests {
     private let books: BookStores
     private var tool: Tool { books.tool }
 
     init() throws { books = try BookStores() }
 
-    @Test func importsTakeIDsOfJSONLDAsAttributes() throws {
+    @Test func importsReadIDsOfJSONLDAsAttributes() throws {
         let lines =
             "{\"@id\":\"http://a.example/1\",\"@type\":\"Book\"}\n{\"@id\":\"http://a.example/2\",\"@type\":\"Book\"}\n"
         let file = try tool.file("ld.jsonl", lines)
@@ -33,7 +33,7 @@ import Testing
         #expect(refused.error.contains("--add-columns adds it"), "\(refused.error)")
         #expect(try books.put(tool.store, file, "--key", "isbn", "--add-columns").output.contains("1 updated"))
         #expect(try books.put(tool.store, file, "--key", "isbn").output.contains("1 unchanged"))
-        // After a row with a number it is a bad row.
+        // After a row with a number in this column, a row with another text in it is a bad row.
         let mixed = try tool.file("mixed.csv", "@@id,isbn\n1,a\nhttp://a.example/1,b\n")
         let bad = try books.put(tool.store, mixed, "--key", "isbn")
         #expect(bad.error.contains("line 3, column 1 (@@id): \"http://a.example/1\" is not the number"), "\(bad.error)")

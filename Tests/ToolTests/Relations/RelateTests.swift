@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Files whose rows name related objects by a unique attribute or by number.
+/// Imports with `--relate`: rows name related objects by a unique attribute.
 @Suite struct RelateTests {
     private let tool: Tool
 
@@ -56,7 +56,7 @@ import Testing
         #expect(try tool.run("cache", "verify", tool.store, "by author").status == 0)
     }
 
-    @Test func aMissingRelatedObjectIsAnErrorUnlessItIsToBeCreated() throws {
+    @Test func aMissingRelatedObjectIsAnErrorWithoutCreateRelated() throws {
         try importAuthors()
         let text = "title,author\n一,村上春樹\n二,三島由紀夫\n三,三島由紀夫\n"
         let refused = try importBooks(text)
@@ -73,7 +73,9 @@ import Testing
     }
 
     @Test func aMissingRelatedEntityIsCreated() throws {
-        #expect(try importBooks().error.contains("--relate names Author, which is no entity of the store"))
+        #expect(
+            try importBooks().error.contains(
+                "--relate names the entity Author, which the store lacks; import Author first"))
         #expect(try importBooks(Self.books, "--create-related").status == 0)
         #expect(try titles("author.name == '大江健三郎'") == ["個人的な体験"])
     }
@@ -87,7 +89,7 @@ import Testing
         #expect(changed.output.contains("2 updated"))
         #expect(try titles("author.name == '大江健三郎'") == ["個人的な体験", "無名"])
         #expect(try titles("author == NIL") == ["海辺のカフカ"])
-        // A file without the column keeps the links.
+        // An import of a file without the column keeps the links.
         let plain = try tool.file("plain.csv", "title,price\n無名,5\n")
         #expect(
             try tool.run("import", tool.store, plain, "--entity", "Book", "--key", "title").output.contains("1 updated")
@@ -117,7 +119,7 @@ import Testing
         let result = try tool.run(["import", tool.store, more, "--add-columns"] + command)
         #expect(result.output.contains("1 updated"), "\(result.output)\(result.error)")
         #expect(try titles("author.name == '甲' AND extra == 'x'") == ["一"])
-        // The destination gets a column too, and a relationship is added beside an attribute.
+        // A column is also added to the destination of a relationship, and a relationship together with an attribute.
         let born = try tool.file("q.csv", "name,born\n甲,1900\n")
         let person = try tool.run("import", tool.store, born, "--entity", "Person", "--key", "name", "--add-columns")
         #expect(person.status == 0, "\(person.error)")

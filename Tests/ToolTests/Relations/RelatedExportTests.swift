@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Exports of a store with relationships, imported into another store, make an equal one.
+/// Importing the exports of a store with relationships into an empty store makes an equal store.
 @Suite struct RelatedExportTests {
     private let tool: Tool
 
@@ -65,7 +65,7 @@ import Testing
         }
         try context.save()
         for _ in 0..<6 { if let gone = any("House", "Tag", "Folder"), !gone.isDeleted { context.delete(gone) } }
-        // The parent of this folder comes after it in the file.
+        // This folder's row comes before the row of its parent.
         let folders = (objects["Folder"] ?? []).filter { !$0.isDeleted && $0.relatedObject("parent") == nil }
         if folders.count > 1 { folders[0].relate("parent", to: folders[folders.count - 1]) }
         try context.save()
@@ -97,7 +97,7 @@ import Testing
         #expect(try tool.run("check", copy).status == 0)
     }
 
-    /// An export as CSV without its last column, which names the store of the numbers.
+    /// An export as CSV, without its last column, `@store`.
     private func exported(_ entity: String) throws -> String {
         let output = try tool.run("export", tool.store, "--entity", entity, "--format", "csv").output
         let rows = output.split(separator: "\n").map { $0.split(separator: ",", omittingEmptySubsequences: false) }
@@ -110,8 +110,8 @@ import Testing
         let rows = [
             ("@id,name,parent\nx,a,\n", "the stored entity Folder has no such attribute; --add-columns adds it"),
             ("@id,name,parent\n,a,\nx,b,\n", "no such attribute"),
-            ("@id,name,parent\n900,a,12x\n", "is not the number of an object, as 12 or Entity:12"),
-            ("@id,name,parent\n901,a,1 2\n", "2 objects stand where one is expected"),
+            ("@id,name,parent\n900,a,12x\n", "is not the number of an object, such as 12 or Entity:12"),
+            ("@id,name,parent\n901,a,1 2\n", "it names 2 objects instead of one"),
             ("@id,name,parent\n902,a,House:1\n", "which is of another entity"),
             ("@id,name,parent\n903,a,999\n", "Folder.parent refers to Folder 999, which is not in the store"),
             ("@id,name,children\n904,a,1\n", "Folder.children is the other side of Folder.parent"),
@@ -124,7 +124,7 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    /// A refused row stores nothing, and the next row can use its number.
+    /// A refused row stores nothing, so that a later import can use its number.
     @Test func anImportUsesEachObjectNumberOnce() throws {
         let model = try tool.file(
             "model.json",
@@ -160,7 +160,7 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    @Test func aListWithARepeatedObjectIsReportedAsABadRow() throws {
+    @Test func aListWithAnObjectOfAnotherEntityIsReportedAsABadRow() throws {
         try fill(seed: 5)
         let before = try tool.run("export", tool.store, "--entity", "Novel").output
         let row = try #require(before.split(separator: "\n").first)
@@ -172,7 +172,7 @@ import Testing
         #expect(try tool.run("export", tool.store, "--entity", "Novel").output == before)
     }
 
-    /// A list without positions takes the order of the file.
+    /// If the numbers in a list's field have no positions, the list has their order.
     @Test func anImportedListWithoutPositionsKeepsItsOrder() throws {
         try fill(seed: 6)
         #expect(
@@ -185,7 +185,7 @@ import Testing
         #expect(book.relatedObjects("tags").map(\.objectID.number) == [103, 101, 102])
     }
 
-    /// Rows before a bad row are saved, with their links to each other.
+    /// The rows before a bad row are saved, with the links between them.
     @Test func aStoppedImportKeepsTheLinksOfSavedRows() throws {
         try fill(seed: 7)
         let text = "@id,name,parent\n1001,a,1002\n1002,b,1004\n1003,c,House:1\n1004,d,\n"
@@ -208,13 +208,13 @@ import Testing
         let (a, b) = (try tool.file("a.csv", "@id,n,b\n1,x,2\n"), try tool.file("b.csv", "@id,n,a\n2,y,1\n"))
         #expect(
             try tool.run("import", tool.store, a, "--entity", "A").error.contains(
-                "the rows are saved without such links"))
+                "the rows are saved without links that cannot be made"))
         #expect(try tool.run("import", tool.store, b, "--entity", "B").status == 0)
         #expect(try tool.run("import", tool.store, a, "--entity", "A").output.contains("1 updated"))
         #expect(try exported("A") == "@id,n,b\n1,x,2\n")
     }
 
-    /// The delete rule leaves a reference to a deleted object.
+    /// The delete rule `noAction` leaves a reference to a deleted object.
     @Test func danglingReferencesAreExportedAndImported() throws {
         let entities = [
             Entity(
@@ -240,7 +240,7 @@ import Testing
         #expect(try tool.run("export", copy, "--entity", "Player").output == players)
     }
 
-    /// Rows of one file exchange the objects of a one-to-one relationship, in a chain or a circle.
+    /// Rows of one file exchange the objects of a one-to-one relationship, in circles of two and of three rows.
     @Test(arguments: ["--key", ""]) func rowsMayExchangeOneToOneLinks(option: String) throws {
         let entities = [
             Entity(
@@ -270,7 +270,7 @@ import Testing
         #expect(result.output.contains("0 inserted, 2 updated, 0 unchanged"), "\(result.output)\(result.error)")
         #expect(try users(swap).output.contains("0 inserted, 0 updated, 2 unchanged"))
         #expect(try users("\(name(1)),1\n\(name(2)),3\n\(name(3)),2\n").output.contains("3 updated"))
-        // A link to a partner of an object outside the file is refused, and the row keeps its old link.
+        // Person 3 already has a desk, which isn't in the file. So the link is refused, and desk 1 keeps its old link.
         let taken = try users("\(name(1)),3\n")
         #expect(taken.status == 1 && taken.error.contains("line 2: Desk.user"), "\(taken.error)")
         let context2 = try PersistentContainer(path: tool.store).newContext()

@@ -3,7 +3,8 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Relationships that `model migrate` renames and drops: both sides change, links stay or go.
+/// `model migrate` renames and drops relationships, and changes both sides. A rename keeps the links, a drop removes
+/// them.
 @Suite struct RelationshipMigrationTests {
     private let tool: Tool
 
@@ -130,7 +131,7 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    /// An inherited relationship is changed in the superentity.
+    /// An inherited relationship can only be changed in the superentity.
     @Test func anInheritedRelationshipIsNotDroppedFromASubentity() throws {
         let result = try migrate("Novel", "--drop", "author")
         #expect(result.status != 0 && result.error.contains("Novel inherits author from Book"), "\(result.error)")

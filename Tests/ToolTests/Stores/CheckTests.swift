@@ -2,7 +2,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// `fetchindex check` on stores that are damaged, or being written.
+/// `fetchindex check` of stores that are damaged, or that another process writes.
 @Suite struct CheckTests {
     let tool: Tool
     let rows: String

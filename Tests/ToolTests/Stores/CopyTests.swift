@@ -2,7 +2,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Backups and compactions, beside other processes and killed.
+/// Backups and compactions while other processes use the store, and backups and compactions that are killed.
 @Suite struct CopyTests {
     static let rows = 20_000
 
@@ -69,7 +69,7 @@ import Testing
         #expect(try tool.run("backup", tool.store, "/proc/nowhere").status == 1)
     }
 
-    /// A value is damaged, though no page is.
+    /// In each round, one bit of the store is flipped. A backup is sound, fails, or is kept under another name.
     @Test func aBackupWithDamagedValuesIsKeptUnderAnotherName() throws {
         let data = try Data(contentsOf: URL(fileURLWithPath: tool.store + "/data.mdb"))
         let pristine = tool.store
@@ -91,7 +91,7 @@ import Testing
                 continue
             }
             #expect(result.status == 1 && access(backup, F_OK) != 0, "\(round): \(result.error)")
-            if result.error.contains("was moved to \(backup).damaged") {
+            if result.error.contains("the copy at \(backup).damaged") {
                 apart += 1
                 let name = backup + ".damaged" + (apart == 1 ? "" : "-\(apart)")
                 #expect(try tool.run("check", name).status == 1, "\(round): \(result.error)")
@@ -148,7 +148,7 @@ import Testing
         #expect(try mode(tool.store + "/data.mdb") == 0o600)
     }
 
-    @Test func aCompactedStoresCachesAreHits() throws {
+    @Test func cachesOfACompactedStoreAreHits() throws {
         #expect(try tool.run("compact", tool.store).status == 0)
         #expect(try outcome(tool.store) == "hit")
     }
@@ -180,8 +180,8 @@ import Testing
         #expect(try outcome(tool.store) == "hit")
     }
 
-    /// Compactions begin beside processes that open the store to write and to read, a little before or after them, and
-    /// every third one dies: nothing that was committed is lost, and nobody is refused.
+    /// Compactions begin shortly before or after processes that write and read the store, and every third compaction is
+    /// killed. No commit is lost, and no process is refused.
     @Test func compactionsAmongOtherProcessesLoseNoData() throws {
         var generator = SeededGenerator(seed: KillTests.seed + 8)
         var compacted = 0

@@ -3,15 +3,14 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Copies of a store with one kind of damage each. The result of each command is right, an error, or a cache
-/// that is rebuilt. A damaged value is never served as right. If a damaged page of LMDB makes a result wrong, `check`
-/// finds it.
+/// Copies of a store, each with one kind of damage. If a byte of a value is damaged, a command's result is right, an
+/// error, or a rebuilt cache. If damaged pages make a result wrong, `check` reports defects.
 ///
 /// FETCHINDEX_TEST_DAMAGES is the number of copies of each kind.
 @Suite(.serialized) struct DamageExperimentTests {
     private static let copies = TestSettings.damages
     private static let pageLength = 4096
-    /// A damaged store must not keep a command busy.
+    /// The maximum time that a command may take on a damaged store.
     private static let seconds = 20.0
 
     private enum Kind: String, CaseIterable {
@@ -66,7 +65,7 @@ import Testing
         }
     }
 
-    /// The commands, each of which gets a copy of its own. The first ones only read.
+    /// The commands. Each of them gets a copy of its own.
     private func commands(_ store: String) -> [(name: String, arguments: [String])] {
         [
             ("check", ["check", store]),
@@ -115,7 +114,7 @@ import Testing
             error: try String(contentsOfFile: errorPath, encoding: .utf8))
     }
 
-    /// The compared part of an output: all but times and outcomes.
+    /// The compared part of an output, without times and outcomes.
     private func contents(_ name: String, _ output: Data) -> NSObject? {
         guard ["scan", "where", "hit", "behind", "changes"].contains(name) else { return output as NSData }
         guard var json = (try? JSONSerialization.jsonObject(with: output)) as? [String: Any] else { return nil }
@@ -139,7 +138,7 @@ import Testing
         return contents == self.contents(name, whole.output) ? .right : .wrong
     }
 
-    /// The places of values in the file, by table.
+    /// The ranges of values in the file, by table.
     private func values() throws -> [String: [Range<Int>]] {
         guard let file = try DataFile(inFolder: pristine), let metas = try MetaPage.both(of: file) else { return [:] }
         let length = try file.length()
@@ -228,7 +227,7 @@ import Testing
                     found[name] = outcome
                     table[outcome, default: 0] += 1
                     let place = "\(kind) \(copyNumber), \(name): \(outcome) \(finished.error.prefix(200))"
-                    // LMDB's own pages can end the process within LMDB; values cannot.
+                    // A damaged page can end the process within LMDB. A damaged value can't.
                     if kind.table != nil { #expect([.right, .rebuilt, .error].contains(outcome), "\(place)") }
                     #expect(outcome != .malformed, "\(place)")
                     #expect(outcome != .slow, "\(place)")

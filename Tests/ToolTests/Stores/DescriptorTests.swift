@@ -2,8 +2,8 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// A program may be started with its standard descriptors closed. The next files that it opens get these descriptors, so
-/// a store's file could take what the program prints.
+/// A program may be started with closed standard descriptors. If the next files that it opens got these descriptors,
+/// output could be written into a store's file.
 @Suite struct DescriptorTests {
     let tool: Tool
 
@@ -48,8 +48,8 @@ import Testing
         ]
     }
 
-    /// Each command runs with each combination of closed descriptors. The store stays sound, and lost output is exit
-    /// code 1.
+    /// Each command runs with each combination of closed descriptors. The store stays sound, and a command whose output
+    /// is lost exits with 1.
     @Test func closedStandardDescriptorsHarmNoStore() throws {
         let rows = try tool.file(
             "rows.csv", "id,kind,note\n" + (0..<400).map { "\($0),k\($0 % 7),note \($0)\n" }.joined())
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    /// A program that reads the output relies on the exit code.
+    /// A program that reads the output relies on the exit code to notice lost output.
     @Test func eachCommandReportsLostOutput() throws {
         let rows = try tool.file("rows.csv", "id,kind\n1,a\n2,b\n")
         let changes = try tool.file(

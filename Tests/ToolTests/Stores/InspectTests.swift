@@ -51,7 +51,7 @@ import Testing
         let written = try String(contentsOfFile: page, encoding: .utf8)
         #expect(written.hasPrefix("<!doctype html>") && written.contains("2 in 2 sections"))
         #expect(try tool.run("report", tool.store).output == written)
-        #expect(try tool.run("report", tool.store, "--verify").output.contains("it equals the records"))
+        #expect(try tool.run("report", tool.store, "--verify").output.contains("it agrees with the records"))
         for wrong in [tool.store, tool.store + "/data.mdb", "/dev/null", tool.folder.path + "/no/such/folder.html"] {
             let result = try tool.run("report", tool.store, "--out", wrong)
             #expect(result.status == 1, "\(wrong)")

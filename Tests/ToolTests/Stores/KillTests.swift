@@ -2,7 +2,8 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Processes killed at random moments: acknowledged changes are stored, others are absent, and the store is sound.
+/// Processes are killed at random moments. Acknowledged changes are stored, other transactions are stored whole or not
+/// at all, and the store is sound.
 @Suite struct KillTests {
     /// The number of kills of each kind: FETCHINDEX_TEST_KILLS.
     static let kills = TestSettings.kills ?? 6
@@ -12,8 +13,8 @@ import Testing
 
     init() throws { tool = try Tool() }
 
-    /// Starts a command and kills it after a while, which may begin with the first line of its output. Returns false if
-    /// it had ended before.
+    /// Starts a command, and kills it some milliseconds after its start or, if `havingWritten`, after its first output.
+    /// Returns false if the command ended earlier.
     private func kill(
         _ arguments: [String], after milliseconds: Int, output: String? = nil, havingWritten: Bool = false
     ) throws -> Bool {
@@ -41,7 +42,7 @@ import Testing
         case sorted, shuffled, sortedThenShuffled
     }
 
-    /// Unique keys of unsorted rows are written at the end.
+    /// If rows are unsorted, their unique keys are written at the end.
     @Test(arguments: RowOrder.allCases) func aKilledImportKeepsWholeBatchesAndCanBeRepeated(order: RowOrder) throws {
         var generator = SeededGenerator(seed: Self.seed)
         var text = "id\tsection\tsize\n"
@@ -52,7 +53,7 @@ import Testing
             case .shuffled: all.shuffled(using: &generator)
             case .sortedThenShuffled: all.filter { $0 % 4 == 0 } + all.filter { $0 % 4 > 0 }.shuffled(using: &generator)
             }
-        // Long keys, few of which fill a page.
+        // Some keys are so long that a few of them fill a page.
         let end = order == .sortedThenShuffled ? String(repeating: "x", count: 200) : ""
         for number in numbers { text += "id-\(number)\(end)\ts\(number % 50)\t\(number)\n" }
         let file = try tool.file("rows.tsv", text)
@@ -109,7 +110,7 @@ import Testing
             let arguments = ["apply", tool.store, file, "--output", "json"] + request
             _ = try kill(
                 arguments, after: .random(in: 30...700, using: &generator), output: output, havingWritten: round == 0)
-            // Each transaction is acknowledged by a line, once it is on disk.
+            // `apply` prints a line for each transaction when the transaction is on disk.
             let acknowledged = try String(contentsOfFile: output, encoding: .utf8).count { $0 == "\n" }
             acknowledgements += acknowledged
             let rows = try count()

@@ -2,7 +2,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Processes with less address space than the map usually takes.
+/// Processes with less address space than a store's map usually takes.
 @Suite(.disabled(if: isUnderSanitizer)) struct LittleMemoryTests {
     let tool: Tool
 
@@ -19,7 +19,7 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    /// The sort goes to disk, or one sentence says that memory is missing.
+    /// The fetch sorts on disk, or reports in one line that memory is missing.
     @Test func aSortWithLittleAddressSpaceEndsWithoutATrap() throws {
         let text = (0..<60_000).map { "\($0),\(String(repeating: "t", count: 150))\($0 * 7919 % 60_000)\n" }.joined()
         let rows = try tool.file("rows.csv", "id,text\n" + text)

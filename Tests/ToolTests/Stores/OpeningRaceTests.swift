@@ -5,7 +5,7 @@ import Synchronization
 import FetchIndexTestSupport
 import Testing
 
-/// Processes that wait during the opening of a store, while others replace its files.
+/// Processes that open a store wait while another process replaces its files.
 @Suite struct OpeningRaceTests {
     static let rows = 20_000
 
@@ -57,7 +57,7 @@ import Testing
         return state?.contains(") T ") ?? false
     }
 
-    /// Starts a compaction, and stops it while it has its lock. On a busy machine, many end before they are stopped.
+    /// Starts a compaction, and stops it while it holds the store's lock. Tries again if the compaction ends too soon.
     private func stoppedCompaction() throws -> Process {
         let end = Date().addingTimeInterval(120)
         while Date() < end {
@@ -75,7 +75,7 @@ import Testing
         throw CocoaError(.fileNoSuchFile)
     }
 
-    /// A reader has opened the old data file before it waits for the lock.
+    /// The reader opens the old data file, and then waits for the lock that the compaction holds.
     @Test func aReaderThatWaitedForACompactionOpensTheNewFile() throws {
         let compaction = try stoppedCompaction()
         let path = tool.store
@@ -95,8 +95,8 @@ import Testing
         #expect(try opened.store.snapshot().entityState(0).count == UInt64(Self.rows) + 1)
     }
 
-    /// A killed compaction may leave a lock file that LMDB does not accept. The first process that has it alone creates
-    /// a new one, but each of several waiting processes is never alone.
+    /// A killed compaction may leave a lock file that LMDB doesn't accept. A process that has the file alone replaces
+    /// it, but while several processes wait, none has it alone.
     @Test func writersThatWaitedForAKilledCompactionGoOn() throws {
         let compaction = try stoppedCompaction()
         let writers = try (0..<3).map { try start(insertion(Self.rows + $0)) }
@@ -113,7 +113,7 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    /// A lock on a removed file is not seen by other processes.
+    /// Other processes don't notice a lock on a removed file.
     @Test func aWaitingProcessWhoseLockFileWasRemovedLocksTheNewOne() throws {
         _ = try tool.run("fetch", tool.store, "--entity", "Row", "--cache", "c", "--sections-only")
         let compaction = try stoppedCompaction()

@@ -2,7 +2,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Stores that cannot be opened give one sentence each, and paths may have any characters.
+/// If a store cannot be opened, the error is one sentence. Paths may have any characters.
 @Suite struct OpeningTests {
     let tool: Tool
     let catalogue: String
@@ -54,7 +54,7 @@ import Testing
         try expect("the store \(long) cannot be opened: File name too long", "fetch", long, "--entity", "E")
     }
 
-    /// An environment of another program, with tables or without: no command writes to it.
+    /// No command writes to an LMDB environment of another program, with or without tables.
     @Test func theEnvironmentOfAnotherProgramIsNotChanged() throws {
         for (name, options) in [("tables", ["-s", "theirs"]), ("plain", []), ("same-name", ["-s", "meta"])] {
             let path = try folder("theirs-\(name)")
@@ -70,7 +70,7 @@ import Testing
             ] {
                 let result = try tool.run(arguments)
                 #expect(result.status == 1, "\(name), \(arguments): \(result.output)")
-                // `check` lists what is missing, as in a store whose pages are damaged.
+                // `check` lists the missing parts as defects instead.
                 if arguments[0] != "check" {
                     #expect(result.error.contains("\(path) is not a FetchIndex store: "), "\(arguments)")
                 }
@@ -79,8 +79,8 @@ import Testing
         }
     }
 
-    /// A new store is not created in a folder with other content, like another store. A store that is named like a part
-    /// of a store is left as it is.
+    /// A new store isn't created in a folder that contains another store. If the inner store is named like a store's
+    /// file, the new store is created, and the inner store stays as it is.
     @Test func creatingAStoreKeepsAStoreInsideItsFolder() throws {
         for (name, isRefused) in [("new", true), ("data.mdb.partial", false)] {
             let inner = try folder("stores-\(name)") + "/" + name
@@ -97,8 +97,8 @@ import Testing
         }
     }
 
-    /// A process that dies between making the lock file anew and writing the newest transaction into it leaves 0
-    /// there. Waiting processes would rely on it, and overwrite the newest commits.
+    /// A process that is killed before it has written the newest transaction's number into a new lock file leaves 0 in
+    /// it. If waiting processes relied on the 0, they would overwrite the newest commits.
     @Test func aLockFileWithAWrongTransactionIsRefused() throws {
         let request = ["--entity", "E", "--sort", "n", "--cache", "c"]
         for number in 0..<4 {
@@ -125,7 +125,7 @@ import Testing
             #expect(refused.status == 1, "\(refused.output) \(refused.error)")
             #expect(refused.error.contains("lock.mdb"), "\(refused.output) \(refused.error)")
         }
-        // Each of many processes must have the lock alone for a moment, and they must not block each other.
+        // Each of these processes needs the lock alone for a moment, and they must not block each other.
         let many = try (0..<8).map { _ in
             let process = tool.process(["info", tool.store])
             process.standardOutput = FileHandle.nullDevice

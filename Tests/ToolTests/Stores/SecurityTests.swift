@@ -9,7 +9,7 @@ import Testing
 
     init() throws { tool = try Tool() }
 
-    /// Runs a command with a umask of 0, and in folders where files can be created only by an absolute path.
+    /// Runs a command with the umask 0, from a folder in which no files can be created, and without a temporary folder.
     private func runConfined(_ arguments: [String]) throws -> (status: Int32, text: String) {
         let process = tool.process([])
         process.executableURL = URL(fileURLWithPath: "/bin/bash")
@@ -35,7 +35,7 @@ import Testing
         let changes = try tool.file("changes.jsonl", "{\"op\":\"delete\",\"key\":7}\n")
         let backup = tool.folder.path + "/backup", export = tool.folder.path + "/export.csv"
         let report = tool.folder.path + "/report.html"
-        // The permissions of a killed export's partial file do not matter.
+        // A killed export has left a partial file. The permissions of that file don't matter.
         try Data("x".utf8).write(to: URL(fileURLWithPath: export + ".partial"))
         chmod(export + ".partial", 0o640)
         let request = ["--entity", "Row", "--section", "section", "--sort", "note", "--cache", "c", "--memory", "1"]
@@ -108,7 +108,7 @@ import Testing
         #expect((rows?.first?["values"] as? [String: Any])?["title"] as? String == evil, "JSON loses nothing")
     }
 
-    /// Values and names have controls of direction, blanks without width and other invisible characters.
+    /// Values and names have direction controls, zero-width spaces and other invisible characters.
     @Test func noHiddenCharacterIsPrinted() throws {
         let evil = "a\u{202E}b\u{2066}c\u{61C}d\u{200B}e\u{FEFF}f\u{AD}g\u{E0001}h\u{200D}i\u{3164}"
         let file = try tool.file("e.csv", "id,title\n1,\(evil)\n2,می\u{200C}خواهم\n3,👩\u{200D}🚀\n")

@@ -10,14 +10,15 @@ struct ApplyCommand: ParsableCommand {
         abstract: "Apply changes from JSON lines, transaction by transaction.",
         discussion: """
             Each line is {"op":"insert|update|upsert|delete","key":…,"values":{…}}; a blank line ends a transaction. \
-            An upsert updates the object with the key, or inserts one if it is missing. If "values" of an update \
-            contain another key, the object gets that key; in an insertion or an upsert that is an error. \
-            With --cache, the changes of that order by each transaction are printed. If the cache had to be rebuilt, \
-            a batch without lists comes first: the changes before it are unknown.
+            An upsert updates the object with the key, or inserts an object if none has the key. If the "values" of an \
+            update contain another key, the object gets that key; in an insertion or an upsert, another key is an error. \
+            With --cache, the changes that each transaction makes in that order are printed. If a change of the model, the \
+            collation or the format has made the cache unusable, a batch without rows and sections comes first: it says that \
+            the cache was rebuilt, and that the changes until then are unknown.
 
             A file can be applied again: upserts and updates to the same values change nothing, --ignore-present skips \
-            objects that were inserted before, and --ignore-missing skips deleted ones. If a transaction updates an \
-            object several times, the last update counts.
+            objects that were inserted before, and --ignore-missing skips objects that were deleted. Several updates of an \
+            object in one transaction count as one update.
             """)
 
     @OptionGroup var store: StoreArgument
@@ -25,11 +26,11 @@ struct ApplyCommand: ParsableCommand {
     @Option(help: "The entity.") var entity: String
     @Option(
         help:
-            "The unique attribute whose value is \"key\"; by default the entity's first one. If it has none, \"key\" is the object's number."
+            "The unique attribute that \"key\" is a value of; by default the entity's first unique attribute. If the entity has none, \"key\" is the object's number."
     )
     var key: String?
     @Flag(help: "Skip updates and deletions of missing objects.") var ignoreMissing = false
-    @Flag(help: "Skip insertions of objects whose key exists.") var ignorePresent = false
+    @Flag(help: "Skip insertions of objects whose key another object has.") var ignorePresent = false
     @OptionGroup var lists: ListsOption
     @Option(name: .customLong("cache"), help: "The cache of the order whose changes are printed.") var cacheName:
         String?
@@ -46,7 +47,8 @@ struct ApplyCommand: ParsableCommand {
             writer, key: keyName, file: file, ignoresMissing: ignoreMissing, ignoresPresent: ignorePresent)
         var printer: BatchPrinter?
         if let cacheName {
-            // The cache may be of a base entity, whose order has the rows of its subentities too.
+            // The cache's entity may be a superentity of `entity`, because an order can include the objects of
+            // subentities.
             var known: ReadableRequest?
             if case .readable(let found)? = try? container.pinnedState().request(ofCache: cacheName) { known = found }
             let isOfBase =
@@ -82,18 +84,18 @@ struct ApplyCommand: ParsableCommand {
             try settle(writer)
         } catch let error as BadInput {
             try settle(writer)
-            // The open transaction is dropped. The transactions before it are committed.
+            // The open transaction isn't committed. The transactions before it are.
             let done = transactions == 1 ? "1 transaction before it is" : "\(transactions) transactions before it are"
             throw Failure("\(error); \(done) applied")
         } catch {
-            // The cache is caught up to the printed batches, so that they aren't printed again.
+            // Catches up the cache to the printed batches, so that they aren't printed again.
             try? settle(writer)
             throw error
         }
         try printSummary(writer.counts, transactions, ignored: applier.ignoredCount)
     }
 
-    /// Syncs the output, then catches up the cache to the printed changes.
+    /// Syncs the output, and then catches up the cache to the printed changes. Warns if another process is writing.
     private func settle(_ writer: BatchWriter) throws {
         try Output.settle()
         do { try writer.storeTold() } catch StoreError.writerBusy { Output.warnOfRepetition(by: cacheName ?? "") }
@@ -117,7 +119,7 @@ struct ApplyCommand: ParsableCommand {
     }
 }
 
-/// Prints the changes of an order by each transaction.
+/// Prints the changes that each transaction makes in an order.
 private final class BatchPrinter {
     private let container: PersistentContainer
     private let definition: OrderDefinition
@@ -138,8 +140,9 @@ private final class BatchPrinter {
         titles = (try? container.model()).map { SectionTitles(definition.sectionKey, of: definition.entity, in: $0) }
     }
 
-    /// Builds the cache if it is missing. A cache that is behind isn't caught up here: the first batch has all changes since it was
-    /// current. An unusable cache is rebuilt, and a batch without lists says so.
+    /// Builds the cache if it is missing or belongs to another request. Rebuilds it if a change of the model, the
+    /// collation or the format has made it unusable, and prints a batch without rows and sections. A cache that is
+    /// behind stays behind, so that the batch of the first transaction has all changes since the cache was current.
     func establish() throws {
         let bar = ProgressBar("building")
         let start = ContinuousClock.now
@@ -161,7 +164,8 @@ private final class BatchPrinter {
         bar.finish()
     }
 
-    /// Commits a transaction, and prints what changed in the order. The cache is caught up with the next transaction, or at the end.
+    /// Commits a transaction, and prints what changed in the order. The next call, or the end of the command, catches
+    /// up the cache.
     func commit(_ writer: BatchWriter) throws {
         let start = ContinuousClock.now
         _ = try writer.commit(bringing: definition, cacheName: cacheName) { outcome, since in
@@ -171,8 +175,8 @@ private final class BatchPrinter {
             // Changes are printed even if their objects can't be read.
             details.names = { [container] in (try? container.names(of: $0, since: since)) ?? [:] }
             try print(ChangeReport(outcome, duration, details))
-            // A reader of the output sees each transaction as soon as it is committed. The output isn't synced to disk here: that would
-            // cost as much as the commit.
+            // A program that reads the output gets each transaction as soon as it is committed. The output isn't synced
+            // to disk, because a sync would cost as much as the commit.
             try Output.flush()
         }
     }

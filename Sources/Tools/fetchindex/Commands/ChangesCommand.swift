@@ -7,15 +7,17 @@ internal import FetchIndexInspection
 struct ChangesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "changes",
-        abstract: "Print what changed in a cached order since it was last current, and catch it up.",
+        abstract: "Print what changed in a cached order since the cache was last current, and catch up the cache.",
         discussion: """
-            Tables and JSON have sections and rows. jsonl, csv and tsv have only rows, one per line: kind, id, key, entity, old \
-            and new section and row, old and new values of the object as JSON objects, and the names of the sections. If the changes \
-            are unknown because the cache was rebuilt, these formats end with an error once, and print the changes that follow the next time.
+            table and json have sections and rows. jsonl, csv and tsv have only rows, one per line: kind, id, key, entity, old \
+            and new section and row, old and new values of the object as JSON objects, and the names of the sections. If the cache \
+            had to be rebuilt, the changes are unknown: these formats then print an error, and the exit code is 1. The next call \
+            prints the changes since the rebuild.
 
             The cache is caught up after all changes are written: if a full disk or a closed pipe loses them, they are printed \
-            again the next time. While another process writes, the changes are printed at once, and the cache waits for its turn, \
-            five seconds or --timeout. After that a warning says that the changes will be printed again.
+            again the next time. If another process is writing, the changes are printed immediately, and storing the cache waits \
+            for that process, for five seconds or --timeout. If that is too short, a warning says that the changes will be printed \
+            again.
             """)
 
     @OptionGroup var store: StoreArgument
@@ -48,18 +50,20 @@ struct ChangesCommand: ParsableCommand {
         } catch StoreError.writerBusy where isPrinted {
             Output.warnOfRepetition(by: cacheName)
         }
-        // Thrown only now, because the cache must be rebuilt and current after the error too: the next changes are known then.
+        // Throws after the cache was rebuilt, so that the next call knows the changes since then.
         if !isKnown { throw Failure() }
     }
 
-    /// Prints the report. Returns false, with a sentence on standard error, if rows alone are wanted but the changes are not known.
+    /// Prints the report. If the format has only rows and the changes are unknown, prints an error instead, and returns
+    /// false.
     private func print(_ report: ChangeReport) throws -> Bool {
         guard let format = output.catalogue else {
             try printWhole(report)
             return true
         }
         guard let rows = report.rows else {
-            Output.error("\(report.outcome.sentence): the changes of \"\(cacheName)\" are unknown; fetch it again")
+            Output.error(
+                "\(report.outcome.sentence): the changes of \"\(cacheName)\" are unknown; fetch its rows again")
             return false
         }
         try ChangeReport.print(rows, as: format)
@@ -79,7 +83,7 @@ extension ChangeReport {
         "new", "fromSectionName", "toSectionName",
     ]
 
-    /// Prints a line for each changed row.
+    /// Prints a line for each changed row, in CSV and TSV below a header.
     fileprivate static func print(_ rows: [RowEvent], as format: CatalogueFormat) throws {
         if format == .jsonl {
             for row in rows { try Output.jsonLine(row) }

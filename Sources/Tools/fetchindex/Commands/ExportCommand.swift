@@ -9,16 +9,16 @@ struct ExportCommand: ParsableCommand {
         commandName: "export",
         abstract: "Write an entity's records as a catalogue that `import` reads back.",
         discussion: """
-            Null is null in JSON lines, and an empty field in CSV and TSV. An empty text is "" in JSON lines and CSV; TSV \
-            cannot distinguish it from null, and has neither tabs nor line ends in fields. Data are hexadecimal; dates are \
+            Null is null in JSON lines, and an empty field in CSV and TSV. An empty text is "" in JSON lines and CSV. TSV \
+            cannot distinguish it from null, and cannot hold values with tabs or line ends. Data are hexadecimal; dates are \
             ISO 8601 in UTC with full precision. --print-types prints the types for `import --types`.
 
-            If the model has relationships, the column @id has the number of each object, and relationships have the \
-            numbers of related objects, with positions if they are ordered: 12, Entity:12, 12@c0ff. The last column, \
-            @store, identifies the store: `import` never takes the numbers for those of another store. If an attribute \
-            has one of these names, the column's name has one more @. Importing the files of all entities into an empty \
-            store of the same model gives an equal store. Only one of the two sides of a relationship is exported: the \
-            to-one side or, if it is many-to-many, the first one.
+            If the entity has relationships, or is the destination of one, the column @id has the number of each object. The \
+            column of a relationship has the numbers of related objects, with positions if they are ordered: 12, Entity:12, \
+            12@c0ff. The last column, @store, identifies the store, so that `import` never mistakes these numbers for another \
+            store's. If an attribute has one of these names, the column's name has one more @. Importing the files of all \
+            entities into an empty store of the same model gives an equal store. Only one of the two sides of a relationship \
+            is exported: the to-one side or, if it is many-to-many, the first one.
             """)
 
     @OptionGroup var store: StoreArgument
@@ -28,15 +28,18 @@ struct ExportCommand: ParsableCommand {
     @Option(name: .customLong("where"), parsing: .unconditional, help: "A predicate; all records by default.")
     var predicate: String?
     @Option(help: "Sort keys as in `fetch`; by object number by default.") var sort: String?
-    @Option(help: "jsonl, csv or tsv; by default the one that the file's name ends with, or jsonl.") var format:
-        CatalogueFormat?
-    @Flag(help: "Skip damaged records, list them, and exit with 1.") var skipDamaged = false
+    @Option(
+        help: "The format: jsonl, csv or tsv; by default derived from the file's name, or jsonl if no file is named.")
+    var format: CatalogueFormat?
+    @Flag(help: "Skip damaged records and list them; the exit code is 1 if any record is damaged.") var skipDamaged =
+        false
     @Flag(help: "Print the attributes' types in the form of `import --types` instead of records.") var printTypes =
         false
 
     func run() throws {
         guard let format = format ?? (file.map { CatalogueFormat(path: $0) } ?? .jsonl) else {
-            throw ValidationError("The name \(file ?? "") does not show its format; pass --format csv, tsv or jsonl.")
+            throw ValidationError(
+                "The name \(file ?? "") does not show the file's format; pass --format csv, tsv or jsonl.")
         }
         let container = try store.open(forWriting: false)
         let model = try container.model()
@@ -48,10 +51,10 @@ struct ExportCommand: ParsableCommand {
         var request = try RequestOptions.parse([])
         (request.predicate, request.sort) = (predicate, sort)
         var definition = try request.definition(of: entity.name)
-        // Objects of subentities are left out, because they have other attributes.
+        // Leaves out the objects of subentities, which may have other attributes.
         definition.includesSubentities = false
         if try model.hierarchy(of: model.number(of: entity.name)).count > 1 {
-            Output.error("objects of the subentities of \(entity.name) are not exported: export each entity")
+            Output.error("the objects of subentities of \(entity.name) are not exported; export each subentity as well")
         }
         let file = try file.map { try ExportFile(at: $0) }
         let damaged = try write(definition, entity, container, format) { bytes in
@@ -114,7 +117,7 @@ struct ExportCommand: ParsableCommand {
         }
     }
 
-    /// Returns the name of a column for the error that its value can't be written.
+    /// Returns the name of a column, for the message that the format can't hold its value.
     private func writtenName(ofColumn column: Int, of entity: Entity, _ container: PersistentContainer) -> String {
         let hasNumbers = (try? container.export(ofEntity: entity.name).hasNumbers) ?? false
         let names = (hasNumbers ? [RecordKey.numberName(entity.has)] : []) + entity.attributes.map(\.name)

@@ -7,13 +7,13 @@ struct FetchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fetch", abstract: "Fetch sections and rows, from a named cache if one is given.",
         discussion: """
-            A table is for people and has the first sections and rows. JSON has all of them in one document. jsonl, csv and tsv \
-            have only rows, all of them, in the form that `import` reads; with --sections-only they have only sections. Output is \
-            written while rows are read.
+            --output table is for people and prints the first sections and rows. json prints all sections and rows in one \
+            document. jsonl, csv and tsv print all rows, in the form that `import` reads, or all sections if --sections-only is \
+            given. Output is written while rows are read.
 
-            --cache NAME without a request uses the cache's own. With another request the cache is replaced, unless it is locked \
-            (`cache lock`). With --require, every other outcome ends with exit code 4: nothing is printed, and the cache doesn't \
-            change.
+            If --cache is given without a request, the request is the cache's own. If another request is given, it replaces the \
+            cache, unless the cache is locked (`cache lock`). If --require doesn't accept the outcome, the exit code is 4, no \
+            sections or rows are printed, and the cache doesn't change.
             """)
 
     private static let defaultTableLimit = 50
@@ -26,23 +26,28 @@ struct FetchCommand: ParsableCommand {
     @Option(name: .customLong("cache"), help: "The name of the cache.") var cacheName: String?
     @Option(
         help: ArgumentHelp(
-            "The accepted outcomes: hit, caughtUp, or hit,caughtUp. Any other one ends with exit code 4.",
+            "The accepted outcomes: hit, caughtUp, or hit,caughtUp. Any other outcome ends with exit code 4.",
             valueName: "outcome"))
     var require: RequiredOutcome?
     @OptionGroup var timeout: TimeoutOption
-    @Option(parsing: .unconditional, help: "Rows to skip.") var offset = 0
-    @Option(parsing: .unconditional, help: "Rows to print (tables: 50 by default).") var limit: Int?
-    @Option(parsing: .unconditional, help: "Sections to skip.") var sectionOffset = 0
-    @Option(parsing: .unconditional, help: "Sections to print (tables: 20 by default, all with --sections-only).")
+    @Option(parsing: .unconditional, help: "The number of rows to skip.") var offset = 0
+    @Option(
+        parsing: .unconditional, help: "The maximum number of rows to print; by default 50 in a table, otherwise all.")
+    var limit: Int?
+    @Option(parsing: .unconditional, help: "The number of sections to skip.") var sectionOffset = 0
+    @Option(
+        parsing: .unconditional,
+        help: "The maximum number of sections to print; by default 20 in a table with rows, otherwise all.")
     var sectionLimit: Int?
-    @Option(help: "The columns of rows: KEY,..., also of related objects like author.name; all attributes by default.")
+    @Option(
+        help: "The columns of rows: KEY,..., where KEY may be a path such as author.name; all attributes by default.")
     var columns: String?
     @Option(
         parsing: .unconditional, help: "Print only the section with this name; --offset and --limit count its rows.")
     var inSection: String?
     @Flag(help: "Print no rows.") var sectionsOnly = false
-    @Flag(help: "Print how the rows are found instead of the rows: the plan, rows read and rows matched.") var explain =
-        false
+    @Flag(help: "Instead of rows, print how they are found: the plan, and the numbers of rows read and matched.")
+    var explain = false
     @Option(help: "A table for people, JSON for programs, or only rows as JSON lines, CSV or TSV.")
     var output = FetchFormat.table
 
@@ -52,7 +57,7 @@ struct FetchCommand: ParsableCommand {
         let limitsSections = sectionOffset != 0 || sectionLimit != nil
         if output.catalogue != nil && (explain || limitsSections && !sectionsOnly) {
             throw ValidationError(
-                "--explain needs --output table or json; --section-offset and --section-limit need that or --sections-only."
+                "--explain needs --output table or json. --section-offset and --section-limit need one of these formats, or --sections-only."
             )
         }
         if output.catalogue != nil && sectionsOnly && (inSection != nil || columns != nil) {
@@ -104,7 +109,8 @@ struct FetchCommand: ParsableCommand {
             }
             let columns = try columns(of: order)
             let range = try range(of: order, definition)
-            // A damaged cache is rebuilt, and this body is called again. So damage must be found before anything is printed.
+            // Finds damage before anything is printed: if the cache is damaged, it is rebuilt, and this body is called
+            // again.
             try order.prove(sections: range.sections, rows: range.rows)
             do {
                 try print(order, outcome, definition, range, columns)
@@ -126,12 +132,12 @@ struct FetchCommand: ParsableCommand {
         }
     }
 
-    /// The number of rows to print; nil for all.
+    /// The maximum number of rows to print; nil if all are printed.
     private var rowLimit: Int? {
         sectionsOnly || explain ? 0 : limit ?? (output == .table ? Self.defaultTableLimit : nil)
     }
 
-    /// The number of rows up to the last one to print; at least one, even if no row is printed.
+    /// The number of rows from the order's first row to the last row to print; at least one more than the offset.
     private var mostRows: Int {
         rowLimit.map { rows(upTo: max(1, $0)) } ?? .max
     }

@@ -11,11 +11,11 @@ struct ImportCommand: ParsableCommand {
         abstract: "Import a catalogue file, in transactions; with --key, an interrupted import can be run again.",
         discussion: """
             Files are UTF-8. Lines end with LF, CRLF or CR, and have at most 64 MiB and 32,768 fields. CSV quotes fields \
-            as in RFC 4180; TSV has no quotes. A line of JSON is one flat object. A line with a repeated member is a bad \
-            row, and so is one with lists or objects as values, unless --lists-as-text is given.
+            as in RFC 4180; TSV has no quotes. A line of JSON is one flat object. A line is a bad row if it has a member \
+            twice, or if a value is a list or an object and --lists-as-text is not given.
 
-            If a column or a member is absent, stored objects keep its value and their related objects. Null and empty \
-            fields clear them.
+            If a file lacks a column, or a line lacks a member, stored objects keep the attribute's value or their related \
+            objects. Null and empty fields clear them.
             """)
 
     @OptionGroup var store: StoreArgument
@@ -26,27 +26,32 @@ struct ImportCommand: ParsableCommand {
     var key: String?
     @Option(
         help: """
-            Types of attributes, e.g. name:string,price:integer; *:string is for all others. By default types are inferred \
-            from all rows, so that no text is lost and different texts stay different.
+            Types of attributes, e.g. name:string,price:integer; *:string gives the type of all others. By default, types are \
+            inferred from all rows: a column becomes numeric only if numbers represent all its texts exactly, and a key \
+            column only if the numbers also print back as the same texts.
             """) var types: String?
-    @Option(help: "csv, tsv or jsonl; by default the one that the file's name ends with.") var format: CatalogueFormat?
+    @Option(help: "The file's format: csv, tsv or jsonl; by default derived from its name.") var format:
+        CatalogueFormat?
     @Option(
         parsing: .unconditional,
         help: """
-            The separator of CSV fields: one character, or tab. By default a comma, or the one that a first line like sep=; \
-            gives.
+            The separator of CSV fields: one character, or tab. By default a comma, or the character in a first line such as \
+            sep=;
             """)
     var delimiter: String?
-    @Flag(help: "Count and list bad rows instead of stopping at the first.") var skipBadRows = false
-    @Flag(help: "Add missing attributes to the entity; existing objects have null.") var addColumns = false
+    @Flag(help: "Skip bad rows, count them and list the first ones, instead of stopping at the first.")
+    var skipBadRows = false
+    @Flag(help: "Add an attribute for each column that the entity lacks; existing objects get null.")
+    var addColumns = false
     @Option(
         parsing: .unconditionalSingleValue,
         help: """
-            A column that names related objects by a unique attribute: COLUMN=Entity.attribute. A new relationship has the \
-            column's name, and its inverse the plural of the file's entity (author of Book: books).
+            A column that names related objects by a unique attribute: COLUMN=Entity.attribute, e.g. author=Author.name. If the \
+            entity lacks the relationship, it is added with the column's name; its inverse is the entity's name with an s, such \
+            as books for Book.
             """)
     var relate: [String] = []
-    @Flag(help: "Insert missing related objects, with the values of the columns of --relate.")
+    @Flag(help: "Insert related objects that are missing, with the values in the columns of --relate.")
     var createRelated = false
     @OptionGroup var lists: ListsOption
     @Flag(help: "Delete objects that the file lacks, in one transaction with the import. Needs --key.") var replace =
@@ -60,9 +65,9 @@ struct ImportCommand: ParsableCommand {
         let inserted: Int
         let updated: Int
         let unchanged: Int
-        /// Nil without `--replace`.
+        /// The number of deleted objects; nil if `--replace` isn't given.
         let deleted: Int?
-        /// The number of missing related objects that were inserted; nil without `--create-related`.
+        /// The number of inserted related objects; nil if `--create-related` isn't given.
         let created: Int?
         let badRows: [String]
         let badRowCount: Int
@@ -87,7 +92,8 @@ struct ImportCommand: ParsableCommand {
         }
         if createRelated && relate.isEmpty { throw ValidationError("--create-related needs --relate.") }
         if createRelated && replace {
-            throw ValidationError("--replace deletes what the file lacks: --create-related cannot be used with it.")
+            throw ValidationError(
+                "--create-related cannot be used with --replace, which deletes objects that the file lacks.")
         }
         guard (0...100).contains(replaceLimit) else {
             throw ValidationError("--replace-limit must be from 0 to 100 per cent.")
@@ -113,9 +119,9 @@ struct ImportCommand: ParsableCommand {
     }
 
     private func request() throws -> ImportRequest {
-        // Only CSV has a delimiter, so the option implies the format.
+        // Only CSV has delimiters, so `--delimiter` implies the format.
         guard let format = format ?? CatalogueFormat(path: file) ?? (delimiter == nil ? nil : .csv) else {
-            throw ValidationError("The name \(file) does not show its format; pass --format csv, tsv or jsonl.")
+            throw ValidationError("The name \(file) does not show the file's format; pass --format csv, tsv or jsonl.")
         }
         var request = ImportRequest(store: store.store, file: file, format: format, entity: entity)
         request.key = key

@@ -3,7 +3,8 @@ internal import FetchIndex
 
 struct IndexCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "index", abstract: "Add and drop indexes: orders for lookups, maintained by every writer.",
+        commandName: "index",
+        abstract: "Add and drop indexes: orders for fast lookups, which every writer maintains.",
         subcommands: [IndexAddCommand.self, IndexDropCommand.self])
 }
 
@@ -14,12 +15,12 @@ struct IndexArguments: ParsableArguments {
     @Option(help: "The entity; required if the store has several.") var entity: String?
     @OptionGroup var output: OutputOption
 
-    /// Migrates the store to a model with changed indexes.
+    /// Migrates the store to a model with changed indexes, and prints the steps.
     func migrate(_ change: (Entity, Index) throws -> Entity) throws {
         let container = try store.open()
         let stored = try container.model()
         let changed = try change(ModelOptions.entity(entity, of: stored), Index(parsing: keys))
-        // The new model has all entities, because relationships need their destinations.
+        // The new model has all entities, because each relationship needs its destination.
         let model = Model(entities: stored.entities.map { $0.name == changed.name ? changed : $0 })
         let plan = try container.plan(for: model)
         try container.migrate(to: model)
@@ -29,7 +30,7 @@ struct IndexArguments: ParsableArguments {
 
 struct IndexAddCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "add", abstract: "Add an index, built in one pass over the records.")
+        commandName: "add", abstract: "Add an index, and build it in one pass over the records.")
 
     @OptionGroup var arguments: IndexArguments
 
@@ -45,7 +46,7 @@ struct IndexAddCommand: ParsableCommand {
 struct IndexDropCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "drop", abstract: "Drop an index.",
-        discussion: "The index is not added again when a program whose class declares it opens the store.")
+        discussion: "The index stays dropped, even if a program whose class declares the index opens the store.")
 
     @OptionGroup var arguments: IndexArguments
 

@@ -67,13 +67,14 @@ struct ModelMigrateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate", abstract: "Change the model of a store, in one transaction.",
         discussion: """
-            The migration fails if a value cannot be converted, if null becomes forbidden and an object has it, or if \
-            objects have equal values that become unique. Then the first such objects are named, and nothing is changed.
+            The migration fails if a value cannot be converted, if an attribute becomes required and an object has null, or if \
+            an attribute becomes unique and two objects have the same value. The error names the first such objects, and \
+            nothing is changed.
             """)
 
     @OptionGroup var store: StoreArgument
     @OptionGroup var options: ModelOptions
-    @Flag(help: "Create the store if missing; needs --to.") var create = false
+    @Flag(help: "Create the store if it is missing; needs --to.") var create = false
     @OptionGroup var output: OutputOption
 
     func validate() throws {
@@ -83,7 +84,7 @@ struct ModelMigrateCommand: ParsableCommand {
     }
 
     func run() throws {
-        // The file is read first: an unreadable one must not create a store.
+        // Reads the file first, so that no store is created if the file can't be read.
         let whole = try options.to.map { try ModelFile.read($0) }
         let container =
             create
@@ -129,8 +130,8 @@ struct ModelReport: Encodable {
 
 struct DropEntityCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "drop-entity", abstract: "Delete all objects of an entity, its caches and the entity.",
-        discussion: "An import can then create the entity again, with other types and another key.")
+        commandName: "drop-entity", abstract: "Delete an entity, with all its objects and caches.",
+        discussion: "After that, an import can create the entity again, with other types and another key.")
 
     @OptionGroup var store: StoreArgument
     @Option(help: "The entity.") var entity: String

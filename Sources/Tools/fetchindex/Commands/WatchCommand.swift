@@ -7,10 +7,11 @@ internal import FetchIndexInspection
 struct WatchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
-        abstract: "Print the changes of a cached order while other processes write, until interrupted.",
+        abstract: "Print the changes of a cached order as other processes make them, until interrupted.",
         discussion: """
-            The first batch has the changes since the order was last current; it is printed even if it is empty. The next \
-            batches continue it without gaps. The cache is caught up after each batch is written.
+            The first batch has the changes since the cache was last current; it is printed even if it is empty. Each further \
+            batch begins where the one before it ended. After each batch is written, the cache is caught up, unless another \
+            process is writing; in that case the next batch catches it up.
             """)
 
     @OptionGroup var store: StoreArgument
@@ -22,7 +23,7 @@ struct WatchCommand: ParsableCommand {
     func run() throws {
         let container = try store.open(forWriting: false)
         let definition = try request.definition(ofExisting: cacheName, entity: entity, in: container)
-        // Created before the fetch, so that no commit between the two is missed.
+        // Starts watching before the fetch, so that no commit after the fetched state is missed.
         let commits = CommitWatch(container)
         let context = container.newContext()
         let controller = try FetchedResultsController(definition, context, cacheName: cacheName, needsExactChange: true)
@@ -41,7 +42,7 @@ struct WatchCommand: ParsableCommand {
             try context.mergeChanges()
             if let error = printer.error { throw error }
             try controller.settle()
-            // Returns the memory that a large batch needed to the system.
+            // Gives memory that a large batch needed back to the system.
             Memory.giveBack()
         }
         throw StoreError.moved(path: container.path)
@@ -55,7 +56,7 @@ private final class WatchPrinter: FetchedResultsControllerDelegate {
     private let definition: OrderDefinition
     private let isJSON: Bool
     private(set) var error: (any Error)?
-    /// The time at which the newest commit was detected, and the number of the commit before it.
+    /// The time at which a newer commit was detected, and the commit that the context had at that time.
     private var start = ContinuousClock.now
     private var commit: UInt64?
 
@@ -63,7 +64,7 @@ private final class WatchPrinter: FetchedResultsControllerDelegate {
 
     func begin(at commit: UInt64) { (start, self.commit) = (ContinuousClock.now, commit) }
 
-    /// Prints the changes by the first fetch.
+    /// Prints the batch of the first fetch.
     func print(
         _ outcome: FetchOutcome, of controller: FetchedResultsController<ManagedObject>, _ duration: Duration
     ) throws {

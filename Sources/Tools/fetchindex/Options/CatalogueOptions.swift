@@ -2,10 +2,11 @@ internal import ArgumentParser
 internal import FetchIndex
 internal import FetchIndexCatalogues
 
-// The texts of `import`'s options.
+// Parses the texts of `import`'s options.
 
 extension GivenTypes {
-    /// Reads `--types price:integer,*:string`: the types of attributes by their names, and the type of all others.
+    /// Parses `--types price:integer,*:string`: the types of attributes by name, and after the star the type of all
+    /// others.
     init(option text: String) throws {
         self.init()
         for part in RequestText.split(text, at: ",") where !part.isEmpty {
@@ -13,16 +14,16 @@ extension GivenTypes {
                 let type = ValueType(name: String(part[part.index(after: colon)...]))
             else {
                 let names = ValueType.allCases.map(\.name).joined(separator: ", ")
-                throw ValidationError("--types expects NAME:TYPE, TYPE one of \(names), not \"\(part)\".")
+                throw ValidationError("--types expects NAME:TYPE, not \"\(part)\"; TYPE is one of \(names).")
             }
-            // A column that is called * is named in quotation marks.
+            // The name of a column that is called * is in backquotes here.
             if part[..<colon] == "*" {
                 ofOthers = type
                 continue
             }
             let name = RequestText.unquoted(String(part[..<colon]))
             if name.isEmpty {
-                throw ValidationError("--types expects NAME:TYPE, and the name of \"\(part)\" is empty.")
+                throw ValidationError("--types expects NAME:TYPE, but the name in \"\(part)\" is empty.")
             }
             named.append((name, type))
         }
@@ -30,7 +31,7 @@ extension GivenTypes {
 }
 
 extension ImportRequest.Relation {
-    /// Reads `--relate author=Author.name`.
+    /// Parses `--relate author=Author.name`.
     init(option text: String) throws {
         let parts = RequestText.split(text, at: "=")
         let names = parts.count == 2 ? RequestText.split(parts[1], at: ".").map(RequestText.unquoted) : []
@@ -42,12 +43,14 @@ extension ImportRequest.Relation {
 }
 
 extension CatalogueInput {
-    /// Reads `--delimiter`: a name, or the character. A quotation mark or a line end can't be one.
+    /// Parses `--delimiter`: the word tab, or the character.
     static func delimiter(option text: String, _ format: CatalogueFormat) throws -> UInt8 {
         if format != .csv { throw ValidationError("--delimiter is for CSV, not for \(format.rawValue).") }
         let text = ["tab": "\t", "\\t": "\t"][text] ?? text
         guard let byte = text.utf8.first, text.utf8.count == 1, CatalogueInput.canDelimit(byte) else {
-            throw ValidationError("--delimiter is one ASCII character, or tab, not \"\(text)\".")
+            throw ValidationError(
+                "--delimiter expects tab or one ASCII character (but no letter, digit or quotation mark), not \"\(text)\"."
+            )
         }
         return byte
     }

@@ -1,22 +1,23 @@
 internal import FetchIndex
 internal import FetchIndexInspection
 
-/// The details that a printed batch has beside the positions of rows and sections.
+/// The details that a printed change batch has in addition to the positions of rows and sections.
 struct ChangeDetails {
     /// The entity of the request.
     let entity: String
     /// Looks up the names of objects.
     var names: ([ObjectID]) -> [ObjectID: ObjectName] = { _ in [:] }
-    /// Looks up the names of sections; nil if the order has no sections, or if rows are printed without them.
+    /// Looks up the names of sections; nil if the order has no sections, or if rows are printed without section names.
     var sections: (ResultsChange) -> ChangedSections? = { _ in nil }
     /// The printed form of section names.
     var titles: SectionTitles?
-    /// Whether each row has its entity; otherwise only rows of subentities have it.
+    /// Whether the entity is printed for each row; otherwise only for rows of subentities.
     var namesEntities = false
 
     init(entity: String) { self.entity = entity }
 
-    /// Makes all details from the order after the change. The change began at `commit`; nil is the commit that the cache had.
+    /// Makes all details from the order after the change. `commit` is the commit before the change; nil means the one
+    /// that the cache had.
     init(_ definition: OrderDefinition, _ order: FetchedOrder, since commit: UInt64? = nil) {
         entity = definition.entity
         namesEntities = true
@@ -43,16 +44,16 @@ struct ChangeReport: Encodable {
         let id: UInt64
         /// The object's first unique value; left out if the entity has no unique attribute, or if the value is no longer known.
         var key: JSONValue?
-        /// The object's entity. `apply` has it only if it is a subentity of the request's.
+        /// The object's entity. In the batches of `apply`, it is nil unless it's a subentity of the request's entity.
         let entity: String?
-        /// Whether the entity is a subentity of the request's.
+        /// Whether the object's entity is a subentity of the request's entity.
         let isOfSubentity: Bool
-        /// All values before and after the change. `apply` has only the values of deleted objects.
+        /// All values before and after the change. In the batches of `apply`, only deleted objects have values.
         var old: [String: JSONValue]?
         var new: [String: JSONValue]?
         var from: [Int]?
         var to: [Int]?
-        /// Null for the section of null; left out if the order has no sections.
+        /// Null for the section of null; left out if the order has no sections, and in the batches of `apply`.
         var fromSectionName: JSONValue?
         var toSectionName: JSONValue?
 
@@ -82,7 +83,8 @@ struct ChangeReport: Encodable {
     }
 
     let outcome: OutcomeReport
-    /// Nil, like `rows`, if the change is not known. The order must be fetched again then.
+    /// The events of sections. It is nil, like `rows`, if the changes are unknown, so that the order must be fetched
+    /// again.
     let sections: [SectionEvent]?
     let rows: [RowEvent]?
 
@@ -95,7 +97,7 @@ struct ChangeReport: Encodable {
         }
     }
 
-    /// Makes the report of an outcome: what opening the order, or advancing it to a commit, changed.
+    /// Makes the report of an outcome: the changes with which the order was opened, or which a commit made.
     init(_ outcome: FetchOutcome, _ duration: Duration, _ details: ChangeDetails) throws {
         self.outcome = OutcomeReport(outcome, duration)
         let change: ResultsChange

@@ -5,9 +5,9 @@ internal import FetchIndexInspection
 final class ChangedSections {
     private let titles: SectionTitles
     private let order: FetchedOrder
-    /// The names of deleted sections by their old index; the name is nil for the section of null.
+    /// The names of deleted sections, by old index; nil for the section of null.
     private var gone: [Int: String?] = [:]
-    /// The new indexes of moved sections by their old index.
+    /// The new indexes of moved sections, by old index.
     private var moved: [Int: Int] = [:]
     /// `left`: old indexes of deleted and moved sections. `came`: new indexes of inserted and moved sections. Both are ascending.
     private var left: [Int] = []
@@ -42,11 +42,13 @@ final class ChangedSections {
         return name
     }
 
-    /// Returns the name of a section by its index before the change. The section of an object that was renamed has the new name.
+    /// Returns the name of a section by its index before the change; nil for the section of null. If the section's
+    /// object was renamed, the name is the new one.
     func name(ofOld index: Int) throws -> String? {
         if let name = gone[index] { return name }
         if let new = moved[index] { return try name(ofNew: new) }
-        // Other sections keep their relative order, so the new index follows from the numbers of sections that left and came before it.
+        // The section was neither deleted nor moved. Such sections keep their relative order, so the new index is the
+        // old one minus the sections that left before it plus those that came before it.
         var new = index - left.count { $0 < index }
         for arrival in came where arrival <= new { new += 1 }
         return try name(ofNew: new)

@@ -5,17 +5,17 @@ internal import FetchIndexInspection
 struct FetchedRange {
     let sections: Range<Int>
     let rows: Range<Int>
-    /// The ends of the ranges that could be printed without limits, to say how many more there are.
+    /// The ends that the ranges would have without limits. Tables say how many more sections and rows are left.
     let end: (sections: Int, rows: Int)
 
-    /// Makes ranges of the whole order. Offsets and limits are clamped to its size.
+    /// Makes ranges of the whole order's sections and rows. Offsets and limits are clamped to the order's size.
     init(of order: FetchedOrder, sectionOffset: Int, sectionLimit: Int?, rowOffset: Int, rowLimit: Int?) {
         sections = Self.range(sectionOffset, sectionLimit, order.sectionCount)
         rows = Self.range(rowOffset, rowLimit, order.rowCount)
         end = (order.sectionCount, order.memberCount)
     }
 
-    /// Makes the range of one section, and some of its rows.
+    /// Makes the range of one section, and the range of some of its rows.
     init(_ index: Int, _ section: FetchedSection, rowOffset: Int, rowLimit: Int?) {
         sections = index..<index + 1
         let own = Self.range(rowOffset, rowLimit, section.count)
@@ -30,8 +30,9 @@ struct FetchedRange {
 }
 
 extension FetchedOrder {
-    /// Returns the first section whose name has the same bytes, and the number of other sections with this name: sections by related
-    /// objects can share one. For the empty name it returns the section of null if no other has that name. O(sections).
+    /// Returns the first section with a name, compared by bytes, and the number of further sections with the same name:
+    /// related objects, each with a section, can share a name. If no section has the empty name, it finds the section
+    /// of null. O(sections).
     func section(named name: String, _ titles: SectionTitles) throws -> (
         index: Int, section: FetchedSection, others: Int
     )? {
@@ -53,7 +54,8 @@ extension FetchedOrder {
     }
 }
 
-/// Prints an order as one JSON document. Sections and rows are printed one by one, without holding all in memory.
+/// Prints the result of a fetch as one JSON document. Sections and rows are written one at a time, and aren't collected
+/// in memory.
 struct FetchJSONPrinter {
     private let order: FetchedOrder
     private let titles: SectionTitles
@@ -130,8 +132,8 @@ struct FetchJSONPrinter {
         }
     }
 
-    /// Prints rows as {"id":1,"row":0,"section":0,"values":{…}}, with values sorted by name. An object of a subentity has its "entity"
-    /// before "id".
+    /// Prints rows as {"id":1,"row":0,"section":0,"values":{…}}, with values sorted by name. Rows of subentities begin
+    /// with the member "entity".
     private func printRows(_ range: Range<Int>) throws {
         guard !range.isEmpty else { return }
         let columns = columns.sorted { $0.name < $1.name }
@@ -177,7 +179,7 @@ extension [Aggregate<ManagedObject>] {
     }
 }
 
-/// Prints an order as tables: one of sections, one of rows.
+/// Prints the result of a fetch as tables: one of sections, one of rows.
 struct FetchTablePrinter {
     let order: FetchedOrder
     let definition: OrderDefinition
@@ -223,7 +225,8 @@ struct FetchTablePrinter {
     }
 
     func printRows(_ range: Range<Int>, of end: Int, hints: Bool) throws {
-        // If an attribute is called "section", "row" or "entity", the tool's own column gets another title.
+        // If an attribute is called "section", "row" or "entity", the table's own column of that name gets another
+        // title.
         func title(_ name: String, _ other: String) -> String { columns.contains { $0.name == name } ? other : name }
         var table = TextTable(
             [

@@ -3,7 +3,7 @@ internal import FetchIndexCatalogues
 internal import FetchIndex
 internal import FetchIndexInspection
 
-/// The output formats of `fetch`.
+/// The output formats of `fetch` and `changes`.
 enum FetchFormat: String, ExpressibleByArgument, CaseIterable {
     case table
     case json
@@ -11,7 +11,7 @@ enum FetchFormat: String, ExpressibleByArgument, CaseIterable {
     case csv
     case tsv
 
-    /// The format of a catalogue; nil for formats that have both sections and rows.
+    /// The catalogue format of the same name; nil for formats that have both sections and rows.
     var catalogue: CatalogueFormat? {
         switch self {
         case .table, .json: nil
@@ -22,7 +22,7 @@ enum FetchFormat: String, ExpressibleByArgument, CaseIterable {
     }
 }
 
-/// Writes rows of an order as a catalogue, in pieces, without holding all in memory.
+/// Writes rows of an order as a catalogue. Writes out each 256 KiB, so that the rows aren't collected in memory.
 struct FetchRowWriter {
     let order: FetchedOrder
     let format: CatalogueFormat
@@ -58,8 +58,8 @@ struct FetchRowWriter {
     }
 }
 
-/// Writes sections of an order as a catalogue. The columns are name, index title, number of rows, the object's number if sections are
-/// by related objects, and the aggregates.
+/// Writes sections of an order as a catalogue. The columns are name, index title, number of rows, aggregates, and,
+/// before the aggregates, the object's number if sections are by related objects.
 struct FetchSectionWriter {
     let order: FetchedOrder
     let format: CatalogueFormat
@@ -100,7 +100,7 @@ struct FetchSectionWriter {
 extension CatalogueWriter {
     static let pieceLength = 1 << 18
 
-    /// Writes the collected bytes to standard output if they fill a piece.
+    /// Writes the collected bytes to standard output if they have the length of a piece.
     mutating func writeOutPiece() throws {
         if bytes.count < Self.pieceLength { return }
         Output.bytes(bytes)
@@ -109,10 +109,10 @@ extension CatalogueWriter {
         removeWritten()
     }
 
-    /// Warns if texts were written that an import reads as null.
+    /// Warns if the catalogue has empty texts, which TSV can't distinguish from null.
     func warnOfEmptyTexts() {
         if emptyTexts == 0 { return }
         let texts = Numbers.count(emptyTexts, "empty text")
-        Output.error("\(texts) \(emptyTexts == 1 ? "is" : "are") read back as null; CSV and JSON lines keep them")
+        Output.error("TSV cannot distinguish \(texts) from null; CSV and JSON lines can")
     }
 }

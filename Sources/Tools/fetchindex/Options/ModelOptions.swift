@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import FetchIndex
 internal import FetchIndexEssentials
 
-/// The options that name a store's new model: changes of one entity, or a file with a model.
+/// The options that describe a store's new model: changes of one entity, or a file with the whole model.
 struct ModelOptions: ParsableArguments {
     @Option(help: "The entity; required if the store has several.") var entity: String?
     @Option(
@@ -19,7 +19,8 @@ struct ModelOptions: ParsableArguments {
         [String] = []
     @Option(parsing: .unconditionalSingleValue, help: "An attribute to convert to another type: NAME:TYPE.") var change:
         [String] = []
-    @Option(help: "A file with the whole model, as `model show --output json` prints it.") var to: String?
+    @Option(help: "A file with the whole new model, in the form that `model show --output json` prints.") var to:
+        String?
 
     func validate() throws {
         let hasChanges = !(add + derive + drop + rename + change).isEmpty
@@ -28,7 +29,7 @@ struct ModelOptions: ParsableArguments {
         }
     }
 
-    /// Returns the model after the changes. Throws for names that the entity does not have.
+    /// Returns the model after the changes. Throws if the entity lacks a name that is to be changed or removed.
     func model(from stored: Model) throws -> Model {
         if let to { return try ModelFile.read(to) }
         let entity = try entity(of: stored)
@@ -113,7 +114,7 @@ struct ModelOptions: ParsableArguments {
 
     private func entity(of model: Model) throws -> Entity { try Self.entity(entity, of: model) }
 
-    /// Returns the entity of a name, or without a name the only entity.
+    /// Returns the entity with a name; if the name is nil, the model's only entity.
     static func entity(_ name: String?, of model: Model) throws -> Entity {
         if let entity = name {
             guard let found = model.entity(named: entity) else { throw model.unknownEntity(entity) }
@@ -136,7 +137,7 @@ struct ModelOptions: ParsableArguments {
         let typeName = hasValue ? String(rest.prefix { $0 != "=" }) : rest
         guard parts.count > 1, let type = ValueType(name: typeName) else {
             let names = ValueType.allCases.map(\.name).joined(separator: ", ")
-            throw ValidationError("\(option) expects \(form), TYPE one of \(names), not \"\(text)\".")
+            throw ValidationError("\(option) expects \(form), not \"\(text)\"; TYPE is one of \(names).")
         }
         let name = RequestText.unquoted(parts[0])
         guard typeName.count < rest.count else { return (name, type, .null) }
@@ -164,11 +165,11 @@ struct ModelFile: Codable {
         let name: String
         var superentity: String?
         var isAbstract: Bool?
-        /// The attributes. A subentity may leave out those of its superentity.
+        /// The attributes. A subentity may leave out the attributes that it inherits.
         let attributes: [StoredAttribute]
         var relationships: [RelationshipFile]?
         var unique: [[String]]?
-        /// Indexes in the form of `model index add`.
+        /// The indexes, in the form that `model index add` takes.
         var indexes: [String]?
         var removedIndexes: [String]?
         var removed: [String]?
@@ -193,12 +194,12 @@ struct ModelFile: Codable {
         }
     }
 
-    /// Reads a model. Throws an error of one sentence if the file isn't a model.
+    /// Reads a model from a file. Throws an error of one sentence if the file can't be read or isn't a model.
     static func read(_ path: String) throws -> Model {
         guard let data = FileManager.default.contents(atPath: path) else { throw Failure("\(path) cannot be read") }
         let file: ModelFile
         do { file = try JSONDecoder().decode(ModelFile.self, from: data) } catch {
-            throw Failure("\(path) is not a model as `model show --output json` prints it")
+            throw Failure("\(path) is not a model in the form that `model show --output json` prints")
         }
         return Model(
             entities: try file.entities.map { entity in
@@ -233,11 +234,11 @@ struct ModelFile: Codable {
 }
 
 extension Index {
-    /// Parses the form of sort keys, without text orders: publisher,price:desc
+    /// Parses a list of sort keys such as publisher,price:desc. Throws if a key has a text order.
     init(parsing text: String) throws {
         let keys = try SortKey<ManagedObject>.list(parsing: text)
         if let key = keys.first(where: { $0.textOrder != .binary }) {
-            throw Failure("an index cannot have a text order, as in \"\(key)\"")
+            throw Failure("an index cannot have a text order, but \"\(key)\" has one")
         }
         self.init(keys: keys.map { Key($0.attribute, isDescending: $0.direction == .descending) })
     }

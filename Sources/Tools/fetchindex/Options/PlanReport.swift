@@ -1,10 +1,10 @@
 internal import FetchIndex
 internal import FetchIndexInspection
 
-/// The report of `fetch --explain`: how the rows were found, and how many records were read for that.
+/// The report of `fetch --explain`: the way in which rows were found, and the number of records that were read for it.
 struct PlanReport: Encodable {
     struct Plan: Encodable {
-        /// scan, order, uniqueKey, related, identifiers, or cache if the fetch's own cache had the order.
+        /// scan, order, uniqueKey, related, identifiers, or, if the fetch's own cache was used, cache.
         let source: String
         var name: String?
         var attribute: String?
@@ -21,8 +21,8 @@ struct PlanReport: Encodable {
     let plan: Plan
     private let sentence: String
 
-    /// Takes the plan that was made before the order was opened. `firstRows` is the number of objects wanted if the first ones by
-    /// number were enough.
+    /// Takes the plan that was made before the order was opened. `firstRows` is the number of records to read if the
+    /// fetch only needs the objects with the lowest numbers; otherwise nil.
     init(
         _ planned: FetchPlan, _ order: FetchedOrder, cacheName: String?, _ outcome: OutcomeReport, firstRows: Int? = nil
     ) {

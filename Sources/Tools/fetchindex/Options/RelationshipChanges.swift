@@ -1,16 +1,16 @@
 internal import ArgumentParser
 internal import FetchIndex
 
-/// Renames and removals of an entity's relationships, and the changes of their inverses that follow.
+/// Renames and removals of an entity's relationships, and the changes of inverses that follow from them.
 struct RelationshipChanges {
     private let entity: Entity
     private let model: Model
-    /// New names by old ones.
+    /// The new names of renamed relationships, by old name.
     private let renamed: [String: String]
     private let dropped: Set<String>
 
-    /// Removes the names of relationships from the options, so that only names of attributes are left there. Throws for changes that
-    /// aren't allowed.
+    /// Takes the names of relationships out of `rename` and `drop`, so that only names of attributes are left in them.
+    /// Throws for changes that aren't allowed.
     init(of entity: Entity, in model: Model, rename: inout [(old: String, new: String)], drop: inout [String]) throws {
         func isRelationship(_ name: String) -> Bool { entity.relationships.contains { $0.name == name } }
         self.entity = entity
@@ -23,7 +23,8 @@ struct RelationshipChanges {
             if let owner = model.entity(named: entity.superentity ?? ""),
                 owner.relationships.contains(where: { $0.name == name })
             {
-                throw ValidationError("\(entity.name) inherits \(name) from \(owner.name); change it there.")
+                throw ValidationError(
+                    "\(entity.name) inherits \(name) from \(owner.name); pass --entity \(owner.name) to change it.")
             }
             if dropped.contains(name), renamed[name] != nil {
                 throw ValidationError("\(entity.name).\(name) is both renamed and dropped.")
@@ -62,7 +63,8 @@ struct RelationshipChanges {
         }
     }
 
-    /// Returns the remaining unique lists of a stored entity, with the new names of relationships.
+    /// Returns a stored entity's uniqueness constraints without removed relationships, with the new names of renamed
+    /// ones.
     func uniqueLists(of other: Entity) -> [[String]] {
         let removed = removed(from: other)
         return other.uniqueAttributes.filter { Set($0).isDisjoint(with: removed) }.map { names in
@@ -70,7 +72,7 @@ struct RelationshipChanges {
         }
     }
 
-    /// Returns the remaining indexes of a stored entity, with the new names of relationships.
+    /// Returns a stored entity's indexes without removed relationships, with the new names of renamed ones.
     func indexes(of other: Entity) -> [Index] {
         let removed = Set(removed(from: other))
         return other.indexes.filter { !$0.keys.contains { removed.contains($0.attribute) } }.map { index in
@@ -85,7 +87,7 @@ struct RelationshipChanges {
         (isInHierarchy(other) ? renamed[name] : nil) ?? name
     }
 
-    /// Whether an entity is the changed one or one of its subentities.
+    /// Whether an entity is the changed entity or one of its subentities.
     private func isInHierarchy(_ other: Entity) -> Bool {
         other.name == entity.name || model.isSubentity(other, of: entity.name)
     }

@@ -26,7 +26,7 @@ struct RelationshipFile: Codable {
         maxCount = relationship.maxCount > 0 ? relationship.maxCount : nil
     }
 
-    /// Returns the relationship. Throws an error of one sentence, which names the file at `path`, if it isn't valid.
+    /// Returns the relationship. If it isn't valid, throws an error of one sentence that names the file at `path`.
     func relationship(of entity: String, _ path: String) throws -> RelationshipDescription {
         let rules: [String: DeleteRule] = [
             "nullify": .nullify, "cascade": .cascade, "deny": .deny, "noAction": .noAction,

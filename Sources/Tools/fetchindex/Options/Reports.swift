@@ -41,14 +41,15 @@ struct SectionReport: Encodable {
         count = section.count
     }
 
-    /// The name as tables show it. The section of null and that of the empty text look different.
+    /// The name as tables show it: (no value) for the section of null, and "" for the section of the empty text.
     static func shownName(_ name: String?) -> String {
         guard let name else { return "(no value)" }
         return name.isEmpty ? "\"\"" : name
     }
 }
 
-/// A value as JSON. Null, booleans, integers and doubles are JSON's own; other values are texts.
+/// A value as JSON. Null, booleans, integers and finite doubles are JSON values of these types; all other values are
+/// strings.
 struct JSONValue: Encodable {
     let value: Value
 

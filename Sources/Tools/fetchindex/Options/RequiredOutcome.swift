@@ -33,7 +33,7 @@ struct RequiredOutcome: ExpressibleByArgument {
     }
 }
 
-/// Opening the order would have an outcome that `--require` does not accept. Nothing is printed, and the cache doesn't change.
+/// Thrown before a cache is opened if `--require` doesn't accept the outcome. The cache doesn't change.
 struct OtherOutcome: Error, CustomStringConvertible {
     let description: String
 }

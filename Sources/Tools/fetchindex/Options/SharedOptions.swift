@@ -18,7 +18,7 @@ struct OutputOption: ParsableArguments {
 
 struct ThreadsOption: ParsableArguments {
     @Option(
-        help: "The number of threads that read, convert and sort; by default the number of processors, up to 8.")
+        help: "The number of threads that read, convert and sort; by default the number of processors, at most 8.")
     var threads: Int?
 
     var count: Int { threads ?? Threads.available }
@@ -31,7 +31,8 @@ struct ThreadsOption: ParsableArguments {
 }
 
 struct ListsOption: ParsableArguments {
-    @Flag(help: "Store lists and objects of JSON lines as JSON text without whitespace.") var listsAsText = false
+    @Flag(help: "Accept JSON lists and objects as values, and store them as JSON text without whitespace.")
+    var listsAsText = false
 }
 
 struct StoreArgument: ParsableArguments {
@@ -53,7 +54,7 @@ struct TimeoutOption: ParsableArguments {
     @Option(
         name: .customLong("timeout"),
         help: ArgumentHelp(
-            "The number of seconds to wait for another writer; by default the build of a cache waits without limit.",
+            "The maximum number of seconds to wait for another writer; by default, the build of a cache waits without limit.",
             valueName: "seconds"))
     var seconds: Double?
 
@@ -66,7 +67,7 @@ struct TimeoutOption: ParsableArguments {
     }
 }
 
-/// The options that define an order.
+/// The options that define a request: the sections and rows of an order.
 struct RequestOptions: ParsableArguments {
     @Option(
         name: .customLong("where"), parsing: .unconditional,
@@ -78,13 +79,13 @@ struct RequestOptions: ParsableArguments {
 
     @Option(
         help: """
-            Section key: KEY, prefix(KEY,1), indexTitle(KEY,ja), bucket(KEY,1000), or day, week, month, quarter or year \
-            as in week(KEY), week(KEY,Asia/Tokyo) or week(KEY,Asia/Tokyo,japanese); or relationship(PATH,KEY), a section for each \
-            related object.
+            Section key: KEY, prefix(KEY,1), indexTitle(KEY,ja) or bucket(KEY,1000); day, week, month, quarter or year, in the \
+            forms week(KEY), week(KEY,Asia/Tokyo) and week(KEY,Asia/Tokyo,japanese); or relationship(PATH,KEY) for a section \
+            for each related object.
             """)
     var section: String?
 
-    @Option(help: "first-row, name, name:desc, count or count:asc.")
+    @Option(help: "The order of the sections: first-row (the default), name, name:desc, count or count:asc.")
     var sectionOrder: String?
 
     @Option(
@@ -119,15 +120,16 @@ struct RequestOptions: ParsableArguments {
         return definition
     }
 
-    /// Returns the definition of the request options or, if no options are given, that of the cache. Returns nil if the cache doesn't
-    /// exist and the options or the entity are missing.
+    /// Returns the cache's own definition if no request options are given and the entity is nil or the cache's;
+    /// otherwise the definition of the options. Returns nil if the cache doesn't exist and the options or the entity
+    /// are missing. Throws if the cache's request can't be read and the options or the entity are missing.
     func definition(of entity: String?, cache: String, in container: PersistentContainer) throws -> OrderDefinition? {
         switch try container.pinnedState().request(ofCache: cache) {
         case nil: return try isEmpty ? nil : entity.map { try definition(of: $0) }
         case .unusable(let reason):
             guard let entity, !isEmpty else {
                 throw Failure(
-                    "the cache \"\(cache)\" cannot be used (\(reason.rawValue)); fetch with its request to rebuild it"
+                    "the cache \"\(cache)\" cannot be used (\(reason.rawValue)); pass its request to `fetch` to rebuild it"
                 )
             }
             return try definition(of: entity)
@@ -137,8 +139,8 @@ struct RequestOptions: ParsableArguments {
         }
     }
 
-    /// Returns the definition of an existing cache. Throws if the cache doesn't exist, or if request options are given and it is a
-    /// cache of another request.
+    /// Returns the definition of an existing cache. Throws if the cache doesn't exist, if its request can't be read, or
+    /// if the given request options are of another request.
     func definition(ofExisting cache: String, entity: String?, in container: PersistentContainer) throws
         -> OrderDefinition
     {
@@ -149,13 +151,13 @@ struct RequestOptions: ParsableArguments {
             try !request.isSame(as: wanted)
         {
             throw RequestError.malformed(
-                "the cache \"\(cache)\" has another request; leave the request options out, or fetch with them to rebuild it"
+                "the cache \"\(cache)\" has another request; leave out the request options, or pass them to `fetch` to replace the cache"
             )
         }
         return wanted
     }
 
-    /// Returns the definition of a stored cache, and default options for opening it.
+    /// Returns the definition of a stored cache, and the options for opening it. Throws if its request can't be read.
     static func existing(
         _ name: String, in container: PersistentContainer, _ bar: ProgressBar, author: String
     ) throws -> (definition: OrderDefinition, options: PersistentContainer.OrderOptions) {

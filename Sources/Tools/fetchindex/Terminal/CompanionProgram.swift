@@ -1,9 +1,10 @@
 internal import FetchIndexCLibrary
 
-/// A program of this package, installed beside the tool. It offers what few users need, with libraries that the tool does not link.
+/// A program of this package, in the tool's folder, for commands that few users need and that link libraries which the
+/// tool doesn't.
 struct CompanionProgram {
     let name: String
-    /// A description of the program for the error that it is missing.
+    /// A description of the program, for the message that it is missing.
     let purpose: String
 
     /// Replaces this process by the program. Throws if that fails.
@@ -15,7 +16,7 @@ struct CompanionProgram {
         execv(path, &pointers)
         throw Failure(
             errno == ENOENT
-                ? "\(purpose), \(name), is missing in the folder of fetchindex; swift build -c release --product \(name) builds it"
+                ? "\(purpose), \(name), is missing from the folder of fetchindex; `swift build -c release --product \(name)` builds it"
                 : "\(path) cannot be run: \(String(cString: strerror(errno)))")
     }
 

@@ -2,12 +2,12 @@ internal import Synchronization
 internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 
-/// Shows progress by the size of a file while one long call writes it.
+/// Shows the progress of one long call that writes a file, by the size of the file.
 enum CopyProgress {
     private static let (pauseInMicroseconds, pausesBetweenLooks): (UInt32, Int) = (5000, 20)
 
-    /// Runs the work and shows progress until it ends, or until `isCopied` returns true: the file is complete then, but the work goes
-    /// on.
+    /// Runs the work, and shows progress until the work ends, or until `isCopied` returns true because the file is
+    /// complete and the work goes on with something else.
     static func show<Value>(
         _ title: String, _ path: String, of total: Int, until isCopied: () -> Bool = { false },
         _ work: () throws -> Value
@@ -21,7 +21,7 @@ enum CopyProgress {
             defer { isDone.store(true, ordering: .relaxed) }
             value = try work()
         }
-        // Both threads have ended. `Threads.run` throws an error of the work.
+        // The work has ended without an error: `Threads.run` would have thrown it.
         guard let value else { preconditionFailure("the work ends with a value or an error") }
         return value
     }

@@ -20,7 +20,7 @@ struct HistoryReport: Encodable {
         let hits: Int
     }
 
-    /// The openings, oldest first.
+    /// The openings that weren't hits, oldest first.
     let openings: [Opening]
     let hitsByHour: [Hour]
 
@@ -45,7 +45,7 @@ struct HistoryReport: Encodable {
 
     private static let mostShown = 12
 
-    /// Prints the hits, and a table of the last openings, newest first.
+    /// Prints the numbers of hits, and a table of the last openings, newest first.
     func printTable() {
         if let last = hitsByHour.last {
             let hours = min(24, hitsByHour.count)
@@ -71,6 +71,6 @@ struct HistoryReport: Encodable {
         }
         table.finish()
         let left = openings.count - Self.mostShown
-        if left > 0 { Output.line("… \(Numbers.count(left, "older opening")): --output json") }
+        if left > 0 { Output.line("… \(Numbers.count(left, "older opening")) (--output json)") }
     }
 }

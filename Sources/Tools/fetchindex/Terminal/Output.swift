@@ -17,7 +17,7 @@ enum Output {
     /// The `errno` of the first failed write. One thread writes at a time: a command, or the delegate that it calls.
     nonisolated(unsafe) private static var firstFault: Int32 = 0
 
-    /// Writes a line for people. The caller makes texts from stores and files `visible` before, because they may contain line ends.
+    /// Writes a line for people. Texts from stores and files may contain line ends, so callers pass them as `visible`.
     static func line(_ text: String) { write(text.withoutControls + "\n") }
 
     /// Writes the buffered output. Throws if this or an earlier write failed, so that lost output never ends with exit code 0.
@@ -30,7 +30,8 @@ enum Output {
         }
     }
 
-    /// Like `flush`, and syncs a file to disk. A cache whose changes are printed is caught up only after this returns.
+    /// Like `flush`, but also syncs standard output to disk if it is a file. A cache whose changes are printed is
+    /// caught up only after this returns.
     static func settle() throws {
         try flush()
         // Pipes and terminals can't be synced.
@@ -45,7 +46,7 @@ enum Output {
         errorLines("fetchindex: " + sentence.withBlankControls)
     }
 
-    /// Warns that the cache is still behind although its changes were printed, because another process was writing.
+    /// Warns that the cache is still behind although its changes were printed, because another process is writing.
     static func warnOfRepetition(by cacheName: String) {
         error(
             "another process is writing, so the cache \"\(cacheName)\" stays behind: these changes will be printed again"
@@ -66,7 +67,7 @@ enum Output {
 
     static var errorIsTerminal: Bool { isatty(2) == 1 }
 
-    /// The width of the terminal in columns; 100 if standard output isn't a terminal.
+    /// The width of the terminal in columns; 100 if standard output isn't a terminal, or one of 20 columns or less.
     static var width: Int {
         var size = winsize()
         let isTerminal = ioctl(1, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 20

@@ -1,7 +1,7 @@
 internal import FetchIndexInspection
 
-/// Shows the progress of long work: a bar, the amount done, the rate and the time left. It is shown only on a terminal, and only if the
-/// work takes longer than 100 ms.
+/// Shows the progress of long work: a bar, the amount done, the rate and the time left. Nothing is shown in the first
+/// 100 ms, or if standard error isn't a terminal.
 final class ProgressBar {
     private static let barWidth = 24
 
@@ -13,7 +13,7 @@ final class ProgressBar {
 
     init(_ title: String) { self.title = title }
 
-    /// Shows rows done. `fraction` is the share of the work done, from 0 to 1.
+    /// Shows the number of rows done. `fraction` is the share of the work that is done, from 0 to 1.
     func show(rows: Int, fraction: Double) {
         show(fraction: fraction) { seconds in
             "\(Numbers.grouped(rows)) rows  \(Numbers.grouped(Int(Double(rows) / max(seconds, 0.001))))/s"

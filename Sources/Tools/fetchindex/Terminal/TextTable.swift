@@ -1,9 +1,11 @@
 internal import FetchIndexInspection
 
-/// A table for people, with a heading. Columns are as wide as their cells need; numbers are right-aligned.
+/// A table for people, with a heading and right-aligned numbers. A cell is cut to 48 terminal columns, and a line to
+/// `width`.
 ///
-/// The first rows are collected to determine the widths of the columns. Then they are printed, and later rows immediately. A later cell
-/// that is wider shifts the rest of its line to the right.
+/// A column is as wide as its title and its cells in the first 500 rows, which are collected to determine the widths.
+/// Later rows are printed immediately. A later cell that is wider than its column shifts the rest of its line to the
+/// right.
 struct TextTable {
     struct Column {
         let title: String
@@ -26,11 +28,11 @@ struct TextTable {
     private let print: ([UInt8]) -> Void
     private var rows: [[Cell]] = []
     private var row: [Cell] = []
-    /// The widths of the columns; nil before the first rows are printed.
+    /// The widths of the columns; nil until the heading is printed.
     private var widths: [Int]?
     private var line: [UInt8] = []
 
-    /// Lines longer than `width` are cut.
+    /// Lines are cut to `width` terminal columns.
     init(_ columns: [Column], width: Int = Output.width, print: @escaping ([UInt8]) -> Void = { Output.bytes($0) }) {
         self.columns = columns
         self.width = width
@@ -43,7 +45,7 @@ struct TextTable {
         end()
     }
 
-    /// Begins a row. `add` is called for each column then, and `end` after the last.
+    /// Begins a row. The caller then calls `add` for each column, and `end` after the last one.
     mutating func begin() { row.removeAll(keepingCapacity: true) }
 
     mutating func add(_ text: String) {
@@ -59,7 +61,7 @@ struct TextTable {
         if rows.count == Self.sampledRows { printFirst() }
     }
 
-    /// Prints the collected rows if no row has been printed yet.
+    /// Prints the heading and the collected rows, unless they have been printed.
     mutating func finish() { if widths == nil { printFirst() } }
 
     private mutating func printFirst() {

@@ -9,11 +9,11 @@ struct BackupCommand: ParsableCommand {
         commandName: "backup",
         abstract: "Copy a store's newest state to a new folder, while others write.",
         discussion: """
-            The backup is a store of its own, with caches and log, and without unused pages. Its objects have the same \
-            numbers as in the original; numbers that either store assigns later belong to that store alone. To restore the \
-            backup, replace the store's folder with it while no process has the store open. The copy is checked as by \
-            `check`; a damaged one is moved to FOLDER.damaged, and the exit code is 1. The umask determines who may read \
-            the backup.
+            The backup is a store of its own, with caches and change log, and usually without unused pages. Its objects have \
+            the same numbers as in the original; numbers that either store assigns later belong to that store alone. To \
+            restore the backup, replace the store's folder with it while no process has the store open. The copy is checked, \
+            as if by `check`; a damaged copy is moved to FOLDER.damaged, and the exit code is 1. The umask determines who may \
+            read the backup.
             """)
 
     @OptionGroup var store: StoreArgument
@@ -55,7 +55,7 @@ struct BackupCommand: ParsableCommand {
         if output.isJSON { return try Output.jsonLine(report) }
         Output.line(
             "commit \(backup.commit), \(Numbers.bytes(backup.byteCount)), in \(Numbers.duration(milliseconds: milliseconds))"
-                + (backup.isCompact ? "" : "; with unused pages, since some are neither used nor free"))
+                + (backup.isCompact ? "" : "; not compacted, because some pages are neither used nor free"))
     }
 }
 
@@ -64,7 +64,8 @@ struct CompactCommand: ParsableCommand {
         commandName: "compact",
         abstract: "Rewrite a store's file without unused pages, if no other process has it open.",
         discussion:
-            "Processes that open the store wait until it ends. An interrupted compaction leaves the store as it was.")
+            "Processes that open the store wait until the compaction ends. An interrupted one leaves the store unchanged."
+    )
 
     @OptionGroup var store: StoreArgument
     @OptionGroup var output: OutputOption
@@ -96,11 +97,11 @@ struct CompactCommand: ParsableCommand {
     }
 }
 
-/// Adds to errors of damage which command lists the defects.
+/// Adds the command that lists all defects to the message of an error of damage.
 private func advisingCheck<Result>(_ body: () throws -> Result) throws -> Result {
     do { return try body() } catch let error as DamagedBackup {
-        throw Failure("\(error); `fetchindex check` lists them")
+        throw Failure("\(error); `fetchindex check` lists all defects")
     } catch let error as StoreError where error.isDamage {
-        throw Failure("\(error); run `fetchindex check` for all defects")
+        throw Failure("\(error); `fetchindex check` lists all defects")
     }
 }

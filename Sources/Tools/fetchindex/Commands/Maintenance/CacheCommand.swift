@@ -20,7 +20,8 @@ struct CacheReport: Encodable {
     let maintained: Bool
     let locked: Bool
     let changesBehind: Int?
-    /// The last commit whose changes the reader of `changes` has received; nil if none are outstanding.
+    /// The last commit whose changes the cache's exact reader, such as `changes`, has received; nil if it has received
+    /// all.
     let unreadSince: UInt64?
     let commit: UInt64?
     let entity: String?
@@ -37,13 +38,13 @@ struct CacheReport: Encodable {
     let builds: Int?
     let catchUps: Int?
     let hits: Int
-    /// Times as ISO 8601.
+    /// The times of the first build, the last update and the last hit, in ISO 8601.
     let created: String?
     let updated: String?
     let lastHit: String?
     var defects: [String]?
 
-    /// Throws `StoreError`; `unknownCache` if no cache has this name.
+    /// Throws `StoreError.unknownCache` if no cache has this name.
     init(_ cache: String, in state: PinnedState) throws {
         let statistics = try state.statistics(ofCache: cache)
         let facts = statistics.cache
@@ -132,7 +133,7 @@ struct CacheShowCommand: ParsableCommand {
         let report = try CacheReport(name, in: state)
         let history = try container.cacheHistory(name)
         let titles = try SectionTitles(ofCache: name, in: state)
-        // The chart shows only the first sections; the header has their number.
+        // The chart shows only the first sections; the line "rows" has the number of all.
         let limit = output.isJSON ? Int.max : Self.mostBars
         let sections = try state.storedOrder(ofCache: name)?.sections(limit: limit) ?? []
         if output.isJSON {
@@ -141,7 +142,8 @@ struct CacheShowCommand: ParsableCommand {
                 let sections: [SectionReport]
                 let history: HistoryReport
             }
-            // A computed section key isn't stored, so the program's own index titles aren't known here.
+            // The index titles of a program's own section key are unknown here, because the store doesn't have its
+            // function.
             return try Output.jsonLine(
                 Shown(
                     cache: report, sections: sections.map { SectionReport($0, titles) },
@@ -178,7 +180,8 @@ struct CacheShowCommand: ParsableCommand {
 
 struct CacheVerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "verify", abstract: "Compare caches with newly computed orders; exit 1 if one is wrong.")
+        commandName: "verify",
+        abstract: "Compare caches with newly computed orders; the exit code is 1 if a cache is wrong.")
 
     @OptionGroup var store: StoreArgument
     @Argument(help: "The cache's name; all caches by default.") var name: String?
@@ -207,11 +210,11 @@ struct CacheVerifyCommand: ParsableCommand {
 
 struct CacheRebuildCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "rebuild", abstract: "Rebuild a cache from the records.")
+        commandName: "rebuild", abstract: "Rebuild a cache, or all caches, from the records.")
 
     @OptionGroup var store: StoreArgument
     @Argument(help: "The cache's name; all caches by default.") var name: String?
-    @Flag(help: "All caches (the default).") var all = false
+    @Flag(help: "Rebuild all caches (the default).") var all = false
     @OptionGroup var threads: ThreadsOption
     @OptionGroup var output: OutputOption
 
@@ -249,11 +252,11 @@ struct CacheRebuildCommand: ParsableCommand {
 struct CacheMaintainCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "maintain", abstract: "Let every writer maintain a cache, so that it is never behind.",
-        discussion: "Writes that change the cache cost more then. Indexes are always maintained.")
+        discussion: "Writes that change a maintained cache cost more. Indexes are always maintained.")
 
     @OptionGroup var store: StoreArgument
     @Argument(help: "The cache's name.") var name: String
-    @Flag(help: "Stop maintaining the cache; fetches catch it up again.") var stop = false
+    @Flag(help: "Stop maintaining the cache; fetches and `refresh` catch it up instead.") var stop = false
     @OptionGroup var output: OutputOption
 
     func run() throws {
@@ -265,11 +268,11 @@ struct CacheMaintainCommand: ParsableCommand {
 
 struct CacheDeleteCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "delete", abstract: "Delete a cache, or all.")
+        commandName: "delete", abstract: "Delete a cache, or all caches.")
 
     @OptionGroup var store: StoreArgument
     @Argument(help: "The cache's name.") var name: String?
-    @Flag(help: "All caches.") var all = false
+    @Flag(help: "Delete all caches.") var all = false
     @OptionGroup var output: OutputOption
 
     func validate() throws {

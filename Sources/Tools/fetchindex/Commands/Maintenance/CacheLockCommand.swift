@@ -6,8 +6,8 @@ struct CacheLockCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lock", abstract: "Protect a cache from being replaced by another request, and from deletion.",
         discussion: """
-            Fetching with another request under the cache's name, and deleting the cache, are errors then. It is still caught \
-            up, and rebuilt for its own request.
+            A fetch with another request under the name of a locked cache is an error, and so is deleting the cache. A locked \
+            cache is still caught up, and rebuilt for its own request.
             """)
 
     @OptionGroup var store: StoreArgument
@@ -23,7 +23,8 @@ struct CacheLockCommand: ParsableCommand {
 
 struct CacheUnlockCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "unlock", abstract: "Allow a cache to be replaced by another request and to be deleted again.")
+        commandName: "unlock",
+        abstract: "Unlock a cache, so that another request can replace it, and `cache delete` can delete it.")
 
     @OptionGroup var store: StoreArgument
     @Argument(help: "The cache's name.") var name: String

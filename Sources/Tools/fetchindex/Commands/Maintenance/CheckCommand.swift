@@ -6,11 +6,12 @@ internal import FetchIndexInspection
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Check every structure of a store; list defects and exit 1 if there are any.",
+        abstract: "Check every structure of a store, and list defects; the exit code is 1 if there are any.",
         discussion: """
-            --repair rebuilds everything that follows from the records: unique keys, counters and caches. The log is trimmed \
-            up to the last damaged commit. Records are never changed: damaged ones are listed, and must be restored from a \
-            backup. The exit code is 0 if no defect is left.
+            --repair rebuilds everything that can be computed from the records: unique keys, counters and caches. If commits in \
+            the change log are damaged, the log is trimmed through the last of them. Records are never changed: damaged records \
+            are listed, and must be restored from a backup. If pages of the file are damaged, nothing is repaired. The exit \
+            code is 0 if no defect is left.
             """)
 
     @OptionGroup var store: StoreArgument

@@ -64,27 +64,28 @@ struct InfoCommand: ParsableCommand {
                 "  \(table.name) as \(table.entity), by \(table.key)\(condition)".visible
                     + (table.isCopied ? "" : ": not copied yet"))
         }
-        let position = source.position.map { "at \($0)" } ?? "no position yet"
+        let position = source.position.map { "the store is at \($0)" } ?? "the store has no position yet"
         Output.line(
-            "  \(position), \(source.isConsistent ? "equal to the source there" : "not equal to the source yet")")
+            "  \(position), \(source.isConsistent ? "where it equals the source" : "and does not equal the source yet")"
+        )
         guard let state = source.state, let age = source.age, let process = source.process else {
-            return Output.line("  nobody follows")
+            return Output.line("  no process follows the source")
         }
         let said = "\(Numbers.span(seconds: age)) ago"
         Output.line(
             source.isRunning
                 ? "  process \(process) is \(state), as of \(said)"
-                : "  nobody follows; the last one was \(state) \(said)")
+                : "  no process follows the source; the last follower reported \"\(state)\" \(said)")
         if let reason = source.reason { Output.line("  \(reason.visible)") }
         let lag = [
             source.lagBytes.map { "\(Numbers.bytes($0)) of the source's log" },
             source.lagSeconds.map { Numbers.span(seconds: $0) },
         ].compactMap { $0 }
         if !lag.isEmpty { Output.line("  behind by \(lag.joined(separator: ", "))") }
-        let retained = source.retainedBytes.map { ", \(Numbers.bytes($0)) of the log retained for it" } ?? ""
+        let retained = source.retainedBytes.map { ", for which the source retains \(Numbers.bytes($0)) of log" } ?? ""
         Output.line(
             source.slot.map { "  slot \($0.visible): \(source.slotState ?? "state unknown")\(retained)" }
-                ?? "  by its change table")
+                ?? "  changes are read from the source's change table")
     }
 
     /// A text such as "process 4711 (fetchindex): 3 min 12 s old, 1,204 transactions behind, pins 18.2 MiB".
@@ -92,7 +93,7 @@ struct InfoCommand: ParsableCommand {
         let process = "process \(reader.process)\(reader.program.map { " (\($0))" } ?? "")"
         if reader.age == 0 { return "\(process): sees the newest transaction" }
         let time = reader.seconds.map { $0 > 0 ? "\(Numbers.span(seconds: $0)) old" : "sees the newest commit" }
-        let age = (reader.isOlder ? "more than " : "") + (time ?? "older than the log")
+        let age = (reader.isOlder ? "more than " : "") + (time ?? "behind by commits that the change log no longer has")
         let transactions = "\(Numbers.grouped(reader.age)) transaction\(reader.age == 1 ? "" : "s") behind"
         return "\(process): \(age), \(transactions), pins \(Numbers.bytes(reader.pinnedBytes))"
     }

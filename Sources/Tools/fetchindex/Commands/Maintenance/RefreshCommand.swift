@@ -6,8 +6,8 @@ struct RefreshCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "refresh", abstract: "Catch up caches, so that the next fetches are hits.",
         discussion: """
-            A cache that is behind is caught up, or rebuilt if it cannot be caught up. If a cache cannot be refreshed, it is \
-            named, the others are refreshed, and the exit code is 1. If no cache has one of the names, nothing is done.
+            A cache that is behind is caught up, or rebuilt if it cannot be caught up. If a cache cannot be refreshed, an error \
+            names it, the other caches are refreshed, and the exit code is 1. If any given name is unknown, no cache is refreshed.
             """)
 
     @OptionGroup var store: StoreArgument
@@ -29,7 +29,7 @@ struct RefreshCommand: ParsableCommand {
         if let unknown = names.first(where: { !stored.contains($0) }) {
             throw try container.unknownCache(unknown)
         }
-        // Indexes are left out: they are maintained by every writer.
+        // Leaves out indexes, because every writer maintains them.
         let all = stored.filter { !PersistentContainer.isIndex($0) }
         let wanted = names.isEmpty ? all : names
         let bar = ProgressBar(wanted.count == 1 ? "building \(wanted[0])" : "building caches")

@@ -10,7 +10,7 @@ struct ReportCommand: ParsableCommand {
 
     @OptionGroup var store: StoreArgument
     @Option(help: "The file to write; standard output by default.") var out: String?
-    @Flag(help: "Compare each cache with a newly computed order; exit 1 if one is wrong.")
+    @Flag(help: "Compare each cache with a newly computed order; the exit code is 1 if a cache is wrong.")
     var verify = false
 
     func run() throws {
