@@ -1,8 +1,7 @@
 package import FetchIndexValues
 
-/// Infers the types of columns from the texts of all rows, so that no text is lost and different texts stay different:
-/// for a key, values of the type must print each text exactly; for another column, they must represent its value
-/// exactly.
+/// Infers the types of columns from the texts of all rows. For a key, values of the type must print each text exactly,
+/// so that different texts stay different; for another column, they must represent the text's value exactly.
 ///
 /// A key is an integer or a decimal if the type prints every text as written; otherwise it is text. Another column is a
 /// number if every text is plain notation and exact in the type: an integer, otherwise a decimal, otherwise a double.

@@ -116,8 +116,9 @@ public struct Model: Hashable, Sendable {
             throw ModelError.invalid("\(entity.name) has more than 32,767 lists of unique attributes")
         }
         for names in entity.uniqueAttributes {
+            if names.isEmpty { throw ModelError.invalid("\(entity.name) has an empty list of unique attributes") }
             let list = names.joined(separator: ", ")
-            guard !names.isEmpty, Set(names).count == names.count else {
+            guard Set(names).count == names.count else {
                 throw ModelError.invalid(
                     "attributes of \(entity.name) that are unique together must be different ones: \(list)")
             }

@@ -35,8 +35,8 @@ extension BatchWriter {
             try settleUpdates()
             guard let ended = writer else { return false }
             let model = ended.model
-            writer = nil
             let request = try definition.compile(in: model)
+            writer = nil
             let cache = CacheRequest(name: cacheName, order: request, needsExactChange: true, author: author)
             try ended.seal()
             let engine = container.cacheEngine

@@ -222,8 +222,8 @@ public final class BatchWriter {
             if CacheDirectory.isIndex(cacheName) { throw StoreError.invalidCacheName(cacheName) }
             try settleUpdates()
             guard let ended = writer else { return nil }
-            writer = nil
             let request = try definition.compile(in: ended.model)
+            writer = nil
             try ended.seal()
             let cache = CacheRequest(name: cacheName, order: request, needsExactChange: true, author: author)
             let start = ContinuousClock.now

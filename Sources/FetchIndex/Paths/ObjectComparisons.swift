@@ -40,7 +40,7 @@ struct ObjectComparisons {
 
     private mutating func comparison(_ comparison: Comparison, _ scope: Scope) -> Comparison {
         if comparison.right == .value(.null), let name = toManyRelationship(comparison.left) {
-            wrong = "NIL, but \(name) leads to many objects: write \(name).@count == 0"
+            wrong = wrong ?? "NIL, but \(name) leads to many objects: write \(name).@count == 0"
         }
         var resolved = comparison
         let (left, right) = (destination(of: comparison.left, scope), destination(of: comparison.right, scope))
@@ -171,7 +171,7 @@ struct ObjectComparisons {
         case .value(.string(let text)):
             guard let key = RecordKey(predicateText: text) else { break }
             guard entities.contains(key.entity) else {
-                wrong = "an object of another entity"
+                wrong = wrong ?? "an object of another entity"
                 return expression
             }
             return .value(.integer(Int64(bitPattern: key.rawValue)))
@@ -182,7 +182,7 @@ struct ObjectComparisons {
                 })
         default: break
         }
-        wrong = "a value that is not an object's id: write author.name, say, or pass an objectID"
+        wrong = wrong ?? "a value that is not an object's id: write author.name, say, or pass an objectID"
         return expression
     }
 }

@@ -32,6 +32,7 @@ extension FetchPlanner {
                     return nil
                 }
                 objects.formUnion(try reader.holders(of: reference.name, to: target))
+                if objects.count > limit { return nil }
             }
             return (reference.relationship, Array(objects))
         }

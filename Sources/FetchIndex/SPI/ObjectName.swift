@@ -26,8 +26,8 @@ extension PersistentContainer {
 extension StoreReader {
     /// The descriptions of objects: their current key and values, and their values at a commit. If `withValues` is
     /// false, only deleted objects have values. If the log doesn't reach back to the commit, deleted objects are left
-    /// out, and the old values of other objects are their current values. O(k log n) for k objects, and one step for
-    /// each entry of the log since the commit if old values are needed.
+    /// out, and other objects have no old values. O(k log n) for k objects, and one step for each entry of the log since
+    /// the commit if old values are needed.
     func names(
         of ids: some Sequence<ObjectID>, since commit: UInt64?, withValues: Bool = false
     ) throws -> [ObjectID: ObjectName] {
@@ -43,7 +43,11 @@ extension StoreReader {
             }
             if withValues || !isFound { wanted[id.key] = id }
         }
-        guard let commit, !wanted.isEmpty, logReaches(back: commit) else { return names }
+        guard let commit, !wanted.isEmpty else { return names }
+        guard logReaches(back: commit) else {
+            for id in wanted.values { names[id]?.oldValues = nil }
+            return names
+        }
         for number in Set(wanted.keys.map(\.entity)) {
             let entity = entities[number]
             try netChanges(of: number, from: commit) { change in

@@ -136,7 +136,7 @@ extension CacheEngine {
         if assessment.unusable != nil { return nil }
         let opened = try open(plain, assessment, in: writer, wantsChange: false)
         if let built = opened.place.header { try noteRebuild(built, of: cache, reason, in: writer) }
-        let committed = try commit(opened.with(.rebuilt(reason)), writer)
+        let committed = try commit(opened.with(.rebuilt(reason), from: nil), writer)
         if let oldNumber { statistics.transfer(from: oldNumber, to: number) }
         return committed
     }

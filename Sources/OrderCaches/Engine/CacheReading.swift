@@ -67,8 +67,8 @@ extension CacheEngine {
             transaction = snapshot.transactionNumber
             switch try attempt(cache, assessment, in: snapshot) {
             case .opened(let reading):
-                noteHit(reading)
                 try check(reading.opened.outcome)
+                noteHit(reading)
                 return reading
             case .unusable(let found): reason = found
             }

@@ -9,14 +9,15 @@ extension UnsafeRawBufferPointer {
         return bits & 0x8080_8080_8080_8080 == 0
     }
 
-    /// The offset of the first bytes that aren't valid UTF-8; nil if all bytes are valid. The offset is one or two
-    /// bytes too great if the invalid bytes begin like U+FFFD (EF BF BD). Pure ASCII, the common case, takes a fast
-    /// path.
+    /// The offset of the first bytes that aren't valid UTF-8; nil if all bytes are valid. Pure ASCII, the common case,
+    /// takes a fast path. O(n).
     package var firstInvalidUTF8: Int? {
         if isASCII || String(validating: self, as: UTF8.self) != nil { return nil }
-        // Decoding replaces only invalid bytes, by U+FFFD. So the decoded text first differs at the first invalid byte,
-        // unless that byte equals the beginning of U+FFFD.
-        let repaired = String(decoding: self, as: UTF8.self).utf8
-        return zip(self, repaired).enumerated().first { $0.element.0 != $0.element.1 }?.offset ?? count
+        // Decoding replaces only invalid bytes, by U+FFFD. So the decoded text first differs within the U+FFFD of the first
+        // invalid bytes, which may begin like it.
+        let repaired = Array(String(decoding: self, as: UTF8.self).utf8)
+        var offset = zip(self, repaired).enumerated().first { $0.element.0 != $0.element.1 }?.offset ?? count
+        while offset > 0, repaired[offset] & 0xC0 == 0x80 { offset -= 1 }
+        return offset
     }
 }

@@ -117,4 +117,16 @@ import Testing
         try store.container.deleteCache(named: "c")
         #expect(try commit("e", store) == .rebuilt(.first))
     }
+
+    /// The definition is checked before the transaction ends, so that its objects can still be committed.
+    @Test func aDefinitionThatDoesNotFitLosesNoWrittenObjects() throws {
+        let store = try LiveStore(Model(Book.self))
+        let writer = try BatchWriter(store.container, entity: "Book")
+        try writer.insert([.string("a"), .string("P"), .integer(1)])
+        let wrong = OrderDefinition(entity: "Book", sortKeys: [SortKey("none")])
+        #expect(throws: (any Error).self) { try writer.commit(bringing: wrong, cacheName: "c") }
+        #expect(writer.hasOpenTransaction)
+        #expect(try writer.commit(bringing: byTitle, cacheName: "c") == .rebuilt(.first))
+        try store.container.withOrder(byTitle, .init(cacheName: "c")) { #expect($0.rowCount == 1) }
+    }
 }

@@ -192,7 +192,7 @@ import Testing
 
     /// A program inherits the blocked signals of the thread that starts it. Dispatch's threads block nearly all
     /// signals.
-    @Test(arguments: [SIGINT, SIGTERM, SIGHUP]) func aSignalEndsAWatcherThatInheritedItBlocked(signal: CInt) throws {
+    @Test(arguments: [SIGINT, SIGTERM, SIGHUP]) func aSignalEndsAWatcherThatInheritedItBlocked(number: CInt) throws {
         _ = try tool.run("import", tool.store, try tool.file("rows.csv", "id\na\n"), "--entity", "Row")
         _ = try tool.run("fetch", tool.store, "--entity", "Row", "--cache", "c")
         let watch = tool.process(["watch", tool.store, "--cache", "c"])
@@ -201,12 +201,15 @@ import Testing
         var blocked = sigset_t()
         var before = sigset_t()
         sigemptyset(&blocked)
-        sigaddset(&blocked, signal)
+        sigaddset(&blocked, number)
         pthread_sigmask(SIG_BLOCK, &blocked, &before)
         defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        // Under nohup, the watcher would inherit that SIGHUP is ignored.
+        let inherited = signal(number, SIG_DFL)
+        defer { _ = signal(number, inherited) }
         try watch.run()
         #expect(!output.fileHandleForReading.availableData.isEmpty)
-        kill(watch.processIdentifier, signal)
+        kill(watch.processIdentifier, number)
         let end = Date() + 20
         while watch.isRunning, Date() < end { usleep(2000) }
         #expect(!watch.isRunning)

@@ -121,6 +121,7 @@ struct ModelOptions: ParsableArguments {
             return found
         }
         guard model.entities.count == 1 else {
+            if model.entities.isEmpty { throw ValidationError("The store has no entities.") }
             let names = model.entities.map(\.name).joined(separator: ", ")
             throw ValidationError("The store has the entities \(names); pass --entity.")
         }
