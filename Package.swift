@@ -343,15 +343,3 @@ if isFuzzing {
             linkerSettings: [.unsafeFlags(["-sanitize=fuzzer,address", "-use-ld=lld"])])
     }
 }
-
-// Scripts/test sets it: optimized code runs the tests in a third of the time. The tests that mostly run programs and
-// optimized rooms are compiled in half the time without.
-if Context.environment["FETCHINDEX_TESTS"] != nil {
-    let unoptimized: Set = [
-        "BrowseTests", "CataloguesTests", "FaceTests", "FaultTests", "FetchIndexTests", "FuzzTests", "LMDBTests", "PostgresTests",
-        "ReportTests", "ToolTests",
-    ]
-    for target in package.targets where target.type != .system && !unoptimized.contains(target.name) {
-        target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-O", "-assert-config", "Debug"])]
-    }
-}

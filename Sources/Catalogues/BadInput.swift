@@ -46,7 +46,7 @@ package enum ImportRemedy: Equatable, Sendable {
     /// The user gives the delimiter of the columns, which is the character that was found, or a comma. Only CSV has
     /// delimiters.
     case delimiter(UInt8, isCSV: Bool)
-    /// The user gives the type of a column, which makes its name a known one.
+    /// The user gives the type of a column, so that its name counts as known (`ToldColumns`).
     case typeOfColumn
     /// The user gives the types of all columns, so that none is inferred.
     case types

@@ -36,8 +36,8 @@ package struct CatalogueInput {
         (self.longestLine, self.pieceLength) = (longestLine, pieceLength)
     }
 
-    /// Returns the input for a path. Opens it only if it can be read once: a pipe, or standard input for "-". Throws
-    /// `UnreadableFile` if that fails.
+    /// Returns the input for a path. A pipe, or standard input for "-", is opened immediately, because it can be read
+    /// only once. Throws `UnreadableFile` if that fails.
     package static func opening(_ path: String) throws -> CatalogueInput {
         if path != standardInput && isRegularOrMissing(path) { return CatalogueInput(path) }
         let name = path == standardInput ? "standard input" : path

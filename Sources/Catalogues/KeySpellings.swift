@@ -95,7 +95,7 @@ private struct KeyForms: Equatable {
 }
 
 extension Value {
-    /// The usual text of a key. The two zeros are one key.
+    /// The usual text of a key. Zero and negative zero are one key.
     fileprivate var keyText: String {
         switch self {
         case .double(let number) where number.isZero: Value.double(0).catalogueText

@@ -1,11 +1,12 @@
 package import FetchIndexValues
 
 /// Infers the types of columns from the texts of all rows. For a key, values of the type must print each text exactly,
-/// so that different texts stay different; for another column, they must represent the text's value exactly.
+/// so that different texts stay different; for another column, they must print a text of equal value.
 ///
 /// A key is an integer or a decimal if the type prints every text as written; otherwise it is text. Another column is a
-/// number if every text is plain notation and exact in the type: an integer, otherwise a decimal, otherwise a double.
-/// If every text is true or false, or every text is a date, the column is of that type. All remaining columns are text.
+/// number if every text is plain notation and the type prints an equal number: an integer, otherwise a decimal,
+/// otherwise a double. If every text is true or false, or every text is a date, the column is of that type. All
+/// remaining columns are text.
 package struct TypeInference {
     private struct Candidates: OptionSet {
         let rawValue: UInt8

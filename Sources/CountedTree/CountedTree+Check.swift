@@ -12,7 +12,9 @@ extension CountedTree {
         // No cell has the root's summary to compare with. Computing it here finds damaged summaries in the root.
         do { _ = try summary(of: root.node, level: root.level) } catch { checker.defects.append("\(error)") }
         if let measure, measure != root.measure {
-            checker.defects.append("the root counts \(root.measure), but its nodes hold \(measure)")
+            checker.defects.append(
+                "the root counts \(count) entries of weight \(weight), but its nodes hold \(measure.count) of weight \(measure.weight)"
+            )
         }
         visited = checker.visited
         defects = checker.defects
@@ -48,7 +50,9 @@ private struct Checker {
                 let to = slot + 1 < contents.keys.count ? contents.keys[slot + 1] : upper
                 let measure = check(child, level: level - 1, from: from, to: to)
                 if let measure, measure != counted {
-                    defects.append("node \(node) counts \(counted) in node \(child), but that holds \(measure)")
+                    defects.append(
+                        "node \(node) counts \(counted.count) entries of weight \(counted.weight) in node \(child), which holds \(measure.count) of weight \(measure.weight)"
+                    )
                 }
                 guard measure != nil, tree.summarizer != nil else { continue }
                 if try tree.summary(of: child, level: level - 1) != contents.summaries[slot] {

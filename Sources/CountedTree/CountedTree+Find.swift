@@ -25,7 +25,8 @@ package struct TreeEntry: ~Escapable {
 }
 
 extension CountedTree {
-    /// Looks up a key: the measure of the entries with lesser keys, and the key's own entry, if any. O(log n).
+    /// Looks up a key: the number and the weight of the entries with lesser keys, and the weight and summary of the
+    /// key's own entry, if any. O(log n).
     package func rank(of key: RawSpan) throws -> Rank {
         var isPresent = false
         var weight = 0
@@ -58,7 +59,7 @@ extension CountedTree {
     /// Calls the body with the entry at a rank, and with the measure of the entries before it. Traps unless 0 <= rank <
     /// count. O(log n).
     package func entry(at rank: Int, _ body: (borrowing TreeEntry, _ before: Measure) throws -> Void) throws {
-        precondition(rank >= 0 && rank < count, "A rank must be one of the tree's entries.")
+        precondition(rank >= 0 && rank < count, "A rank must be at least 0 and less than the number of entries.")
         _ = try descend { view, before in
             try view.slot(past: Measure(count: rank - before.count, weight: .max))
         } body: { view, slot, before in
@@ -71,7 +72,7 @@ extension CountedTree {
     package func entry(
         atWeight weight: Int, _ body: (borrowing TreeEntry, _ before: Measure) throws -> Void
     ) throws {
-        precondition(weight >= 0 && weight < self.weight, "A weight must be less than the tree's.")
+        precondition(weight >= 0 && weight < self.weight, "A weight must be at least 0 and less than the tree's.")
         _ = try descend { view, before in
             try view.slot(past: Measure(count: .max, weight: weight - before.weight))
         } body: { view, slot, before in
@@ -158,8 +159,9 @@ extension CountedTree {
     }
 
     /// Compares a key with a cell's key. Both begin with the `matched` bytes that `key` has in common with the cell's
-    /// base. If `key` is greater, sets `matched` to the length of the prefix that it shares with the cell's key in the
-    /// node. Reads a long key's overflow nodes only if the bytes in the node don't decide.
+    /// base. If `key` is greater, sets `matched` to the length of the prefix that it shares with those bytes of the
+    /// cell's key that are in the node. Returns a negative number, 0 or a positive number if `key` is less, equal or
+    /// greater. Reads a long key's overflow nodes only if the bytes in the node don't decide.
     private func compare(
         _ key: RawSpan, _ matched: inout Int, withRestOf cell: NodeView.Cell, in view: NodeView
     ) throws -> Int {

@@ -17,8 +17,8 @@ extension CountedTree {
         try check(handedOut, of: root.node, against: count - skipped)
     }
 
-    /// Walks over the entries below a node. Skips `skipping` entries at the side where the walk begins. Returns the
-    /// number of entries that the body got; nil if the body ended the walk.
+    /// Walks over the entries below a node. Skips the first `skipping` entries in the direction of the walk. Returns
+    /// the number of entries that were handed to the body; nil if the body ended the walk.
     private func walk(
         _ node: NodeNumber, level: Int, skipping: Int, _ direction: Direction,
         _ body: (borrowing TreeEntry) throws -> Bool

@@ -33,8 +33,8 @@ package struct TreeBuilder: ~Copyable {
 
     package var count: Int { measure.count }
 
-    /// Adds an entry. Throws `TreeError.corrupted` unless its key is greater than the last one: damaged records may
-    /// contain the same key twice.
+    /// Adds an entry. Throws `TreeError.corrupted` if its key isn't greater than the last one, since damaged records
+    /// may contain the same key twice, or if the entry is too long for a node.
     package mutating func append(_ key: RawSpan, weight: Int = 1, summary: RawSpan = RawSpan()) throws {
         // Most keys are short. The leaf compares a short key with its last key, without creating an array.
         if key.byteCount <= maximumInlineKey && longKey.isEmpty {
@@ -71,7 +71,7 @@ package struct TreeBuilder: ~Copyable {
             try closeLeaf(separator: try store.storedForm(of: separator, form))
         }
         let outcome = leaf.append(stored, isLong: isLong, weight: weight, summary)
-        // Entries that the sorter had on disk may be damaged.
+        // An entry that the sorter read back from the disk may be damaged, and so too long.
         guard case .added = outcome else {
             throw TreeError.corrupted(node: 0, "a key with its summary is too long for a node")
         }

@@ -7,14 +7,15 @@ extension Environment {
     /// pages. Other processes may read and write meanwhile, because a read transaction pins the state's pages.
     /// O(pages).
     ///
-    /// Throws `DataFileError` if the file can't be opened, or doesn't contain the newest transaction.
+    /// Throws `DataFileError` if LMDB can't safely open the file, or if the file doesn't contain the newest
+    /// transaction.
     package static func checkPages(at path: String, expecting tables: [TableDescription]) throws -> PageReport {
         let environment = try openExisting(at: path)
         for _ in 0..<pinningTries {
             let transaction = try environment.beginRead()
             let report = try DataFile.walk(environment.path, transaction.identifier, expecting: tables)
             // An environment that was opened without a lock pins no pages, so a writer may have overwritten pages
-            // during the walk.
+            // during the walk. A report with defects then counts only if the state is still the newest.
             let isPinned = try environment.information().readers > 0
             if let report, report.isWhole || isPinned { return report }
             if let report, try DataFile.isNewest(transaction.identifier, at: environment.path) { return report }

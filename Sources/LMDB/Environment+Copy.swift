@@ -7,7 +7,7 @@ extension Environment {
     package enum CopyKind: Sendable {
         /// The used pages in sequence, without free pages.
         case compact
-        /// All pages at the same places as in the original.
+        /// All pages, also the free ones, with the same page numbers as in the original.
         case plain
     }
 

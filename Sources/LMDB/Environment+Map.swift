@@ -37,7 +37,8 @@ extension Environment {
         }
     }
 
-    /// Whether the process has a file size limit. It runs before each write, so it must be fast.
+    /// Whether the process had a file size limit when its write transaction began; true if that isn't known. It runs
+    /// before each write, so it must be fast.
     static func hasFileSizeLimit(_ transaction: OpaquePointer?) -> Bool {
         guard let context = mdb_env_get_userctx(mdb_txn_env(transaction)) else { return true }
         return Unmanaged<Environment>.fromOpaque(context)._withUnsafeGuaranteedRef {
@@ -60,7 +61,7 @@ extension Environment {
         }
     }
 
-    /// Whether the file system has no room for a few more pages.
+    /// Whether the file system has less than `leastRoom` bytes free.
     private var isDiskFull: Bool {
         var status = statvfs()
         return statvfs(path, &status) == 0 && UInt64(status.f_bavail) * UInt64(status.f_frsize) < Self.leastRoom
@@ -103,8 +104,8 @@ extension Environment {
     package func releasePages() -> Bool { remap { $0.me_mapsize } }
 
     /// Changes the map's size if exactly `own` transactions of this process are open: the map would move under any
-    /// other transaction. Returns false if the map stays as it is: more transactions are open, address space is
-    /// lacking, or `size` returns nil. mdb_env_set_mapsize
+    /// other transaction. Returns false if the size wasn't set: another number of transactions is open, address space
+    /// is lacking, the system refuses, or `size` returns nil. mdb_env_set_mapsize
     @discardableResult
     private func remap(besides own: Int = 0, to size: (MDB_envinfo) -> Int?) -> Bool {
         openTransactions.withLock { count in

@@ -10,7 +10,7 @@ extension Environment {
     /// The address space that maps share. If n other environments are open, the next one gets 1 / (n + 1) of it. So n
     /// maps take about ln n times this much.
     private static let sharedAddresses = 1 << 43
-    /// The factor by which a file may grow before its map must grow.
+    /// The factor by which a file may grow before its map must grow, unless the map would exceed `mostReservation`.
     private static let growth = 8
     private static let smallestMap = 1 << 26
     private static let granularity = 1 << 21

@@ -31,8 +31,8 @@ package final class Environment: Sendable {
     let dataFile: FileIdentity
     /// The identity of the open lock file; nil if the environment was opened without a lock.
     let lockFile: FileIdentity?
-    /// The folder's state when both files were last found at their paths; nil until that state was so old (`isSettled`)
-    /// that every later change of the folder gives another state.
+    /// The folder's state at the last time when both files were found at their paths and the state was settled: every
+    /// later change of the folder then shows as another state. Nil before that.
     let folderInPlace = Mutex<FolderState?>(nil)
     /// Whether the file's pages are as long as the system's. If so, an address in the map shows where its page begins.
     let hasSystemPages: Bool
@@ -92,9 +92,9 @@ package final class Environment: Sendable {
     private static let reservedDescriptors = 10
     private static let staleLockFile =
         "lock.mdb and data.mdb disagree on the newest transaction, and another process has the store open; close it in all processes"
-    /// The maximum number of attempts to open while other processes open or replace the files, and the time that each
-    /// attempt waits for the folder's lock.
+    /// The maximum number of attempts to open while other processes open or replace the files.
     private static let maximumAttempts = 12
+    /// The maximum time that a repeated attempt waits for the folder's lock.
     private static let turn = Duration.milliseconds(500)
 
     /// Opening failed, because another process was opening or replacing the files, or died while doing so. `openHandle`
@@ -170,8 +170,8 @@ package final class Environment: Sendable {
         case .relaxed: flags |= UInt32(MDB_NOMETASYNC)
         case .none: flags |= UInt32(MDB_NOSYNC)
         }
-        // The identity is compared before and after opening: LMDB may wait long for the lock file, and doesn't reveal
-        // which file it opened.
+        // The lock file's identity is compared before and after opening: LMDB may wait long for the lock file, and
+        // doesn't reveal which file it opened.
         func lockFile() throws -> FileIdentity? {
             isLocking ? try FileIdentity(ofPath: path + "/lock.mdb") : nil
         }
@@ -234,7 +234,8 @@ extension Environment {
         mdb_reader_check(handle, nil)
     }
 
-    /// Sizes of the map and the file in bytes, the number of readers, and the last transaction. mdb_env_info, mdb_stat
+    /// The sizes of the map and of a page in bytes, the number of used pages, the last transaction, and the readers.
+    /// mdb_env_info, mdb_stat
     package struct Information: Sendable {
         package let mapSize: Int
         package let pageSize: Int

@@ -77,15 +77,15 @@ enum EnvironmentRegistry {
             return .open(environment)
         }
         guard case .open(let environment) = found else { throw EnvironmentMoved(path: path) }
-        // The requested path may be another one, for example a link. So the environment's own path is checked: it must
-        // still lead to the files.
+        // An environment that was already open may have been opened by another path, for example through a link. So its
+        // own path is checked: it must still lead to the files.
         try environment.requireInPlace()
         if environment.isReadOnly && !options.isReadOnly { throw EnvironmentIsReadOnly(path: path) }
         return environment
     }
 
-    /// Runs a body while this process has no environment open in a folder. A thread that opens one there meanwhile
-    /// waits. Throws `InUse` if this process has one open.
+    /// Runs a body while this process has no environment open in a folder. Another thread that opens the folder
+    /// meanwhile waits. Throws `InUse` if this process has the environment open.
     static func withClosedEnvironment<Value: Sendable>(at path: String, _ body: () throws -> Value) throws -> Value {
         var found = Found.nothing  // a found environment is released after the locks
         return try withGate(ofFolder: path) { gate in

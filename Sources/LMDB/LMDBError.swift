@@ -34,8 +34,8 @@ package struct LMDBError: Error, RawRepresentable, Hashable, Sendable {
 }
 
 extension LMDBError: CustomStringConvertible {
-    /// The text of the system's error or of mdb_strerror. LMDB errors whose text needs knowledge of LMDB get another
-    /// text.
+    /// The text of the system's error or of mdb_strerror. Some errors get another text, which needs no knowledge of
+    /// LMDB.
     package var reason: String {
         if rawValue == MDB_MAP_RESIZED {
             return

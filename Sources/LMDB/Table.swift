@@ -14,8 +14,8 @@ package struct Table: Sendable {
 }
 
 extension Environment {
-    /// Opens tables, which stay open until the environment is closed. If `creating`, creates missing tables in one
-    /// transaction; otherwise throws if a table is missing. mdb_dbi_open
+    /// Opens tables, which stay open until the environment is closed. If `creating`, and the environment isn't
+    /// read-only, creates missing tables in one transaction; otherwise throws if a table is missing. mdb_dbi_open
     package func tables(_ descriptions: [TableDescription], creating: Bool) throws -> [Table] {
         // LMDB requires that only one thread at a time opens tables.
         try openTables.withLock { open in

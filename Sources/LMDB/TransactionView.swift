@@ -48,7 +48,8 @@ package struct TransactionView {
 
     // MARK: Writing (LMDB returns an error if it's a read transaction)
 
-    /// Inserts or replaces the value of a byte key. mdb_put
+    /// Inserts or replaces the value of a byte key. `appending` says that the key is greater than all keys of the
+    /// table; throws `keyExists` if it isn't. mdb_put
     package func put(_ value: RawSpan, for key: RawSpan, in table: Table, appending: Bool = false) throws {
         try withKey(key) { try put(value, &$0, in: table, flags: UInt32(appending ? MDB_APPEND : 0)) }
     }

@@ -71,8 +71,8 @@ extension AttributeDescription: Hashable {
     public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
-/// A slot of an entity's records: it contains the value of an attribute, or a part of a relationship. The slot keeps
-/// its number as long as the store exists.
+/// A slot of an entity's records: it contains the value of an attribute, or a reference or position of a relationship
+/// (`SlotRole`). The slot keeps its number as long as the store exists.
 package struct SlotDescription: Sendable {
     /// The attribute, with its newest name.
     package var attribute: AttributeDescription
@@ -81,7 +81,7 @@ package struct SlotDescription: Sendable {
     package var permanentName: String
     /// The attribute's former names. Requests and older programs may use them as long as no other attribute has them.
     package var formerNames: [String] = []
-    /// Whether the attribute was removed. Its number is never used again.
+    /// Whether the attribute was removed. No other attribute gets the slot.
     package var isRemoved = false
     package let role: SlotRole
 

@@ -2,9 +2,9 @@ internal import FetchIndexPlatform
 internal import FetchIndexValues
 
 extension Entity {
-    /// Whether objects that were read with this entity can be used with a newer version of it: this entity's attributes
-    /// and relationships are unchanged, added attributes don't need a value, and no migration pass has rewritten the
-    /// records since.
+    /// Whether objects that were read with this entity can be used with a newer version of it: none of this entity's
+    /// attributes and relationships was removed, its attributes have the same types and optionality, added attributes
+    /// are optional or have default values, and no migration pass has rewritten the records since.
     package func isReadable(with newer: Entity) -> Bool {
         guard newer.slots.count >= slots.count, newer.passes == passes else { return false }
         let isSame = zip(slots, newer.slots).allSatisfy { old, new in

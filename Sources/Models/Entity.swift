@@ -65,7 +65,7 @@ public struct Entity: Sendable {
         package var links: EntityLinks?
     }
 
-    /// Setting this costs O(number of slots).
+    /// The properties besides the declaration. Setting them costs O(number of slots).
     package var stored: Stored {
         get { definition.stored }
         set { definition = Definition(definition, stored: newValue) }
@@ -101,7 +101,7 @@ public struct Entity: Sendable {
     package var slots: [SlotDescription] { definition.slots }
     /// All relationships, including removed ones.
     package var storedRelationships: [StoredRelationship] { definition.storedRelationships }
-    /// The slots of the parts of relationships, without removed ones.
+    /// The slots of references and positions of relationships, without removed ones.
     package var relationshipSlots: [Int] { definition.relationshipSlots }
     /// Whether the entity is a join entity: its objects are the links of a many-to-many relationship.
     package var isJoin: Bool { definition.lineage.isJoin }
@@ -128,7 +128,8 @@ public struct Entity: Sendable {
         superentity: String? = nil, isAbstract: Bool = false
     ) {
         let slots = Dictionary(attributes.indices.map { (attributes[$0].name, $0) }) { first, _ in first }
-        // Whether a subentity's list of one attribute makes the attribute unique depends on the superentity.
+        // Whether a subentity's list of one attribute makes the attribute unique depends on the superentity, so
+        // `inheriting` decides it.
         let alone = superentity == nil ? Set(unique.filter { $0.count == 1 }.map { $0[0] }) : []
         let attributes = attributes.map { alone.contains($0.name) ? $0.with(isUnique: true) : $0 }
         let unique = unique.filter { $0.count != 1 || !alone.contains($0[0]) || slots[$0[0]] == nil }
@@ -274,7 +275,7 @@ public struct Entity: Sendable {
     /// reused.
     package static let dropped = Entity("", [])
 
-    /// Whether an attribute or a relationship has a name.
+    /// Whether an attribute or a relationship has this name, or had it before.
     package func has(_ name: String) -> Bool { slot(of: name) != nil || relationship(named: name) != nil }
 
     /// Whether the entity was dropped.

@@ -30,7 +30,7 @@ extension Index: CustomStringConvertible {
     }
 }
 
-/// An attribute of an index of a stored entity.
+/// A key of an index of a stored entity: the slot of an attribute or of a reference.
 package struct IndexKey: Hashable, Sendable {
     package var slot: Int
     package let isDescending: Bool

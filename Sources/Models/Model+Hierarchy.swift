@@ -112,7 +112,7 @@ extension Model {
 
 extension Entity {
     /// Returns the entity with the attributes, relationships and unique attributes of its superentity, which come
-    /// first. If `isStored`, an inherited attribute has the superentity's default value.
+    /// first. If `isStored`, an inherited attribute gets the default value of the superentity's equal attribute.
     func inheriting(from parent: Entity, isStored: Bool = false) -> Entity {
         let above = Dictionary(parent.attributes.map { ($0.name, $0.isUnique) }) { first, _ in first }
         // A list of one attribute makes that attribute unique. If the superentity has the attribute and doesn't make it

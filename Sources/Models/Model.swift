@@ -29,8 +29,8 @@ public struct Model: Hashable, Sendable {
         return number
     }
 
-    /// Throws `ModelError.invalid` if a name is missing or used twice, or if something exceeds a limit of the file
-    /// format.
+    /// Throws `ModelError.invalid` if a name is missing or used twice, if entities, attributes or relationships don't
+    /// fit together, or if something exceeds a limit of the file format.
     package func validate() throws {
         let entities = entities.filter { !$0.isDropped }
         guard entities.count <= 1 << 15 else { throw ModelError.invalid("it has more than 32,768 entities") }

@@ -6,7 +6,8 @@ package enum ModelError: DamageReporting, Equatable {
     /// `near` is a known name that resembles the unknown one.
     case unknownEntity(String, near: NearName = NearName())
     case unknownAttribute(entity: String, attribute: String, near: NearName = NearName())
-    /// The stored entity can't be migrated to the given one; the text gives the reason.
+    /// The stored entity can't be migrated to the given one, or lacks something that a program declares; the text gives
+    /// the reason.
     case mismatch(entity: String, String)
     case invalid(String)
     /// The bytes of a stored model are damaged; the text describes the damage.

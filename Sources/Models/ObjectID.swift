@@ -25,8 +25,8 @@ public struct ObjectID: Sendable {
     public var entityName: String { origin.entityName }
 
     /// The store that gave the object its number: the object's own store, or, for an object that a backup copied, the
-    /// original. It is nil if a version of FetchIndex without identifiers created the store, until the store is written
-    /// to and opened again. Every store accepts an id without an identifier.
+    /// original. It is nil if a version of FetchIndex without identifiers created the store, and the store hasn't been
+    /// written to and opened again since. Every store accepts an id without an identifier.
     public var storeIdentifier: UUID? { origin.store(of: key.number) }
 
     /// The object's number within its entity, counted from 1. The number of a temporary id has a meaning only in its

@@ -24,10 +24,11 @@ package struct RecordKey: Hashable, Comparable, Sendable {
     @inlinable
     package var number: UInt64 { rawValue & RecordKey.maximumNumber }
 
-    /// The name of the column for object numbers in exported files; `storeName` is the column for the stores that
-    /// assigned them. An @ is prepended until no attribute or relationship has the name.
+    /// The name of the column of object numbers in exported files: `@id`, to which an @ is prepended until no attribute
+    /// or relationship has the name.
     package static func numberName(_ isTaken: (String) -> Bool = { _ in false }) -> String { name("@id", isTaken) }
 
+    /// The name of the column of the stores that assigned the object numbers, `@store`, made like `numberName`.
     package static func storeName(_ isTaken: (String) -> Bool = { _ in false }) -> String { name("@store", isTaken) }
 
     private static func name(_ plain: String, _ isTaken: (String) -> Bool) -> String {

@@ -41,10 +41,10 @@ public struct FetchPredicate: Hashable, Sendable {
         syntax = try parser.parse()
     }
 
-    /// Whether the predicate holds for values by name; a missing name is null. The predicate is compiled for each call.
-    /// O(length of the predicate and of the values), except for patterns, and for predicates on the elements of lists.
-    /// Throws if a variable has no value, a regular expression doesn't compile, or a pattern takes too much time or
-    /// memory on a text.
+    /// Whether the predicate holds for an object whose attributes have these values, by name; a missing attribute is
+    /// null. The predicate is compiled for each call. O(length of the predicate and of the values), except for
+    /// patterns, and for predicates on the elements of lists. Throws if a variable has no value, a regular expression
+    /// doesn't compile, or a pattern takes too much time or memory on a text.
     public func evaluate(with values: [String: Value]) throws -> Bool {
         try evaluate(with: .dictionary(values.mapValues { .one($0) }))
     }
@@ -54,7 +54,8 @@ public struct FetchPredicate: Hashable, Sendable {
         try CompiledPredicate.evaluate(syntax, on: object)
     }
 
-    /// The predicate with values in place of variables such as $NAME. Variables without a value stay. O(length).
+    /// The predicate with values in place of variables such as $NAME. Variables without a value stay. Throws if a value
+    /// is a dictionary, or a list with dictionaries. O(length).
     public func withSubstitutionVariables(_ variables: [String: any PredicateArgument]) throws -> FetchPredicate {
         var expressions: [String: ExpressionSyntax] = [:]
         for (name, argument) in variables {

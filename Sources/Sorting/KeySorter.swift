@@ -38,8 +38,8 @@ package final class KeySorter {
     /// The number of keys that the sorter holds, in memory and in runs. Dropped keys aren't counted.
     package var count: Int { spilledCount + memory.entries.count }
 
-    /// Keys greater than this one are dropped; empty if no key has been dropped yet. The bound decreases from time to
-    /// time while keys are appended.
+    /// Appended keys that are greater than this one are dropped. Empty if no key has been dropped yet. The bound
+    /// decreases from time to time while keys are appended.
     package var bound: [UInt8] { memory.bound }
     /// Whether the sorter drops keys once it has many more than are wanted.
     package var isBounded: Bool { memory.isBounded }

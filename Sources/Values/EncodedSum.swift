@@ -148,11 +148,12 @@ package struct EncodedSum: ~Escapable {
         return sum
     }
 
-    /// The greatest mantissa of a decimal, 2^128 - 1, and its smallest exponent.
+    /// The greatest mantissa of a decimal: 2^128 - 1.
     private static let greatestMantissa = "340282366920938463463374607431768211455"
+    /// The smallest exponent of a decimal.
     private static let smallestExponent = -128
 
-    /// Converts decimal limbs, lowest first, to a decimal. The lowest digit counts 10^lowest. Rounds half up.
+    /// Converts decimal limbs, lowest first, to a decimal. The unit of the lowest digit is 10^lowest. Rounds half up.
     private static func decimal(_ limbs: [UInt32], _ lowest: Int) -> Decimal {
         var digits = limbs.reversed().map { limb in
             let text = String(limb)

@@ -2,9 +2,9 @@ internal import FetchIndexPlatform
 
 /// The exact sum of numbers, independent of their order and grouping.
 ///
-/// The sum is a fixed-point number in limbs; the limb at an index counts base^index. A limb has 64 bits for 32 bits or
-/// nine digits, so that carries can be deferred (Neal, Fast exact summation using small and large superaccumulators,
-/// 2015). Integers and doubles are summed in base 2^32, decimals in base 10^9.
+/// The sum is a fixed-point number in limbs: the unit of each limb is `base` times the unit of the limb before it. A
+/// limb has 64 bits for 32 bits or nine digits, so that carries can be deferred (Neal, Fast exact summation using small
+/// and large superaccumulators, 2015). Integers and doubles are summed in base 2^32, decimals in base 10^9.
 package struct ExactSum {
     package enum Base: Sendable {
         case binary

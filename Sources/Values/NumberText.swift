@@ -4,7 +4,7 @@ internal import FetchIndexCLibrary
 /// check whether a type can represent the number exactly.
 ///
 ///     -  0 0 1 2 . 5 0  e  - 3
-///            ^   ^         significant digits 1 2 5, the last one in the place 10^(-1 - 3)
+///            ^   ^         significant digits 1 2 5; the unit of the last one is 10^(-1 - 3)
 package struct NumberText {
     package let isNegative: Bool
     /// Whether the number has the form of numbers in most files: no plus, no leading zeros, digits on both sides of a

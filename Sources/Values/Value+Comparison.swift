@@ -23,8 +23,8 @@ package enum ValueOrdering: Sendable {
 
 extension Value {
     /// Compares two values that aren't null. Booleans, integers and doubles compare exactly by value, as do decimals
-    /// with integers; decimals compare with the printed digits of doubles; texts compare by code point. Returns nil if
-    /// the types have no common order, or if one of the values is NaN.
+    /// with integers and with whole doubles below 2^126. Decimals compare with the printed digits of other doubles, and
+    /// texts compare by code point. Returns nil if the types have no common order, or if one of the values is NaN.
     package func compare(to other: Value) -> ValueOrdering? {
         switch (self, other) {
         case (.string(let left), .string(let right)): ValueOrdering(sign: left.compareCodePoints(to: right))
@@ -71,7 +71,8 @@ extension Value {
     }
 
     /// Compares a whole double below 2^126 exactly, and any other double by its printed digits: 0.1 equals the decimal
-    /// 0.1. A double outside of a decimal's range is compared by its sign or magnitude.
+    /// 0.1. A double with a magnitude of 1e127 or more counts as beyond all decimals. One that is too small for
+    /// `Decimal` counts as between 0 and all other decimals of its sign.
     private static func compare(_ left: Decimal, _ right: Double) -> ValueOrdering? {
         if right.isNaN { return nil }
         if right.magnitude >= 1e127 { return right > 0 ? .ascending : .descending }
@@ -83,7 +84,8 @@ extension Value {
 }
 
 extension Decimal {
-    /// The decimal that replaces a double in comparisons; nil if the double is outside of a decimal's range.
+    /// The decimal that replaces a double in comparisons; nil if the double is NaN, too small for `Decimal`, or has a
+    /// magnitude of 1e127 or more.
     package init?(comparedWith number: Double) {
         guard number.magnitude < 1e127, let decimal = Decimal(exactly: number) ?? Decimal(string: number.description)
         else { return nil }

@@ -1,8 +1,8 @@
 internal import FetchIndexEssentials
 
 extension Value: CustomStringConvertible {
-    /// The value as plain text: numbers in plain decimal, true as "1" and false as "0", dates as ISO 8601 in UTC,
-    /// data in hexadecimal, null as "".
+    /// The value as plain text: numbers in plain decimal (doubles outside of the range of `Decimal` with an exponent),
+    /// true as "1" and false as "0", dates as ISO 8601 in UTC, data in hexadecimal, null as "".
     public var description: String {
         switch self {
         case .null: ""
@@ -55,9 +55,9 @@ extension Value: CustomStringConvertible {
 
     private static let nonFiniteDoubles: [String: Double] = ["inf": .infinity, "-inf": -.infinity, "nan": .nan]
 
-    /// Parses a value from a file without loss: a date in the form of `exactText`, other values in the form of
-    /// `description`. Returns nil if the type can't represent the number exactly, for example a decimal of more than 38
-    /// digits, or if a URL would print differently.
+    /// Parses a value from a file without loss: a date in the form of `exactText`, other values in the forms that
+    /// `init(_:as:)` reads, and also the doubles inf, -inf and nan. Returns nil if the type can't represent the number
+    /// exactly, for example a decimal of more than 38 digits, or if a URL would print differently.
     package init?(exactly text: String, as type: ValueType) {
         switch type {
         case .date:

@@ -80,15 +80,24 @@ extension Value: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Expres
 }
 
 extension Value {
-    /// The value as a boolean; nil if it has another type. No type is converted. The same holds for the properties
-    /// below.
+    // These properties don't convert types.
+
+    /// The value as a boolean; nil if it has another type.
     public var booleanValue: Bool? { if case .boolean(let value) = self { value } else { nil } }
+    /// The value as an integer; nil if it has another type.
     public var integerValue: Int64? { if case .integer(let value) = self { value } else { nil } }
+    /// The value as a double; nil if it has another type.
     public var doubleValue: Double? { if case .double(let value) = self { value } else { nil } }
+    /// The value as a decimal; nil if it has another type.
     public var decimalValue: Decimal? { if case .decimal(let value) = self { value } else { nil } }
+    /// The value as a date; nil if it has another type.
     public var dateValue: Date? { if case .date(let value) = self { value } else { nil } }
+    /// The value as a string; nil if it has another type.
     public var stringValue: String? { if case .string(let value) = self { value } else { nil } }
+    /// The value as data; nil if it has another type.
     public var dataValue: Data? { if case .data(let value) = self { value } else { nil } }
+    /// The value as a UUID; nil if it has another type.
     public var uuidValue: UUID? { if case .uuid(let value) = self { value } else { nil } }
+    /// The value as a URL; nil if it has another type.
     public var urlValue: URL? { if case .url(let value) = self { value } else { nil } }
 }

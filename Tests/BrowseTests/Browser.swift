@@ -72,7 +72,7 @@ final class Browser {
         return false
     }
 
-    /// The messages of the console, or of the network.
+    /// The messages of a log: `browser` is the console's log, and `performance` has the network's events.
     func log(_ kind: String) throws -> [String] {
         let entries = try call("POST", session + "/se/log", ["type": kind]) as? [[String: Any]] ?? []
         return entries.compactMap { $0["message"] as? String }

@@ -103,7 +103,7 @@ struct BrowserTests {
         #expect(try browser.text("browser.rows.row(1).values[0]") == first)
         #expect(try browser.text("document.getElementById('lastChange').textContent") == "1 inserted, 1 deleted")
         #expect(try browser.wait(for: "document.getElementById('cacheState').textContent == '2 changes behind'"))
-        // Rows inserted above do not scroll the screen.
+        // Rows that are inserted above the visible ones do not scroll the page.
         try browser.run("browser.rows.show(10000)")
         #expect(try browser.wait(for: "browser.rows.row(browser.rows.top)"))
         let top = try browser.text("browser.rows.row(browser.rows.top).id")
@@ -145,7 +145,7 @@ struct BrowserTests {
         try checkLogs()
     }
 
-    @Test func aRemovedAndRestoredStoreIsReported() throws {
+    @Test func thePageReportsAMissingStoreAMissingCacheAndAnEndedServer() throws {
         try openRows()
         try FileManager.default.moveItem(atPath: page.store, toPath: page.store + ".away")
         #expect(try browser.wait(for: "part('problem').textContent.includes('there is no store')"))
@@ -243,7 +243,7 @@ struct BrowserTests {
         #expect(try browser.wait(for: "Math.abs(window.big.top - 5000000) < 50000"))
     }
 
-    /// The greatest height of the list is just enough for all rows, or just too small.
+    /// The greatest height that the list may have is just enough for all rows, or just too small.
     @Test(arguments: [285_713, 285_714, 285_715, 285_720, 285_735]) func theLastRowsCanBeScrolledToStepByStep(
         count: Int
     )

@@ -9,7 +9,7 @@ import Testing
         (0..<count).compactMap { _ in try? page.client.connected() }
     }
 
-    @Test func idleConnectionsWithoutTheTokenDoNotBlockOthers() throws {
+    @Test func idleConnectionsWithoutTheTokenDoNotBlockRequestsWithTheToken() throws {
         let page = try BrowsedPage(items: 10)
         try page.start()
         var answers = 0

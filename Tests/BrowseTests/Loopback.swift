@@ -77,8 +77,8 @@ struct Loopback {
         return file
     }
 
-    /// Sends a request and passes the bytes received so far to the body, until the connection ends or the body returns
-    /// false.
+    /// Sends a request. Passes all bytes received so far to the body each time that bytes arrive, until the body returns
+    /// false. If the connection ends or the time is over before, passes them once more.
     func exchange(_ request: String, seconds: Int = 30, _ body: ([UInt8]) -> Bool) throws {
         let file = try connected(seconds: seconds)
         defer { close(file) }

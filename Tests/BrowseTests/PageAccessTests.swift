@@ -3,8 +3,8 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// The live page's server answers only requests with its token, reports errors at its start, and ends after an
-/// interrupt.
+/// The live page's server gives its page only to requests with its token, reports errors at its start, and ends after
+/// an interrupt.
 @Suite struct PageAccessTests {
     private let page: BrowsedPage
 

@@ -121,7 +121,7 @@ import Testing
         #expect(all.contains("event: rows") && all.contains("\"count\":2003"))
     }
 
-    /// The statistics file stays the same too, so openings by the server aren't recorded.
+    /// The lock file isn't compared. The statistics file stays the same, so openings by the server aren't recorded.
     @Test func theServerLeavesTheFilesOfTheStoreUnchanged() throws {
         try page.insert(2000..<2500)
         func bytes() throws -> [String: Data] {
@@ -201,7 +201,7 @@ import Testing
         }
     }
 
-    /// Each character of this search takes nine characters in the request.
+    /// The character 界 takes nine characters in the request.
     @Test func theLongestSearchOfThePageIsAnswered() throws {
         let text = "name == '" + String(repeating: "界", count: 1990) + "'"
         #expect(text.count == 2000)
@@ -249,7 +249,7 @@ import Testing
         #expect((rows.first?["values"] as? [Any])?.last as? String == "true")
     }
 
-    @Test func thePageIsServedWithoutAStore() throws {
+    @Test func thePageIsStillServedAfterItsStoreWasMoved() throws {
         try FileManager.default.moveItem(atPath: page.store, toPath: page.store + ".away")
         for _ in 0..<100 where try page.ask("store").status == 200 && !page.ask("store").body.contains("error") {
             usleep(100_000)

@@ -14,8 +14,8 @@ import Testing
         }
     }
 
-    /// The bytes before the offset are valid text, and the next one to four bytes don't continue it.
-    @Test func randomBytesAreValidBeforeTheOffset() {
+    /// The bytes before the found offset are valid text, and the next one to four bytes don't continue it.
+    @Test func randomBytesAreValidBeforeTheirFirstInvalidBytes() {
         var generator = SystemRandomNumberGenerator()
         let parts: [[UInt8]] = [
             [0x61], Array("ß".utf8), Array("€".utf8), Array("😀".utf8), [0xEF, 0xBF, 0xBD], [0xEF], [0xBF],

@@ -73,8 +73,9 @@ import Testing
         }
     }
 
-    /// If the row is an early one, the second thread waits with decompressed pieces when the error comes.
-    @Test func anErrorInARowEndsTheReading() throws {
+    /// The body throws at an early, a middle or a late row. At an early row, the second thread waits with decompressed
+    /// pieces.
+    @Test func anErrorOfTheBodyEndsTheReading() throws {
         struct Refused: Error {}
         var generator = SeededGenerator(seed: 4)
         let path = try write(CompressedFileTests.gzip(Data(text(.csv, &generator).utf8)))

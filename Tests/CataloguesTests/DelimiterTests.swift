@@ -2,7 +2,8 @@ import FetchIndexCatalogues
 import FetchIndexTestSupport
 import Testing
 
-/// Delimiters of CSV that are given, named by the file's first line, or suggested by an error.
+/// Delimiters of CSV that are given or named by the file's first line, and errors for headers that seem to have another
+/// one.
 @Suite struct DelimiterTests {
     private func reading(_ text: String, _ delimiter: Unicode.Scalar? = nil, pieceLength: Int = 1 << 16) -> Reading {
         var input = CatalogueInput("f", bytes: Array(text.utf8), pieceLength: pieceLength)
@@ -35,7 +36,7 @@ import Testing
         #expect(reading("sep=;\na|b\n1|2\n", "|").rows == [["1", "2"]])
     }
 
-    @Test func theErrorForAHeaderSuggestsAnotherDelimiter() {
+    @Test func aSingleColumnNameWithASemicolonOrATabIsRefusedUnlessTheDelimiterIsGiven() {
         let semicolons =
             "f, line 1, column 1: the only column is called \"a;b\", with a semicolon, which may separate columns or not"
         #expect(reading("a;b\n1;2\n").error == semicolons)

@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Malformed and unusual files are read completely, or refused with an error that says where and why.
+/// Malformed and unusual files are read, perhaps without bad lines, or refused. Errors say what is wrong.
 @Suite struct HostileFileTests {
     @Test(arguments: CatalogueFormat.allCases) func aFileMayMixDifferentLineEnds(format: CatalogueFormat) {
         let (header, rows): (String?, [String]) =
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test(arguments: CatalogueFormat.allCases) func aFileReadInPiecesOfAnyLengthGivesTheSameRows(
+    @Test(arguments: CatalogueFormat.allCases) func aFileReadInPiecesOfOneToNineBytesGivesTheSameRows(
         format: CatalogueFormat
     ) {
         var generator = SeededGenerator(seed: 41)
@@ -73,12 +73,12 @@ import Testing
         ),
         ("é,e\u{301}\n", 2, "column 1 is called \"e\u{301}\", too"), ("\"\",a\n", 1, "this name is empty"),
         ("section,row,section\n", 3, "column 1 is called \"section\", too"),
-    ]) func eachColumnNeedsAUniqueNameInUTF8(header: String, column: Int, fault: String) {
+    ]) func emptyRepeatedAndControlCharacterColumnNamesAreRefused(header: String, column: Int, fault: String) {
         let reason = "the first line must name the columns, each with a name of its own in UTF-8"
         #expect(Reading(.csv, header).error == "f, line 1, column \(column): \(reason); \(fault)")
     }
 
-    @Test func namesThatAreNotUTF8AreRefused() {
+    @Test func columnNamesThatAreNotUTF8AreRefused() {
         let error = Reading(.csv, [0x61, 0x2C, 0xFF, 0x0A]).error
         #expect(error?.hasPrefix("f, line 1, column 2: ") == true && error?.hasSuffix("is not UTF-8") == true)
         #expect(Reading(.tsv, [0x61, 0x09, 0xC3, 0x0A]).error?.hasPrefix("f, line 1, column 2: ") == true)
@@ -206,7 +206,7 @@ import Testing
         let file = folder.path + "/a%@ %n\n影.csv"
         try Data("\u{FEFF}a\n1\n".utf8).write(to: URL(fileURLWithPath: file))
         #expect(error(file) == "")
-        // A file with any name is read, even in pieces of two bytes.
+        // A file whose name has odd characters is read, even in pieces of two bytes.
         var rows = 0
         try CatalogueFormat.csv.open(CatalogueInput(file, pieceLength: 2)).forEachRow(
             { _ in rows += 1 }, bad: { throw $0 })

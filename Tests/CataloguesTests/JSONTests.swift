@@ -137,7 +137,7 @@ import FetchIndexValues
         #expect(long.error == "f, line 1: the line is longer than 10 bytes")
     }
 
-    @Test func wholeNumbersBeyond64BitsAreDecimals() {
+    @Test func wholeNumbersBeyond64BitsAreInferredAsDecimals() {
         let digits = "12345678901234567890"
         let source = try? JSONLinesSource(
             CatalogueInput("f", bytes: Array("{\"a\":\(digits),\"b\":1.5,\"c\":1,\"d\":null}".utf8)))
@@ -165,7 +165,7 @@ import FetchIndexValues
         ("{\"op\":\"insert\",\"values\":{\"a\":1,\"a\":1}}", "a second member \"a\""),
         ("{\"op\":\"insert\",\"key\":{}}", "a list or an object"),
         ("{\"op\":\"insert\",\"Key\":1}", "\"Key\" is not op, key or values"),
-    ]) func anInvalidChangeIsReportedWithLineAndByte(line: String, expected: String) throws {
+    ]) func anInvalidChangeIsReportedWithItsLine(line: String, expected: String) throws {
         let bytes = Array(line.utf8)
         let error = #expect(throws: BadInput.self) { try bytes.withUnsafeBytes { _ = try ChangeLine($0, 7, in: "f") } }
         #expect(error?.line == 7, "\(String(describing: error))")

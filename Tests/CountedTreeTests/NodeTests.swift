@@ -228,7 +228,7 @@ import Testing
     }
 
     /// The key of the leaf is longer than a node may be.
-    @Test func anOversizedKeyOfADamagedLeafIsNotCopied() {
+    @Test func insertingIntoALeafWithAnOversizedKeyThrows() {
         let store = MemoryNodeStore(capacity: 256)
         store.write(1, [1, 0, 1, 0, 0x2D, 1, 0] + [UInt8](repeating: 97, count: 300))
         let root = TreeRoot(node: 1, measure: Measure(count: 1, weight: 1), isWeighted: false)

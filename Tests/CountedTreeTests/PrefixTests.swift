@@ -3,10 +3,10 @@ import Testing
 
 @testable import FetchIndexCountedTree
 
-/// Common prefixes of byte strings, compared with a loop over the bytes.
+/// Common prefixes of byte strings whose first difference is known.
 @Suite struct PrefixTests {
     /// All lengths up to 40, with the first difference at each byte in turn, and without a difference.
-    @Test func commonPrefixesAgreeWithAByteLoop() {
+    @Test func aCommonPrefixEndsAtTheFirstDifference() {
         for length in 0...40 {
             let left = (0..<length).map { UInt8($0 + 1) }
             for difference in 0...length {
@@ -24,8 +24,8 @@ import Testing
         }
     }
 
-    /// Bytes after the compared ones don't matter, and a copy doesn't write beyond the padding.
-    @Test func paddedBytesAreComparedAndCopiedOnlyUpToTheirEnd() {
+    /// The bytes of the padding don't change the result of a comparison, and a copy doesn't write beyond the padding.
+    @Test func comparisonsIgnorePaddingAndCopiesDoNotWriteBeyondIt() {
         for length in 0...70 {
             let source = (0..<length + PaddedBytes.padding).map { UInt8($0 + 1) }
             for difference in 0...length {

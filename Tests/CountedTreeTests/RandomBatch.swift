@@ -14,8 +14,8 @@ func summary(of number: UInt32, for tree: CountedTree) -> [UInt8] {
     tree.summarizer == nil ? [] : Numbers.summary(of: [number])
 }
 
-/// Applies random edits in one call, and compares the ranks that it returns for each edit with the array before and
-/// after.
+/// Applies random edits in one call of `apply`, and compares the ranks that `apply` returns for each edit with the
+/// ranks in the array before and after the edits.
 func applyBatch(
     _ tree: inout CountedTree, _ model: inout SortedArray, _ generator: inout SeededGenerator, _ context: Comment,
     counts: [Int] = [1, 5, 50, 300], with crew: Crew? = nil

@@ -25,7 +25,7 @@ private enum Operation: CaseIterable {
         #expect(store.nodeCount == 0, "seed \(seed): nodes are left behind")
     }
 
-    @Test(arguments: seeds) func aForkOverAForkAgreesWithASortedArrayAndKeepsItsBase(seed: UInt64) throws {
+    @Test(arguments: seeds) func aForkOverAForkAgreesWithASortedArrayAndLeavesItsBaseUnchanged(seed: UInt64) throws {
         let base = MemoryNodeStore(capacity: 256)
         var model = SortedArray()
         var tree = CountedTree(in: base, isWeighted: true, summarizer: seed % 2 == 0 ? nil : Numbers())

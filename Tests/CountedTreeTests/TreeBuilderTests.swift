@@ -77,7 +77,7 @@ import Testing
     }
 
     /// The summary is longer than a node, like that of a sorter's entry that was damaged on disk.
-    @Test func aTooLongSummaryThrows() throws {
+    @Test func addingAnEntryWithATooLongSummaryThrows() throws {
         var builder = TreeBuilder(in: MemoryNodeStore(capacity: 256), summarizer: Numbers())
         let summary = [UInt8](repeating: 0, count: 300)
         #expect(throws: TreeError.self) { try builder.append([1].span.bytes, summary: summary.span.bytes) }
@@ -134,8 +134,8 @@ import Testing
         }
     }
 
-    /// Summaries and separators are so long that two cells nearly fill a node. The low level shows that branches still
-    /// have two children.
+    /// Summaries and separators are so long that two cells nearly fill a node. The tree's low level shows that its
+    /// branches still have two children or more.
     @Test func twoCellsAlwaysFitIntoANode() throws {
         var built = CountedTree(in: MemoryNodeStore(capacity: 256), isWeighted: true, summarizer: Wide())
         var builder = TreeBuilder(in: MemoryNodeStore(capacity: 256), isWeighted: true, summarizer: Wide())
@@ -166,11 +166,11 @@ import Testing
         func begin() -> any RunningSummary { Sum() }
     }
 
-    /// After a removal, later keys have other bases, so a leaf may need more bytes and be split. Only few leaves may be
-    /// split.
-    @Test(arguments: ["names", "paths", "titles"]) func removingATenthOfTheKeysAddsLessThanHalfTheNodes(shape: String)
-        throws
-    {
+    /// After a removal, later keys have other bases, so a leaf may need more bytes and be split. The number of nodes
+    /// may grow by less than half.
+    @Test(arguments: ["names", "paths", "titles"]) func removingATenthOfTheKeysIncreasesTheNodesByLessThanHalf(
+        shape: String
+    ) throws {
         var generator = SeededGenerator(seed: 7)
         let keys = (0..<20_000).map { number -> [UInt8] in
             switch shape {
@@ -279,7 +279,7 @@ import Testing
 
     /// A damaged branch has a separator that is longer than a node. Splits would move it up to ever higher levels if
     /// the edit didn't throw.
-    @Test func aTooLongSeparatorThrows() throws {
+    @Test func insertingBelowABranchWithATooLongSeparatorThrows() throws {
         let store = MemoryNodeStore(capacity: 256)
         var tree = CountedTree(in: store)
         for number in UInt8(0)..<50 { try tree.insert([number, 97]) }

@@ -5,8 +5,9 @@ package struct ItemRow: Equatable, Sendable {
     package var group: String?
     package var size: Int64
     package var note: String
-    /// The key of the row that this row follows, and the keys of the rows that it likes.
+    /// The key of the row that this row follows.
     package var leader: String?
+    /// The keys of the rows that this row likes.
     package var likes: Set<String> = []
 
     package init(group: String?, size: Int64, note: String) {
@@ -46,7 +47,7 @@ package struct ItemRow: Equatable, Sendable {
         ])
     }
 
-    /// The factor of a stored model.
+    /// The factor by which a stored model derives `weight`; nil if the model doesn't derive it.
     package static func factor(of model: Model) -> Int64? {
         let attribute = model.entity(named: entity)?.attributes.first { $0.name == "weight" }
         return attribute?.derivation.flatMap { Int64($0.dropFirst("size * ".count)) }

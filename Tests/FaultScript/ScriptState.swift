@@ -1,11 +1,12 @@
 import FetchIndexRecords
 package import FetchIndex
 
-/// The content that a store must have: the rows by key, the number of its newest commit, and the factor in its model.
+/// The content that a store must have: the rows by key, the number of its newest commit, and the factor by which its
+/// model derives `weight`.
 package struct ScriptState: Equatable, Sendable {
     package var rows: [String: ItemRow] = [:]
     package var commit: UInt64 = 0
-    /// The factor in the store's model.
+    /// The factor by which the store's model derives `weight` from `size`.
     package var factor: Int64 = 2
 
     package init() {}
@@ -99,7 +100,7 @@ package enum ScriptChange: Sendable {
     case like(String, String)
 }
 
-/// A transaction of a victim.
+/// A step of a script.
 package enum ScriptStep: Sendable {
     /// A save of a context; if `isLive`, with a controller on a named cache, which the save updates.
     case save([ScriptChange], isLive: Bool)

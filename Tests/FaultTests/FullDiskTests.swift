@@ -15,8 +15,8 @@
             }
             let words = try #require(lines.last).split(separator: " ")
             try #require(words.count == 9 && words[0] == "finished", "\(lines.suffix(3))")
-            // Many faults occurred. Some of them required that the store was opened again, and some were in sorted
-            // runs.
+            // Many faults occurred. After some of them, the store had to be opened again. Some were in the files of
+            // sorted runs.
             #expect(Int(words[1]) ?? 0 > 100 && Int(words[3]) ?? 0 > 0 && Int(words[5]) ?? 0 > 0, "\(words)")
             print("summary: \(lines.last ?? "")")
         }

@@ -31,8 +31,10 @@ import FetchIndexRecords
                 try #require(transactions.count == states.count)
             }
 
-            /// Whether a store whose newest transaction is `transaction` may have a state: the state after the last
-            /// step that had ended by then, or after the next step, because that transaction may be a part of it.
+            /// Whether a store whose newest transaction is `transaction` may have this state. It may have the state
+            /// after the last step that ended with this transaction or an earlier one. If the transaction is later than
+            /// the end of that step, it belongs to the next step and may already have all of that step's changes. So
+            /// the state after the next step is allowed, too.
             func isState(_ state: ScriptState, of transaction: Int) -> Bool {
                 let step = transactions.lastIndex { $0 <= transaction } ?? 0
                 if state == states[step] { return true }
@@ -73,7 +75,7 @@ import FetchIndexRecords
         }
 
         /// Writes an image as a store's data file, and opens the store as a user would. Expects that the store is sound
-        /// and can be written. Returns the state and the transaction that it had before that.
+        /// and can be written. Returns the state and the newest transaction that the store had before this write.
         private func state(of image: [UInt8]?, _ context: String) throws -> (ScriptState, transaction: Int) {
             let folder = TemporaryFolder()
             try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)

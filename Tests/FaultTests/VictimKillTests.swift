@@ -55,7 +55,7 @@
             let left = try FileManager.default.contentsOfDirectory(atPath: victim.store)
             #expect(
                 Set(left).isSubset(of: ["data.mdb", "lock.mdb", "writer.lock", "build.lock", "statistics"]), "\(left)")
-            #expect(acknowledged > (TestSettings.kills ?? 25), "kills hit working processes")
+            #expect(acknowledged > (TestSettings.kills ?? 25), "too many kills came before an acknowledged step")
             print(
                 "summary: \((TestSettings.kills ?? 25)) kills, seed \(max(1, TestSettings.seed)): \(acknowledged) steps acknowledged, "
                     + "\(inFlight) in flight and saved, \(state.rows.count) rows at commit \(state.commit)")

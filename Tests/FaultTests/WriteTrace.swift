@@ -10,7 +10,7 @@ struct WriteTrace {
         /// The data file got its name.
         case name
         case syncFolder
-        /// The program has done a number of steps, and the store is at a transaction.
+        /// The program has done `steps` steps, and `transaction` is the store's newest transaction.
         case done(steps: Int, transaction: Int)
     }
 
@@ -42,7 +42,7 @@ struct WriteTrace {
         var offset: UInt64
     }
 
-    /// The event of a trace entry; nil for files other than the data file and its folder.
+    /// The event of a trace entry; nil for entries of other files than the data file and folders.
     private static func event(_ header: Header, _ bytes: [UInt8]) -> Event? {
         switch (header.kind, header.file) {
         case (1, 1): .write(offset: Int(header.offset), bytes: bytes, isDurable: header.isDurable != 0)
@@ -64,8 +64,9 @@ struct SimulatedDisk {
     private(set) var image: [UInt8] = []
     /// Writes since the last sync, which a power loss may undo.
     private(set) var pending: [(offset: Int, bytes: [UInt8])] = []
-    /// Whether the file has its name, and whether the name is on disk.
+    /// Whether the file has its name.
     private(set) var isNamed = false
+    /// Whether the name is on disk.
     private(set) var isNameDurable = false
 
     mutating func apply(_ event: WriteTrace.Event) {
@@ -91,8 +92,8 @@ struct SimulatedDisk {
     }
 
     /// A possible content of the file after a power loss at this moment: all synced bytes, and any sectors of the later
-    /// writes, in any order. Returns nil if the file has no name. `next` is the event in flight; a write of it may be
-    /// done in part.
+    /// writes, in any order. Returns nil if the file has no name on disk. `next` is the event in flight: if it's a
+    /// write, any of its sectors may be on disk.
     func crashed(during next: WriteTrace.Event?, using generator: inout SeededGenerator) -> [UInt8]? {
         guard isNameDurable || isNamed && Bool.random(using: &generator) else { return nil }
         var writes = pending

@@ -104,8 +104,9 @@ import Testing
         }
     }
 
-    /// A byte of a leaf page is changed. Either reading throws, or the blocks equal the walk.
-    @Test(arguments: 1...3 as ClosedRange<UInt64>) func afterAChangedByteReadingThrowsOrBlocksEqualTheWalk(seed: UInt64)
+    /// A byte of a leaf page is changed. Either one of the two readings throws, or the blocks equal the entries of the
+    /// walk.
+    @Test(arguments: 1...3 as ClosedRange<UInt64>) func readingADamagedPageInBlocksThrowsOrAgreesWithAWalk(seed: UInt64)
         throws
     {
         var random = SeededGenerator(seed: seed)

@@ -51,7 +51,8 @@ import Testing
         }
         let file = URL(fileURLWithPath: folder.path + "/data.mdb")
         var data = try Data(contentsOf: file)
-        // A run of overflow pages begins with a header, which has the flags at byte 10 and the number of pages at byte 12.
+        // A run of overflow pages begins with a header, which has the flags at byte 10 and the number of pages at byte
+        // 12.
         for page in stride(from: 2 * 4096, to: data.count, by: 4096) where data[page + 10] == 4 && data[page + 16] == 7
         {
             withUnsafeBytes(of: count.littleEndian) { data.replaceSubrange(page + 12..<page + 16, with: $0) }
@@ -136,7 +137,7 @@ import Testing
         #expect(walked == keys.sorted())
     }
 
-    @Test func aReaderKeepsItsViewWhileAWriterCommits() throws {
+    @Test func aReaderStillReadsItsStateAfterAWriterCommits() throws {
         let (environment, _, numbers) = try open()
         let old: [UInt8] = [1], new: [UInt8] = [2]
         let first = try environment.beginWrite()
@@ -160,7 +161,7 @@ import Testing
         try FileManager.default.removeItem(atPath: folder.path + "-other")
     }
 
-    @Test func aMissingFolderAndAForeignFileAreErrors() throws {
+    @Test func openingAMissingFolderReadOnlyOrAForeignFileThrows() throws {
         var options = Environment.Options()
         options.isReadOnly = true
         #expect(throws: LMDBError.self) { try Environment.open(at: folder.path, options: options) }

@@ -87,7 +87,7 @@ import Testing
         #expect(try Environment.open(at: link).path == Environment.open(at: folder.path).path)
     }
 
-    @Test func otherProgramsFilesAndOtherVersionsAreRefused() throws {
+    @Test func filesOfOtherProgramsAndOfOtherLMDBVersionsAreRefused() throws {
         let whole = try data()
         try writeData(Array("SQLite format 3".utf8) + [UInt8](repeating: 0, count: 9000))
         #expect(refusal() == .foreign("its data.mdb is not an LMDB file, or its first pages are damaged"))
@@ -180,7 +180,7 @@ import Testing
         #expect(refusal() == nil)
     }
 
-    /// If a started program inherited the descriptors, it would keep the locks on the files.
+    /// If a started program inherited the descriptors, it would keep the files open, and the lock of the `NewFile`.
     @Test func startedProgramsDoNotInheritTheFiles() throws {
         let environment = try Environment.open(at: folder.path)
         let reader = try environment.beginRead()

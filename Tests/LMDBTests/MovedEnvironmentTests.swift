@@ -57,7 +57,7 @@ import Testing
             #expect(try count(environment) == entries)
         }
 
-        @Test func aRenamedFolderIsRefusedUnderItsNewName() throws {
+        @Test func aFolderThatWasRenamedWhileOpenIsRefusedUnderItsNewName() throws {
             let environment = try make(folder, entries: 3)
             let renamed = folder.path + "-renamed"
             defer { try? files.removeItem(atPath: renamed) }
@@ -170,7 +170,7 @@ import Testing
 
         /// One thread waits to open a folder, because another process holds its lock. Meanwhile this thread opens
         /// another folder.
-        @Test func aBlockedOpeningDoesNotDelayOtherFolders() throws {
+        @Test func aBlockedOpeningDoesNotDelayOpeningsOfOtherFolders() throws {
             _ = try make(folder, entries: 1)
             // The other process holds the lock that a compaction would hold.
             let holder = Process()

@@ -81,7 +81,7 @@ import FetchIndexValues
         try expectRight(opened)
     }
 
-    @Test func anOrderOpenedDuringABuildIsNotStoredAsACache() throws {
+    @Test func aCacheBuiltDuringAnotherBuildOfTheSameThreadIsNotStored() throws {
         var outcome: OrderOutcome?
         let opened = try caches.open(
             "rows",

@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true]) func anotherRequestIsRefused(isDamaged: Bool) throws {
+    @Test(arguments: [false, true]) func anotherRequestIsRefusedUntilTheCacheIsUnlocked(isDamaged: Bool) throws {
         if isDamaged { try damageHeader() }
         #expect(throws: StoreError.cacheLocked("rows")) { try caches.open(other) }
         #expect(throws: StoreError.cacheLocked("rows")) { try caches.rebuild(other, .requested) }
@@ -72,7 +72,7 @@ import Testing
     }
 
     /// If `replacesOthers` is false, a request can't replace the cache of another request, even if it isn't locked.
-    @Test func aRequestThatMustNotReplaceOthersIsRefused() throws {
+    @Test func anotherRequestIsRefusedIfItMustNotReplaceTheCache() throws {
         try test.write { try CacheDirectory.setLocked(false, "rows", in: $0) }
         var polite = other
         polite.replacesOthers = false

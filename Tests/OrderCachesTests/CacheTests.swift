@@ -124,7 +124,7 @@ import FetchIndexValues
         #expect(try caches.facts(in: test.store.snapshot()).first?.hits == 2)
     }
 
-    @Test func eachPartOfTheFingerprintHasItsRebuildReason() throws {
+    @Test func aChangedPartOfTheFingerprintGivesItsRebuildReason() throws {
         let request = try TestOrder(hasSections: true).request()
         try insert(TestRow(group: "a", rank: 1))
         let changes: [(WritableKeyPath<CacheIdentity, String>, RebuildReason)] = [
@@ -174,7 +174,7 @@ import FetchIndexValues
         #expect(try snapshot.view.statistics(of: snapshot.tables.nodes).entries == 0)
     }
 
-    @Test func aHitOfAnUnaffectedCacheLetsTheLogBeTrimmed() throws {
+    @Test func aHitOfACacheWithAnOldCommitLetsTheLogBeTrimmed() throws {
         let request = try TestOrder(hasSections: true).request()
         try insert(TestRow(group: "a", rank: 1))
         _ = try caches.open("n", request)
@@ -184,7 +184,7 @@ import FetchIndexValues
         #expect(try test.store.snapshot().state.logStart == 71)
     }
 
-    @Test func anOpeningDoesNotWaitForAWriter() throws {
+    @Test func anOpeningThatCatchesUpDoesNotWaitForAWriter() throws {
         let order = TestOrder(hasSections: true)
         let request = try order.request()
         try insert(TestRow(group: "a", rank: 1))

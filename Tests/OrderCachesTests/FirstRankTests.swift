@@ -13,7 +13,7 @@ import FetchIndexValues
 @Suite struct FirstRankTests {
     private static let groups: [String?] = [nil, "", "a", "ab", "b", "é"]
 
-    @Test(arguments: TestOrder.all.filter(\.hasSections)) func sectionEntriesGiveTheRankOfTheirFirstRow(
+    @Test(arguments: TestOrder.all.filter(\.hasSections)) func aSectionEntryGivesTheRankOfTheSectionsFirstRowOrNil(
         order: TestOrder
     ) throws {
         let placer = order.placer

@@ -69,8 +69,8 @@ import Testing
         }
     }
 
-    /// An overflow page of its own makes a change of the node write this page and the page of its key, but no other
-    /// nodes.
+    /// If a node has an overflow page of its own, a change of the node writes this page and the page of its key, but no
+    /// other nodes.
     @Test func aNodeThatIsAtLeastAQuarterFullHasItsOwnPage() throws {
         let test = try TestStore(model: TestRow.model)
         guard try test.store.environment.information().pageSize == 4096 else { return }

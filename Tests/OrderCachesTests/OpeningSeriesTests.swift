@@ -93,8 +93,9 @@ private final class Series {
     private var generator: SeededGenerator
     private var rows: [UInt64: TestRow] = [:]
     private var state = CacheState.unusable(.first)
-    /// The number of changed rows of each commit, and the order after it.
+    /// The number of changed records of each commit.
     private var changeCounts: [UInt64: Int] = [:]
+    /// The rows of the order after each commit, by section.
     private var orders: [UInt64: [[RecordKey]]] = [:]
     private var step = 0
     private(set) var reasons: Set<RebuildReason> = []

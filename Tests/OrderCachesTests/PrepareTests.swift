@@ -130,7 +130,7 @@ import Testing
         #expect(rebuilt.outcome == .hit)
         #expect(isEqual(try rebuilt.order.contents(), order.sections(of: try rows())))
         #expect(try caches.verify("rows", cache.order) == [])
-        // A newer cache has the name now, so nothing is rebuilt.
+        // The cache has been replaced since the opening, so the second rebuild does nothing.
         _ = try caches.rebuild("rows", cache.order, .requested)
         let commit = try test.store.lastTransaction()
         try caches.rebuild(cache, of: opened, limit: nil)

@@ -6,8 +6,9 @@ import FetchIndexValues
 
 @testable import FetchIndexOrderCaches
 
-/// Walks by object number, on one thread and on several, compared with the members among the records. Several threads
-/// read the first 8,192 numbers together, and then parts of 16,384 numbers.
+/// Walks by object number, on one thread and on several, compared with the members among the records. With several
+/// threads, the calling thread reads about the first 8,192 numbers alone. The threads then share the other numbers, in
+/// parts of 1,024 to 16,384 numbers.
 @Suite struct WalkTests {
     private var generator = SeededGenerator(seed: 36)
     private let rows: [UInt64: TestRow]
@@ -30,7 +31,7 @@ import FetchIndexValues
         return test
     }
 
-    /// All objects of one part are deleted.
+    /// The numbers of deleted objects. Some parts have no other objects.
     private static let deleted = Set(24_000..<45_000 as Range<UInt64>).union([1, 8191, 8192])
 
     @Test(arguments: [1, 2, 5]) mutating func membersAreWalkedInTheOrderOfTheirNumbers(threads: Int) throws {

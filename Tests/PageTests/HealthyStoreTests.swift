@@ -73,7 +73,7 @@ import Testing
             var generator = SeededGenerator(seed: UInt64(first))
             var next = first
             do {
-                // The number of objects is limited, since a walk takes longer for each commit.
+                // The number of objects is limited, since each commit makes the walks longer.
                 while !isDone.load(ordering: .relaxed), next < first + 10_000 {
                     try SampleStore.insert(next..<next + 20, in: container, &generator)
                     next += 20

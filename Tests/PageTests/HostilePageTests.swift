@@ -64,7 +64,7 @@ import Testing
         #expect(has(defects, "page \(branch): it is used twice"))
     }
 
-    @Test func aTreeOfAnotherDepthThanStatedIsReported() throws {
+    @Test func aTreeWhoseStatedDepthIsWrongIsReported() throws {
         let offset = try record(of: "records") + 6
         let depth = data.number(at: offset, as: UInt16.self)
         for lie in [depth - 1, depth + 1, 33, 65535] as [UInt16] {
@@ -82,7 +82,7 @@ import Testing
 
     /// Many values lead to the same run of overflow pages. The walk reports each further value at the run's first page,
     /// without walking over the run again, which would take hours.
-    @Test func valuesThatShareAnOverflowRunAreEachReportedOnce() throws {
+    @Test func eachFurtherValueThatLeadsToAnOverflowRunIsReportedOnce() throws {
         let added = 5000
         let long = try longValues()
         try #require(long.count > 20)

@@ -6,7 +6,7 @@ import FetchIndexTestSupport
 
 @testable import FetchIndexRecords
 
-/// The place of a value of one of the store's tables in the data file.
+/// A value of one of the store's tables, and its offset in the data file.
 struct ValuePlace {
     let table: String
     let key: [UInt8]
@@ -16,7 +16,7 @@ struct ValuePlace {
 }
 
 extension DamagedFile {
-    /// The places of all values in the tables, and the number of used pages.
+    /// All values in the tables with their offsets in the file, and the number of used pages.
     func values() throws -> (places: [ValuePlace], pages: Int) {
         guard let file = try DataFile(inFolder: folder.path), let metas = try MetaPage.both(of: file) else {
             throw DataFileError.damaged("data.mdb is missing")
@@ -51,7 +51,7 @@ extension DamagedFile {
 
 extension SampleStore {
     /// The sentence with which `check` reports that a value of the sample is damaged; for a record, only the beginning
-    /// of it.
+    /// of the sentence.
     func defect(of place: ValuePlace, caches: [UInt64: String]) -> String {
         let number = place.key.count == 8 ? place.key.number(at: 0, as: UInt64.self) : 0
         func mismatch(_ subject: String) -> String { "the store is damaged: \(subject) does not match its checksum" }

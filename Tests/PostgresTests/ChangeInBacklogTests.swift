@@ -122,7 +122,7 @@ import Testing
         #expect(try followed.follow() == ["+0 ~1 -0"])
     }
 
-    @Test func bothZerosAreOneKey() throws {
+    @Test func zeroAndNegativeZeroAreOneKey() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id double precision PRIMARY KEY, v text)",
             "INSERT INTO public.t VALUES (0, 'a'), (2, 'b')")
@@ -162,7 +162,7 @@ import Testing
 
     /// After a change of an enumeration or composite type, the store's texts of arrays and composite values equal the
     /// source's.
-    @Test(arguments: [false, true]) func typesWithinTypesMayChange(usesChangeTable: Bool) throws {
+    @Test(arguments: [false, true]) func enumerationsAndCompositesInOtherTypesMayChange(usesChangeTable: Bool) throws {
         var (followed, connection) = try Followed.database(
             "CREATE TYPE public.mood AS ENUM ('red', 'blue'); CREATE TYPE public.inner_pair AS (a integer, m public.mood); CREATE TYPE public.outer_pair AS (p public.inner_pair)",
             "CREATE TABLE public.t(id integer PRIMARY KEY, moods public.mood[], o public.outer_pair)",
@@ -212,7 +212,7 @@ import Testing
 
     /// After rows of a table that isn't followed were sent, the table takes the name of the followed one. The store
     /// must get its rows.
-    @Test func rowsOfAReplacingTableAreFollowed() throws {
+    @Test func rowsOfATableThatTakesTheFollowedTablesNameAreFollowed() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, v integer); CREATE PUBLICATION mine FOR ALL TABLES")
         try followed.follow(["t"]) { $0.publication = "mine" }

@@ -56,7 +56,7 @@ import Testing
         try requireEqual(followed)
     }
 
-    /// A transaction that begins first and commits last: its changes are read once, after its commit.
+    /// A transaction begins first and commits last. Its changes are read once, after its commit.
     @Test func transactionsMayCommitInAnyOrder() throws {
         let (followed, connection) = try table()
         try followed.follow(["t"])
@@ -74,7 +74,7 @@ import Testing
         try requireEqual(followed)
     }
 
-    @Test func keysOfAllTypesAreFound() throws {
+    @Test func keysOfManyTypesAreFound() throws {
         for (type, keys) in [
             ("text", "'a''b', '\\\\N'"),
             ("timestamptz", "'2024-03-01 12:00+09', '2024-03-01 12:00:00.123456+00'"),
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func theStoreEqualsTheTablesWhileTheyChange() throws {
+    @Test func theStoreEqualsTheTablesWheneverTheWritersPause() throws {
         let seed = 22 &+ TestSettings.seed
         var (followed, connection) = try database()
         for command in Traffic.tables { try connection.execute(command) }
@@ -172,7 +172,7 @@ import Testing
     }
 
     /// If a store follows by the change table, a condition may read any columns, without REPLICA IDENTITY FULL.
-    @Test func rowsEnterAndLeaveACondition() throws {
+    @Test func rowsBeginAndStopMeetingACondition() throws {
         let (followed, connection) = try table()
         try connection.execute("ALTER TABLE public.t ADD key integer, ADD c integer")
         try followed.follow(["t"]) { $0.tables[0].condition = "key IS NULL AND a <> 'a7'" }
@@ -184,7 +184,7 @@ import Testing
         try followed.check()
     }
 
-    @Test func columnsMayChange() throws {
+    @Test func columnsMayBeAddedRenamedDroppedAndRetyped() throws {
         let (followed, connection) = try table()
         try followed.follow(["t"])
         for (command, columns) in [
@@ -230,7 +230,7 @@ import Testing
         try connection.execute("SELECT fetchindex.trim('0'); COMMIT")
         #expect(try followed.follow() == ["+0 ~1 -0"])
         try requireEqual(followed)
-        // The trimmed number is another server's, from which a dump came.
+        // The stored number of the last trimmed transaction came from another server, with a dump.
         try connection.execute("UPDATE fetchindex.log SET trimmed = '99999999'")
         // Changes would be lost again after each further copy, so following ends.
         let again = #expect(throws: SourceError.self) { try followed.follow { $0.recopiesWhenLost = true } }
@@ -253,7 +253,7 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
-    @Test func sourcesWithoutTriggersSayWhatIsMissing() throws {
+    @Test func theErrorForASourceWithoutTriggersSaysWhatIsMissing() throws {
         let (followed, connection) = try database(
             "CREATE TABLE public.t(id integer PRIMARY KEY)", "CREATE TABLE public.u(id integer)")
         func refusal(_ tables: [String]) -> String {

@@ -58,7 +58,7 @@ import Testing
         #expect(positions == Set(positions).sorted() && !positions.isEmpty)
     }
 
-    @Test func theStoreEqualsTheTablesWhileTheyChange() throws {
+    @Test func theStoreEqualsTheTablesWheneverTheWritersPause() throws {
         let seed = 18 &+ TestSettings.seed
         let followed = try start(TestServer.shared())
         let traffic = Traffic(followed.address, writers: 3, seed: seed)
@@ -79,7 +79,7 @@ import Testing
         #expect(traffic.transactions > 20, "seed \(seed)")
     }
 
-    @Test(arguments: [false, true]) func killedFollowersGoOn(usesChangeTable: Bool) throws {
+    @Test(arguments: [false, true]) func aNewFollowerContinuesWhereAKilledOneStopped(usesChangeTable: Bool) throws {
         let seed = 19 &+ TestSettings.seed
         var random = SeededGenerator(seed: seed)
         var followed = try start(TestServer.shared())
@@ -115,8 +115,8 @@ import Testing
         if !usesChangeTable { try requireSingleTransactions(followed) }
     }
 
-    /// A limit on file sizes stands for a full disk. It ends the follower with one sentence, and a follower without the
-    /// limit continues. The smallest limit is left out under a sanitizer, whose own file must fit.
+    /// A limit on file sizes stands for a full disk. The limit ends the follower with one sentence, and a follower
+    /// without the limit continues. The smallest limit is left out under a sanitizer, whose own file must fit.
     @Test(arguments: [false, true]) func aFullDiskLosesNothing(usesChangeTable: Bool) throws {
         var followed = try start(TestServer.shared())
         followed.usesChangeTable = usesChangeTable
@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    @Test func theServerMayCrashAndConnectionsMayBeCut() throws {
+    @Test func aFollowerSurvivesServerCrashesAndCutConnections() throws {
         let seed = 20 &+ TestSettings.seed
         let server = try TestServer(["fsync=on"])
         defer { server.stop() }
@@ -213,7 +213,7 @@ import Testing
         try requireSingleTransactions(followed)
     }
 
-    @Test func aFollowerWaitsForASourceThatIsStoppedWhenItStarts() throws {
+    @Test func aStartingFollowerWaitsForAStoppedSource() throws {
         let server = try TestServer()
         defer { server.stop() }
         let followed = try start(server)
@@ -249,7 +249,7 @@ import Testing
     }
 
     /// Each run is interrupted after some ranges of the copy, and rows change before the next run.
-    @Test func anInterruptedCopyGoesOn() throws {
+    @Test func aFollowerContinuesAnInterruptedCopy() throws {
         var random = SeededGenerator(seed: 21)
         let followed = try start(TestServer.shared())
         let connection = try Connection(followed.address)
@@ -296,9 +296,9 @@ import Testing
         #expect(!follower.isRunning)
     }
 
-    /// The connection for commands is cut once while the follower works. One row is missing in the store, so that its
-    /// update is incomplete and the row must be read from the source.
-    @Test func aLostCommandConnectionDropsNothing() throws {
+    /// The connection for commands is cut once while the follower works. One row is missing in the store. The stream
+    /// sends the row's update without the large value, so the row must be read from the source.
+    @Test func aLostCommandConnectionLosesNoChanges() throws {
         let followed = try start(TestServer.shared())
         let connection = try Connection(followed.address)
         try connection.execute("INSERT INTO public.books VALUES (900, 'Large', 'P', 1, repeat('0123456789', 1000))")
@@ -329,7 +329,7 @@ import Testing
 
     /// A dropped slot ends the follower with one sentence. Another copy then changes exactly the rows that differ. A
     /// slot that another program has advanced is noticed, too.
-    @Test func aLostSlotIsNoticed() throws {
+    @Test func aDroppedOrAdvancedSlotIsNoticed() throws {
         let followed = try start(TestServer.shared())
         let connection = try Connection(followed.address)
         try followed.follow(["books=Book", "notes"])

@@ -66,7 +66,7 @@ import Testing
     }
 
     /// The server's messages are in German. Refusals must be recognized by their codes.
-    @Test func refusalsAreKnownInEachLanguage() throws {
+    @Test func refusalsAreRecognizedIfTheServerSpeaksGerman() throws {
         let server = try TestServer(language: "de")
         defer { server.stop() }
         try server.run("CREATE TABLE public.t(id integer PRIMARY KEY, v text); CREATE ROLE reader LOGIN")
@@ -97,7 +97,7 @@ import Testing
         #expect(try refusal(address, ["bare"]).contains("has no primary key of one column"))
         #expect(try refusal(address, ["pair"]).contains("has no primary key of one column"))
         #expect(try refusal(address, ["fast"]).contains("unlogged"))
-        #expect(try refusal(address, ["seen"]) == "public.seen is not a table, so that its changes cannot be followed")
+        #expect(try refusal(address, ["seen"]) == "public.seen is not a table, so its changes cannot be followed")
         #expect(
             try refusal(address, ["late"]) { $0.tables[0].key = "id" }.contains("unique index that is not deferrable"))
         #expect(try refusal(address, ["bare"]) { $0.tables[0].key = "w" } == "public.bare has no column w")

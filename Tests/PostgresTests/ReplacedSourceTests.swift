@@ -19,9 +19,9 @@ import Testing
         try followed.check()
     }
 
-    /// Another server is refused until all tables are copied again. Rows that it lacks are then deleted, and equal rows
-    /// aren't written.
-    @Test(arguments: [false, true]) func anotherServerIsCopiedOnlyWhenAsked(usesChangeTable: Bool) throws {
+    /// Another server is refused until the user asks to copy all tables again. Rows that it lacks are then deleted, and
+    /// equal rows aren't written.
+    @Test(arguments: [false, true]) func anotherServerIsCopiedOnlyIfTheUserAsks(usesChangeTable: Bool) throws {
         let servers = try (0..<2).map { _ in try TestServer() }
         defer { for server in servers { server.stop() } }
         var followed = Followed(address: servers[0].address())

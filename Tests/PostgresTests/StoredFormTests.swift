@@ -60,7 +60,7 @@ import Testing
 
     /// Earlier versions also stored the last key of a further copy, which begins with the first row. It must be
     /// ignored.
-    @Test func aFurtherCopyHasNoKey() throws {
+    @Test func aStoredKeyOfAFurtherCopyIsIgnored() throws {
         let text = Self.source([Self.table("t", ("", "7", false, true))])
         let source = try JSONDecoder().decode(FollowedSource.self, from: Data(text.utf8))
         #expect(source.tables[0].copy == .due(.again, after: nil))

@@ -51,7 +51,7 @@ import Testing
         Change("v text", "'b'", "RENAME v TO w; ALTER TABLE public.t ADD x integer", same("id", "w", "x")),
     ]
 
-    @Test(arguments: changes.indices) func rowsAroundAChangeAreFollowed(index: Int) throws {
+    @Test(arguments: changes.indices) func rowsBeforeAndAfterATableChangeAreFollowed(index: Int) throws {
         let change = Self.changes[index]
         let followed = Followed(address: try TestServer.shared().makeDatabase())
         let connection = try Connection(followed.address)
@@ -77,8 +77,8 @@ import Testing
         try followed.check()
     }
 
-    /// The stream describes a change only before the table's next row, which never comes here.
-    @Test(arguments: changes.indices) func changesWithoutRowsAreFollowed(index: Int) throws {
+    /// The stream describes a table's new columns only before the table's next row. Here no row comes.
+    @Test(arguments: changes.indices) func aTableChangeThatNoRowFollowsIsAdopted(index: Int) throws {
         let change = Self.changes[index]
         let followed = Followed(address: try TestServer.shared().makeDatabase())
         let connection = try Connection(followed.address)
@@ -97,7 +97,7 @@ import Testing
         try followed.check()
     }
 
-    @Test func changesThatLeaveNoRowUnsentNeedNoCopy() throws {
+    @Test func tableChangesThatLeaveNoRowUnsentNeedNoCopy() throws {
         let (followed, connection) = try followedTable()
         try connection.execute("ALTER TABLE public.t ADD v varchar(10)")
         try followed.follow(["t"])
@@ -148,7 +148,7 @@ import Testing
         return (followed, connection)
     }
 
-    @Test func aChangeInTheMiddleOfATransactionIsFollowed() throws {
+    @Test func aTableChangeInTheMiddleOfATransactionIsFollowed() throws {
         let (followed, connection) = try followedTable()
         try followed.follow(["t"])
         try connection.execute("UPDATE public.t SET a = 'x' WHERE id = 2")
@@ -249,7 +249,7 @@ import Testing
         #expect(try connection.value("SELECT count(*) FROM pg_publication") == "5")
     }
 
-    @Test func rowLevelSecurityIsRefused() throws {
+    @Test func aTableIsRefusedIfRowLevelSecurityHidesRows() throws {
         let (followed, connection) = try followedTable()
         let role = "role_" + UUID().uuidString.prefix(8).lowercased()
         try connection.execute(
@@ -262,7 +262,7 @@ import Testing
         #expect(error?.description.contains("row-level security") ?? false, "\(error?.description ?? "")")
     }
 
-    @Test func partitionsAndInvalidConditionsAreRefused() throws {
+    @Test func partitionedTablesAndInvalidConditionsAreRefused() throws {
         let (followed, connection) = try followedTable()
         try connection.execute(
             """

@@ -88,7 +88,7 @@ final class TestServer {
         try reload(connection())
     }
 
-    /// Waits until new connections have the changed settings.
+    /// Reloads the settings, and waits until new connections have them.
     private func reload(_ connection: Connection) throws {
         let loaded = "SELECT pg_conf_load_time()"
         let before = try self.connection().value(loaded)

@@ -5,7 +5,7 @@ import FetchIndexRecords
 import FetchIndexTestSupport
 import Testing
 
-/// After each error that ends following, there is a way to continue.
+/// After errors that end following, and in other difficult situations, following can continue.
 @Suite(.enabled(if: TestServer.isInstalled)) struct WayOutTests {
     private func requireEqual(
         _ followed: Followed, _ columns: String..., table: String = "public.t",
@@ -47,7 +47,7 @@ import Testing
     }
 
     /// For a change table, a condition isn't adapted to renamed columns.
-    @Test func aConditionWithARenamedColumnIsRefused() throws {
+    @Test func aConditionForAChangeTableIsRefusedAfterItsColumnWasRenamed() throws {
         var (followed, connection) = try Followed.database("CREATE TABLE public.t(id integer PRIMARY KEY, v text)")
         followed.usesChangeTable = true
         try connection.execute(Follower.setup(followed.address, [TableChoice("t")]))
@@ -63,8 +63,8 @@ import Testing
     }
 
     /// The rows' commits were still waiting for a standby when an earlier process stored the rows. A copy of a later
-    /// process must wait for them.
-    @Test func aCopyWaitsForRowsThatAnEarlierProcessStored() throws {
+    /// process must wait until the commits are visible.
+    @Test func aCopyWaitsUntilCommitsThatAnEarlierProcessReceivedAreVisible() throws {
         let server = try TestServer()
         defer { server.stop() }
         let followed = Followed(address: server.address())
@@ -84,8 +84,8 @@ import Testing
         try requireEqual(followed, "id", "v")
     }
 
-    /// The first start still waits for a transaction. The second start must not take it for an abandoned attempt.
-    @Test func twoFirstStartsDoNotDisturbEachOther() throws {
+    /// The first follower still waits for a transaction. The second one must not take this for an abandoned attempt.
+    @Test func aSecondFollowerIsRefusedWhileTheFirstOneCreatesItsSlot() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY); CREATE TABLE public.u(id integer PRIMARY KEY)",
             "INSERT INTO public.t VALUES (1)")
@@ -108,8 +108,8 @@ import Testing
         try requireEqual(followed, "id")
     }
 
-    /// The stored source waits for a position beyond the end of the source's log, as if the source had been restored to
-    /// an earlier state.
+    /// The store waits for a position beyond the end of the source's log, as if the source had been restored to an
+    /// earlier state.
     @Test func aRestoredSourceIsNoticed() throws {
         let (followed, _) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY); INSERT INTO public.t VALUES (1)")
@@ -151,7 +151,7 @@ import Testing
         withExtendedLifetime(reader) {}
     }
 
-    /// A follower that is killed after it has created the publication can still drop it.
+    /// So a publication can still be dropped if the follower that created it is killed.
     @Test func theStoreRecordsThePublicationBeforeCreatingIt() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY)",
@@ -203,7 +203,7 @@ import Testing
         try connection.dropSlot(slot)
     }
 
-    /// A change of a table is refused before the slot is dropped and before the store's model is changed.
+    /// A change that can't be followed is refused before the slot is dropped and before the store's model is changed.
     @Test(arguments: [
         (
             "ALTER TABLE public.t RENAME id TO x; ALTER TABLE public.t RENAME b TO id; ALTER TABLE public.t RENAME x TO b",
@@ -234,7 +234,7 @@ import Testing
     }
 
     /// After the user has converted the attribute, the stream still sends values of the old type; following continues.
-    @Test func followingGoesOnAfterAConversion() throws {
+    @Test func followingContinuesAfterTheUserHasConvertedAnAttribute() throws {
         let (followed, connection) = try Followed.database(
             "CREATE TABLE public.t(id integer PRIMARY KEY, v text); INSERT INTO public.t VALUES (1, '1')")
         try followed.follow(["t"])

@@ -35,7 +35,7 @@ import Testing
     }
 
     /// The pattern's rarest byte is its first or its last byte, or occurs several times. The text ends with the
-    /// pattern; without its last byte it doesn't contain the pattern.
+    /// pattern; the text without its last byte doesn't contain it.
     @Test(arguments: [("zab", "eezab"), ("abz", "abz"), ("zz", "zaz zz"), ("z", "z"), ("az", "zzzaz")])
     func aPatternIsFoundWhereverItsRarestByteIs(pattern: String, text: String) throws {
         #expect(try BytePattern(Array(pattern.utf8)).isContained(in: Array(text.utf8).span.bytes))

@@ -52,8 +52,8 @@ import Testing
         #expect(count > 50, "seed \(seed)")
     }
 
-    /// A valid format is cut off at each blank. The rest must be a predicate, or an error at its end.
-    @Test(arguments: seeds) func aCutFormatLacksSomethingAtItsEnd(seed: UInt64) throws {
+    /// A valid format is cut off at each blank. The text before the cut must parse, or give an error at its end.
+    @Test(arguments: seeds) func aFormatThatIsCutOffParsesOrHasItsErrorAtTheEnd(seed: UInt64) throws {
         var random = RandomPredicate(seed: seed)
         var endCount = 0
         for round in 0..<10 {
@@ -74,7 +74,7 @@ import Testing
 
     /// Characters of a valid format are replaced, removed and doubled. The result must be a predicate that reads back
     /// from its canonical form, or an error with a position within the format.
-    @Test(arguments: seeds) func theErrorOfABrokenFormatHasAPositionWithinIt(seed: UInt64) throws {
+    @Test(arguments: seeds) func aBrokenFormatParsesOrHasAnErrorAtAPositionWithinIt(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         var random = RandomPredicate(seed: seed)
         let parts = Array("(){}\"'\\%$#`=!a0. 影".unicodeScalars)

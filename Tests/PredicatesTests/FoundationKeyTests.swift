@@ -4,7 +4,8 @@ import FetchIndexValues
 
 @testable import FetchIndexPredicates
 
-/// NSPredicate formats with keys of Foundation's classes, with their names in casts, and with empty texts and nulls.
+/// NSPredicate formats with keys of Foundation's classes, with names of these classes in casts, and with empty texts
+/// and nulls.
 @Suite struct FoundationKeyTests {
     private func holds(_ format: String, _ values: [String: PredicateValue] = [:]) throws -> Bool {
         try FetchPredicate(format: format, argumentArray: []).evaluate(with: .dictionary(values))
@@ -52,7 +53,7 @@ import FetchIndexValues
         #expect(try !holds("name IN {NULL, 'a'}", scores))
     }
 
-    @Test func aDecimalKeepsTheDigitsOfALiteral() throws {
+    @Test func literalsWithManyDigitsCompareExactlyWithDecimals() throws {
         let digits = "12345678901234567890.12345678"
         let values: [String: PredicateValue] = ["d": .one(.decimal(try #require(Decimal(string: digits))))]
         #expect(try holds("d == \(digits)", values))

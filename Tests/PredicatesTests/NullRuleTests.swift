@@ -31,7 +31,7 @@ import FetchIndexValues
         }
     }
 
-    @Test(arguments: nulls) func nullHasNoOrder(null: String) throws {
+    @Test(arguments: nulls) func orderComparisonsWithNullAreFalse(null: String) throws {
         for operation in ["<", "<=", ">", ">="] {
             for other in Self.nulls + Self.others {
                 #expect(try !holds("\(null) \(operation) \(other)"), "\(operation), \(other)")
@@ -44,7 +44,7 @@ import FetchIndexValues
         #expect(try !holds("\(null) BETWEEN {0, 5}"))
     }
 
-    @Test(arguments: nulls) func nullHasNoText(null: String) throws {
+    @Test(arguments: nulls) func textSearchesWithNullAreFalse(null: String) throws {
         for operation in ["CONTAINS", "BEGINSWITH", "ENDSWITH", "LIKE", "MATCHES"] {
             for pattern in ["'a'", "text"] { #expect(try !holds("\(null) \(operation) \(pattern)"), "\(operation)") }
             #expect(try !holds("text \(operation) \(null)"), "\(operation)")

@@ -4,7 +4,8 @@ import FetchIndexValues
 
 @testable import FetchIndexPredicates
 
-/// All ways to evaluate a predicate, and all that a plan concludes from one, are compared with a plain evaluator.
+/// All ways to evaluate a predicate, and the conclusions that a plan draws from a predicate, are compared with a plain
+/// evaluator.
 @Suite struct PlainEvaluationTests {
     private static let seeds = 1...(TestSettings.isLong ? 200 : 10) as ClosedRange<UInt64>
 
@@ -51,9 +52,9 @@ import FetchIndexValues
         }
     }
 
-    /// A scan leaves out the rows that fail one of these tests, so no test may fail for a row that matches the
-    /// predicate.
-    @Test(arguments: seeds) func testsOfOneTextHoldForEachMatch(seed: UInt64) throws {
+    /// A scan leaves out the rows for which a `OneTextTest` of the predicate fails, so none of them may fail for a row
+    /// that matches the predicate.
+    @Test(arguments: seeds) func everyMatchPassesTheTestsOfSingleTextAttributes(seed: UInt64) throws {
         var random = PlainPredicate(seed: seed)
         var failureCount = 0
         for round in 0..<100 {
@@ -78,9 +79,12 @@ import FetchIndexValues
         #expect(failureCount > 5, "seed \(seed): \(failureCount)")
     }
 
-    /// A plan looks up only objects that meet the demands, so each match must meet them. If the demands are the whole
-    /// predicate, the plan doesn't evaluate it, so each object that meets them must match.
-    @Test(arguments: seeds) func matchesMeetTheDemandsAndWholeDemandsAreMetOnlyByMatches(seed: UInt64) throws {
+    /// A plan looks up only objects that meet the demands, so each match must meet them. If the demands are equivalent
+    /// to the predicate (`isWhole`), the plan doesn't evaluate the predicate, so each object that meets them must
+    /// match.
+    @Test(arguments: seeds) func matchesMeetTheDemandsAndOnlyMatchesMeetDemandsEquivalentToThePredicate(seed: UInt64)
+        throws
+    {
         var random = PlainPredicate(seed: seed)
         var (demandCount, wholeCount) = (0, 0)
         for round in 0..<100 {
@@ -124,7 +128,7 @@ import FetchIndexValues
         }
     }
 
-    @Test(arguments: seeds) func combinedPredicatesFollowLogic(seed: UInt64) throws {
+    @Test(arguments: seeds) func predicatesCombinedByAndOrNotAgreeWithTheirParts(seed: UInt64) throws {
         var random = PlainPredicate(seed: seed)
         for round in 0..<60 {
             let (one, other) = (random.predicate(depth: 2), random.predicate(depth: 2))
@@ -146,7 +150,7 @@ import FetchIndexValues
         }
     }
 
-    @Test(arguments: seeds) func renamedAttributesMeanTheSameUnderTheirNewNames(seed: UInt64) throws {
+    @Test(arguments: seeds) func aPredicateWithRenamedAttributesHoldsForTheSameRows(seed: UInt64) throws {
         var random = PlainPredicate(seed: seed)
         for round in 0..<60 {
             let predicate = FetchPredicate(random.predicate(depth: 2))

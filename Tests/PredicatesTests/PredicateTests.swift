@@ -59,7 +59,7 @@ import FetchIndexValues
     }
 
     /// Composed and decomposed texts are different values, and so are 0 and -0.
-    @Test func predicatesOfEquivalentTextsOrZerosDiffer() throws {
+    @Test func predicatesWithEquivalentTextsOrWithZeroAndMinusZeroDiffer() throws {
         #expect(try FetchPredicate("a == 'caf\u{E9}'") != FetchPredicate("a == 'cafe\u{301}'"))
         #expect(try FetchPredicate("a == 0.0") != FetchPredicate("a == -0.0"))
         #expect(try FetchPredicate("a == CAST('nan', 'double')") == FetchPredicate("a == CAST('nan', 'double')"))

@@ -58,7 +58,7 @@ struct RandomPredicate {
             let function = pick(PredicateFunction.allCases.filter { $0 != .now })
             let count = min(function.argumentCount.upperBound, int(function.argumentCount.lowerBound...3))
             let arguments = (0..<count).map { _ in expression(depth: depth - 1) }
-            // The parser reads a sign before a literal as part of the literal.
+            // The parser reads a sign before a literal as part of the literal, so it never makes such a call.
             if function == .negative, case .value(let value) = arguments[0], value.negated != nil {
                 return arguments[0]
             }
@@ -94,7 +94,7 @@ struct RandomPredicate {
         case 1: return .boolean(number > 0)
         case 2: return .integer(number)
         case 3:
-            // NaN is printed without its sign.
+            // NaN is printed without its sign, so a random NaN has none.
             let double = Double(bitPattern: UInt64(bitPattern: number))
             return .double(double.isNaN ? .nan : double)
         case 4: return .decimal(number % 7 == 0 ? .nan : Decimal(number) / 1000)

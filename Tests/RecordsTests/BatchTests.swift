@@ -141,9 +141,9 @@ import FetchIndexValues
         try pair.expectSameContents("\(prices)")
     }
 
-    /// The dangling reference is in the record of a new or of a stored object. The records before and after it are
-    /// written.
-    @Test func aBatchRefusesOnlyTheRecordWithADanglingReference() throws {
+    /// The dangling reference is in the record of a new or of a stored object. A batch that may update objects writes
+    /// the records before and after it; a batch that only inserts objects ends at it.
+    @Test func aRecordWithADanglingReferenceIsRefusedAndEndsABatchOfInsertions() throws {
         let code = AttributeDescription("code", .string, isUnique: true)
         let pair = try BatchPair(
             model: Model(entities: [

@@ -93,7 +93,7 @@ private enum Operation: CaseIterable {
         #expect(try snapshot.changeCount(of: [1], after: 0) == 0)
     }
 
-    @Test func theLogIsTrimmedAtItsStartAndToItsLimit() throws {
+    @Test func theLogIsTrimmedThroughACommitAndToItsLimit() throws {
         let test = try TestStore(model: TestStore.books)
         for id in 0..<20 {
             let book = try test.book("\(id)", 5)

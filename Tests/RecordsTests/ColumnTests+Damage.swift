@@ -78,8 +78,9 @@ extension ColumnTests {
         }
     }
 
-    /// A damaged record is reported when it is read, and its zone gets no columns.
-    @Test func aZoneWithADamagedRecordHasNoColumns() throws {
+    /// A damaged record is reported when it is read. When the columns of its zone must be rebuilt, they are deleted
+    /// instead.
+    @Test func aZoneWithADamagedRecordGetsNoNewColumns() throws {
         try insert(8191)
         let object = RecordKey(entity: 0, number: 77)
         let right = try #require(try snapshot.copy(of: object))

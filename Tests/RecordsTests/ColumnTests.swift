@@ -9,7 +9,8 @@ import FetchIndexValues
 
 /// Columns have the texts of a zone's objects as codes, whatever is written.
 @Suite struct ColumnTests {
-    /// The attributes have few different texts, more texts than a byte has codes for, too many texts, and long texts.
+    /// In random writes, `kind` has few different texts, `section` has more than a byte has codes for, and `title` has
+    /// too many for a column. `key` is unique, so it has no column.
     private static let entity = Entity(
         "Item",
         [
@@ -184,12 +185,12 @@ import FetchIndexValues
         try insert(100, from: 501)
         #expect(try columns() == ["0:1", "0:2"])
         #expect(try zones()[0]!.coded == CodedPlaces([1, 2], end: 601))
-        // The number of objects doubles.
+        // The columns are rebuilt when the number of objects has doubled.
         try insert(599, from: 601)
         #expect(try zones()[0]!.coded.end == 601)
         try insert(2, from: 1200)
         #expect(try zones()[0]!.coded.end == 1202)
-        // The zone is filled to its end, and gets one object more.
+        // The zone is filled to its end, and the next zone gets one object.
         try insert(6991, from: 1202)
         #expect(try zones().mapValues(\.coded.end) == [0: 8192, 1: 0])
         // A column has at most 1,024 texts, and no text of more than 64 bytes.

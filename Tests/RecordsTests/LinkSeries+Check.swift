@@ -94,7 +94,8 @@ extension LinkSeries {
             var found: Set<RecordKey> = []
             try path.addStarts(to: key(end), in: snapshot, &found)
             let expected = starts[end] ?? []
-            // If deleted objects stay referenced, ways back through or from a deleted object may be found, too.
+            // If records may refer to deleted objects, a path that is followed backwards may lead through them, and so
+            // to more objects.
             #expect(
                 graph.rule == .noAction ? found.isSuperset(of: expected) : found == expected,
                 "\(comment), back from \(end)")
@@ -104,7 +105,8 @@ extension LinkSeries {
     // MARK: Two states
 
     /// Reconstructs the state before a commit from the state after it and its changes, and expects the links of the
-    /// real state before it. Expects that the changes lead to all objects from which a path now leads to other objects.
+    /// real state before it. Expects that the changes lead to all objects from which a path leads to other objects than
+    /// before.
     func checkStateBefore(_ snapshot: Snapshot, _ old: LinkGraph, _ before: Snapshot, _ comment: String) throws {
         var changes: [RecordChange] = []
         for entity in snapshot.model.entities.indices {
@@ -129,7 +131,8 @@ extension LinkSeries {
         }
         let changed = Set(changes.map(\.object))
         for (entity, names) in Self.paths {
-            // If the last step of a path is a reference, the path leads to the key of a deleted object, too.
+            // Under no action, a path that ends with a reference also leads to keys of deleted objects, which the graph
+            // doesn't have.
             if graph.rule == .noAction && names.last == "author" { continue }
             let path = try #require(try RelatedPath.following(names, from: entity, in: snapshot.model))
             var starts = changed

@@ -1,6 +1,6 @@
 import FetchIndexModels
 
-/// Authors, covers and tags of books: the plain graph of a store with links.
+/// The objects and links that a store must have, as plain sets and dictionaries: books with authors, covers and tags.
 struct LinkGraph {
     struct Book: Hashable {
         var author: UInt64?
@@ -22,7 +22,8 @@ struct LinkGraph {
 
     init(_ rule: DeleteRule) { self.rule = rule }
 
-    /// Whether a book may refer to these objects instead of its present ones.
+    /// Whether a book may be written with these references. `old` has its present references, and `number` is its own
+    /// number.
     func allows(_ book: Book, replacing old: Book? = nil, except number: UInt64? = nil) -> Bool {
         if let author = book.author, author != old?.author, rule != .noAction, !authors.contains(author) {
             return false

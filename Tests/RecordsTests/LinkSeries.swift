@@ -21,9 +21,10 @@ final class LinkSeries {
 
     let test: TestStore
     let seed: UInt64
-    /// The references of books, and of the join objects between books and tags.
+    // The references of books.
     let toAuthor: EntityLinks.Reference
     let toCover: EntityLinks.Reference
+    // The references of the join objects between books and tags.
     let toBook: EntityLinks.Reference
     let toTag: EntityLinks.Reference
     private let model: Model
@@ -125,7 +126,8 @@ final class LinkSeries {
         try checkStateBefore(snapshot, old, before, comment)
     }
 
-    /// Runs a write, and expects that it's refused, or that it isn't. Returns whether the write was made.
+    /// Runs a write, and expects that it's refused if `isRefused`, and made otherwise. Returns whether the write was
+    /// made.
     private func isDone(
         refused isRefused: Bool, _ comment: String, _ body: () throws -> Void
     ) throws -> Bool {

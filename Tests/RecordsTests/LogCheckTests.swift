@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    /// The two commits have the same counts, so only the keys of their parts differ.
+    /// Two commits exchange their parts. Their counts are equal, so only the checksums, which cover the keys, show it.
     @Test func aMisplacedPartOfTheLogIsReported() throws {
         for part in 0...1 as ClosedRange<UInt32> {
             let keys = [LogKey(commit: 4, part: part), LogKey(commit: 5, part: part)]

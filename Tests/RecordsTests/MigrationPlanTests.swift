@@ -105,7 +105,7 @@ import FetchIndexValues
             #expect(throws: StoreError.self, "\(less)") { try test.store.beginMigration(to: model, migration(less)) }
             #expect(try state() == before, "\(less)")
         }
-        // A dropped migration never happened.
+        // A migration that is dropped changes nothing.
         #expect(try test.store.beginMigration(to: model, migration(change.verdict)) != nil)
         #expect(try state() == before)
         let open = try #require(try test.store.beginMigration(to: model, migration(change.verdict)))

@@ -6,8 +6,9 @@ import FetchIndexTestSupport
 import Testing
 import FetchIndexValues
 
-/// Two meta pages without checksums say which state is the newest. A damaged transaction number in one of them must not
-/// hide a commit.
+/// Two meta pages without checksums say which state is the newest. If a bit of a transaction number is flipped, opening
+/// the store must fail or show the newest commit. One bit is an exception, which makes the newest page look like a
+/// failed write.
 @Suite struct NewestStateTests {
     private static let pageLength = 4096
     /// The offset of the transaction number in a meta page.
@@ -27,7 +28,7 @@ import FetchIndexValues
 
     /// Flips each bit of the transaction numbers of both pages, with the newest state on the first and on the second
     /// page.
-    @Test(arguments: [4, 5]) func flippedBitsOfTransactionNumbersAreReportedExceptOne(commits: Int) throws {
+    @Test(arguments: [4, 5]) func atMostOneFlippedBitOfATransactionNumberHidesACommit(commits: Int) throws {
         let folder = TemporaryFolder()
         try fill(folder.path, commits: commits)
         let file = URL(fileURLWithPath: folder.path + "/data.mdb")
@@ -55,8 +56,8 @@ import FetchIndexValues
         #expect(try Store(at: folder.path).snapshot().commit == UInt64(commits))
     }
 
-    /// After a compaction, LMDB numbers transactions from 1 again, so its numbers are less than the commit numbers in
-    /// the store's state.
+    /// After a compaction, LMDB numbers transactions from 1 again, so the newest transaction has another number than
+    /// the store's state names. That isn't damage.
     @Test func aCompactedStoreOpensAtItsNewestCommit() throws {
         let folder = TemporaryFolder()
         try fill(folder.path, commits: 9)

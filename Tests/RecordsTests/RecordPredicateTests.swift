@@ -6,8 +6,8 @@ import FetchIndexValues
 
 @testable import FetchIndexRecords
 
-/// A predicate has the same result for a record's bytes as for its values: for every pair of values of each type, with
-/// every comparator.
+/// A predicate has the same result for a record's bytes as for its values: for each pair of the values below, with each
+/// of the comparators below.
 @Suite struct RecordPredicateTests {
     private static let values: [ValueType: [Value]] = [
         .string: ["", "a", "ab", "B", "é", "e\u{301}", "影"],

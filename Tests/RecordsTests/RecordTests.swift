@@ -173,7 +173,8 @@ import FetchIndexValues
         }
     }
 
-    @Test(arguments: [1, 255, 256, 1 << 40, (1 << 48) - 1] as [UInt64]) func uniqueValuesAreNumbersWithChecksums(
+    @Test(arguments: [1, 255, 256, 1 << 40, (1 << 48) - 1] as [UInt64])
+    func theValueOfAUniqueKeyIsTheObjectsNumberWithAChecksum(
         number: UInt64
     ) throws {
         for (entity, other) in [(0, 0), (3, 3), (3, 0), (0xFFFF, 1)] {
@@ -190,14 +191,14 @@ import FetchIndexValues
         }
     }
 
-    @Test func aRecordHasNullsForAttributesAddedLater() throws {
+    @Test func aRecordHasNullsForAttributesThatWereAddedWithoutDefaults() throws {
         let old = Entity("Book", [AttributeDescription("title", .string)])
         let new = Entity("Book", [AttributeDescription("title", .string), AttributeDescription("price", .integer)])
         let record = try old.record(["影との戦い"])
         #expect(try new.values(of: record.span.bytes) == ["影との戦い", .null])
     }
 
-    @Test func errorsNameAttributesOfWrongTypesAndMissingValues() {
+    @Test func errorsNameTheAttributeWithAWrongTypeOrAMissingValue() {
         let book = Entity("Book", [AttributeDescription("title", .string, isOptional: false)])
         #expect(throws: StoreError.invalidValue(entity: "Book", attribute: "title", "is a string, not an integer")) {
             try book.record([5])

@@ -44,7 +44,7 @@ import Testing
 
     private struct Fault: Error, Equatable { let isOfFinish: Bool }
 
-    /// If threads finished after a failure, their work would be useless, and an error of it could hide the first error.
+    /// If threads finished after a failure, their work would be useless, and their errors could hide the first error.
     @Test(arguments: [1, 2, 4]) func noThreadFinishesAfterAFailure(threads: Int) throws {
         let test = try store(threads: threads)
         let scan = try Scan(of: test.store.snapshot(), entities: [0], fewestOfThread: 4_000)

@@ -80,7 +80,7 @@ import FetchIndexValues
         #expect(try test.store.snapshot().commit == 2)
     }
 
-    @Test func aStoreAcceptsAddedAttributesAndRefusesOtherModelChanges() throws {
+    @Test func aStoreAcceptsAddedAttributesAndRefusesAnotherTypeAndDuplicateNames() throws {
         let test = try TestStore(model: TestStore.books)
         func book(_ attributes: [AttributeDescription]) -> Model { Model(entities: [Entity("Book", attributes)]) }
         let stored = TestStore.books.entities[0].attributes
@@ -103,8 +103,8 @@ import FetchIndexValues
         }
     }
 
-    /// The model keeps undeclared attributes even if no object has them, since another process may be about to insert
-    /// objects.
+    /// The model keeps undeclared attributes even if the entity has no objects, since another process may be about to
+    /// insert objects.
     @Test func openingWithFewerAttributesRemovesNone() throws {
         let test = try TestStore(model: TestStore.books)
         let record = try test.book("a")

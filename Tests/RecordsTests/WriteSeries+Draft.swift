@@ -34,9 +34,10 @@ extension WriteSeries {
     struct Draft {
         var parts: [UInt64: Part] = [:]
         var next: UInt64 = 1
-        /// Objects with at least this number are new in the current commit. `kinds` has the first change of each object
-        /// with a lesser number, and `inserted` for each new object.
+        /// Objects with at least this number are new in the current commit.
         var firstNew: UInt64 = 1
+        /// The changes of the current commit: `inserted` for each new object, and the first change of each older
+        /// object.
         var kinds: [UInt64: LogEntryKind] = [:]
 
         func isTaken(_ part: Part, except number: UInt64? = nil) -> Bool {

@@ -24,8 +24,9 @@ final class WriteSeries {
     private var written = Draft()
     /// Whether the last transaction changed objects.
     private(set) var hasCommitted = false
-    /// The parts after each commit, and the kinds of its changes.
+    /// The parts after each commit.
     private(set) var states: [UInt64: [UInt64: Part]] = [0: [:]]
+    /// The kinds of each commit's changes, by object number.
     private(set) var kinds: [UInt64: [UInt64: LogEntryKind]] = [:]
     private var round = 0
     private(set) var refusedCount = 0
@@ -103,8 +104,8 @@ final class WriteSeries {
 
     // MARK: Operations
 
-    /// Runs a write, and expects that it's refused, or that it isn't. The next check shows that a refused write has
-    /// changed nothing.
+    /// Runs a write, and expects that it's refused if `isRefused`, and made otherwise. The next check shows that a
+    /// refused write has changed nothing.
     private func expect<Result>(
         refused isRefused: Bool, _ comment: String, _ body: () throws -> Result
     ) throws -> Result? {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import FetchIndexRecords
 
-/// Only one writer and one build exist at a time, in all threads and processes together.
+/// A store has only one writer and one build at a time, whichever thread has them.
 @Suite struct WriterTurnTests {
     private let test: TestStore
 

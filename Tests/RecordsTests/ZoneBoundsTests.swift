@@ -99,7 +99,7 @@ import FetchIndexValues
     }
 
     /// Cutting ranges with gaps gives the same numbers as cutting a list of all their numbers.
-    @Test func partsOfNumbersWithGapsAgreeWithAList() {
+    @Test func rangesWithGapsAreCutLikeTheListOfTheirNumbers() {
         var generator = SeededGenerator(seed: 3)
         for _ in 0..<300 {
             var ranges: [Range<UInt64>] = []

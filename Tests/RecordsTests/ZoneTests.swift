@@ -56,7 +56,7 @@ import FetchIndexValues
                 let record = try record(&generator, near: next)
                 switch Int.random(in: 0..<8, using: &generator) {
                 case 0:
-                    // The given number is the first of a zone, or a later one.
+                    // The given number is the first or the second of the next zone.
                     let start = (next / Zone.length + 1) * Zone.length
                     try writer.insert(
                         0, record.span.bytes, as: start + UInt64(Int.random(in: 0...5, using: &generator) / 5))
@@ -106,7 +106,7 @@ import FetchIndexValues
         }
     }
 
-    @Test func zonesAreWrittenOnlyIfBoundsChangeAndRemovedWhenEmpty() throws {
+    @Test func anUpdateWithinTheBoundsWritesNoZoneAndEmptyZonesExceptTheLastAreRemoved() throws {
         let length = Int(Zone.length)
         try insert(3 * length)
         #expect(try zones().mapValues(\.count) == [0: UInt64(length) - 1, 1: UInt64(length), 2: UInt64(length), 3: 1])
@@ -135,8 +135,8 @@ import FetchIndexValues
         #expect(try zones()[3]?.count == 1)
     }
 
-    /// An older program wrote the first objects of zone 0, so this zone is missing until a repair. The following zones
-    /// aren't.
+    /// An older program wrote the first objects of zone 0, so this zone is missing until a repair. The zones after it
+    /// are complete.
     @Test func aZoneOfAnOlderProgramIsNotSkipped() throws {
         try insert(10)
         let key = ZoneKey(entity: 0, index: 0)
@@ -224,8 +224,8 @@ import FetchIndexValues
         #expect(try zones()[0]?.count == 11)
     }
 
-    /// The bounds don't include the values of a refused row, and include both values of a repeated row.
-    @Test func boundsOfZonesFollowRefusedAndRepeatedRowsOfABatch() throws {
+    /// One row of the batch is refused, one repeats a key, and the last row is appended after the parts were described.
+    @Test func aZoneCountsTheWrittenRowsOfABatchAndIncludesTheirValues() throws {
         var batch = RecordBatch()
         let rows = [("a", 5), ("b", 900), ("a", 20), (String(repeating: "x", count: 600), 30), ("c", 1)]
         for (key, size) in rows {

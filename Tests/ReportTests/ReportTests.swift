@@ -163,7 +163,7 @@ import Testing
         #expect(try !page().contains("Last change"))
     }
 
-    @Test(.enabled(if: browser != nil)) func aBrowserShowsTheReportWithoutScripts() throws {
+    @Test(.enabled(if: browser != nil)) func aBrowserShowsMarkupInTheStoreAsText() throws {
         try insert(0..<4) { _ in Self.hostile }
         try open(Self.byGroup, Self.hostile)
         let file = folder.path + ".html"

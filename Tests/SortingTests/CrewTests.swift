@@ -36,7 +36,7 @@ import Testing
         #expect(parts.joined().sorted() == [0, 1])
     }
 
-    @Test func theFirstPartsErrorIsThrownAfterAllStartedPartsEnded() {
+    @Test func theErrorOfTheFirstFailingPartIsThrownAfterAllStartedPartsEnded() {
         let running = Locked(0)
         for _ in 0..<50 {
             #expect(throws: Fault(part: 3)) {

@@ -32,7 +32,7 @@ import Testing
     }
 
     /// Sorters that keep only the `wanted` least keys return exactly these keys, in whatever order keys are appended,
-    /// and also if runs are written.
+    /// with or without runs on disk.
     @Test(arguments: [0, 1, 7, 1024, 1500, 60_000], [1 << 30, 1 << 16])
     func limitedSortersReturnTheLeastKeys(wanted: Int, budget: Int) throws {
         var generator = SeededGenerator(seed: UInt64(wanted + budget))
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func equalAndHostileKeysAreSorted() throws {
+    @Test func keysInOrganPipeOrderWithEqualPairsAreSorted() throws {
         let organPipe = (0..<4000).map { number -> [UInt8] in
             let value = number < 2000 ? number : 4000 - number
             return withUnsafeBytes(of: UInt64(value).bigEndian) { [UInt8]($0) }

@@ -7,7 +7,7 @@ import Testing
 @Suite struct ThreadsTests {
     private struct Fault: Error, Equatable { let number: Int }
 
-    @Test func eachThreadRunsOnceAndTheFirstErrorIsThrown() throws {
+    @Test func eachThreadRunsOnceAndTheErrorOfTheFirstFailingThreadIsThrown() throws {
         for count in 1...5 {
             let called = Mutex<[Int]>([])
             try Threads.run(count) { number in called.withLock { $0.append(number) } }
@@ -49,7 +49,7 @@ import Testing
 
     /// On one thread, `deliver` returns the answer to its own item. On two threads, it may return the answer to an
     /// earlier item, or nil.
-    @Test(arguments: [1, 2]) func deliveriesReturnTheNewestAnswer(threads: Int) throws {
+    @Test(arguments: [1, 2]) func deliverReturnsTheNewestAnswerIfAny(threads: Int) throws {
         var answers: [Int?] = []
         try Threads.pipe(threads, capacity: 2) { deliver in
             for number in 0..<1000 { answers.append(try deliver(number)) }

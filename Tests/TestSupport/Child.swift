@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// A program that runs beside the tests. It inherits only standard error, and blocks no signals. A `Process` of
-/// Foundation could inherit pipes and sockets from tests that start processes at the same moment; those processes would
-/// then seem not to end while it runs.
+/// A program that runs beside the tests. It inherits at most standard error, and blocks no signals. A `Process` of
+/// Foundation could inherit the pipes of tests that run at the same moment. A test that reads such a pipe to its end
+/// would then wait until the program ends.
 package final class Child {
     package struct NotStarted: Error { package let program: String }
 

@@ -24,7 +24,7 @@ package struct CompiledZone {
             + offsets.flatMap { number($0) + [0, 0] } + Array("LMT\0\n\(rule)\n".utf8)
     }
 
-    /// Writes zones and the version of their data to a folder.
+    /// Writes time zones, by their names, and the version of their data to a folder.
     package static func write(_ zones: [String: CompiledZone], version: String, to folder: String) throws {
         for (name, zone) in zones {
             let path = URL(fileURLWithPath: "\(folder)/\(name)")

@@ -1,7 +1,7 @@
 /// The expected number of moves: the fewest items that must move so that one list becomes the other.
 ///
-/// The items of a longest increasing subsequence of old places can stay, and all others move. Items that only one list
-/// has are ignored. O(n²).
+/// The items whose old positions form a longest increasing subsequence, in the order of the new list, can stay. All
+/// other items move. Items that only one list has are ignored. O(n²).
 package func fewestMoves<Item: Hashable>(from old: [Item], to new: [Item]) -> Int {
     let places = Dictionary(uniqueKeysWithValues: old.enumerated().map { ($1, $0) })
     let sequence = new.compactMap { places[$0] }

@@ -33,7 +33,7 @@ package enum PlainSectionValue: Hashable, Comparable {
     }
 }
 
-/// Sorts rows and groups them into sections in plain Swift. This is the oracle of all tests of sections.
+/// Sorts rows and groups them into sections in plain Swift, as an oracle for tests.
 ///
 /// `isBefore` is a total order of the rows. Sections with the same name or count are in the order of their values. If
 /// `value` is nil, the result is one section with an empty name.

@@ -16,11 +16,12 @@ package enum TestSettings {
     package static let seconds = number("SECONDS").map(Double.init)
     /// The number of damaged copies of each kind.
     package static let damages = number("DAMAGES") ?? 1
-    /// The number of bytes that a test flips for each table or value, or "all"; nil for the test's default.
+    /// The number of bytes or offsets that a test flips in each table, or `Int.max` for "all"; nil for the test's
+    /// default.
     package static let flips = text("FLIPS").map { Int($0) ?? .max }
     /// The Python with PyICU that the oracle tests run; nil disables these tests.
     package static let oracle = text("ORACLE")
-    /// Whether the tests may take long.
+    /// Whether the tests may take long: if more than 100 kills are set.
     package static let isLong = (kills ?? 0) > 100
 
     private static func number(_ name: String) -> Int? { text(name).flatMap { Int($0) } }

@@ -51,7 +51,7 @@ package final class TestStore {
 }
 
 extension StoreWriter {
-    /// Writes a batch of one record, which updates the object that has its unique value.
+    /// Writes a batch of one record, which updates the object that has its unique value, or inserts a new object.
     @discardableResult
     package func write(
         _ entity: Int, _ record: RawSpan, by constraints: [UniqueConstraint]

@@ -175,7 +175,7 @@ import Testing
     ]
 
     /// In Foundation's calendar, the day that names a section is in the section, and the day before isn't.
-    @Test(arguments: calendars) func sectionsOfOtherCalendarsAgreeWithFoundation(
+    @Test(arguments: calendars) func sectionsOfTenNonGregorianCalendarsAgreeWithFoundation(
         system: SectionCalendar.System, identifier: Calendar.Identifier
     ) throws {
         var generator = SeededGenerator(seed: 22)

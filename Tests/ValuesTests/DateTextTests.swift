@@ -21,7 +21,7 @@ import Testing
     @Test(arguments: [
         "2016-02-30", "2016-13-01", "2016-5-16", "2016-05-16x", "2016-05-16T25:00:00Z", "16-05-2016", "", "2016-05",
         "2016-05-16\u{301}", "2016-05-16T", "２０１６-05-16", "+016-05-16",
-    ]) func textsWithoutAValidDayAreNotDates(text: String) {
+    ]) func invalidDatesAreRefused(text: String) {
         #expect(Value(text, as: .date) == nil)
     }
 
@@ -49,7 +49,7 @@ import Testing
         "2024-01-02T03:04:05.", "2024-01-02T03:04:05.5.5", "2024-01-02  03:04:05", "2024-01-02T03:04:05+25:00",
         "2024-01-02T03:04:05+09:60", "2024-01-02T03:04:05Z ",
     ])
-    func textsWithoutAValidTimeAreNotDates(text: String) {
+    func datesWithInvalidTimesOrOffsetsAreRefused(text: String) {
         #expect(Value(text, as: .date) == nil)
     }
 

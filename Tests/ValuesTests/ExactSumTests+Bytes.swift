@@ -6,7 +6,9 @@ import Testing
 
 /// The encoding of sums.
 extension ExactSumTests {
-    /// The fast path returns the sum that was added, or nil if the lowest limb is 0 or the magnitude is at least 2^63.
+    /// For a sum of one integer, the fast path returns that integer. It returns nil for multiples of 2^32, 0 included,
+    /// and for magnitudes of 2^63 or more, which only the general path decodes. It also returns nil for truncated
+    /// bytes.
     @Test(arguments: 1...20 as ClosedRange<UInt64>) func theFastPathOfSmallIntegersAgreesWithTheGeneralOne(seed: UInt64)
     {
         var generator = SeededGenerator(seed: seed)

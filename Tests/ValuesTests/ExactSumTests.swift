@@ -29,7 +29,7 @@ extension ExactSum {
 @Suite struct ExactSumTests {
     func bytes(_ sum: ExactSum) -> [UInt8] { sum.bytes }
 
-    /// Adds up parts that are encoded as bytes.
+    /// Encodes the parts as bytes, and adds up the encoded sums.
     private func joined(_ base: ExactSum.Base, _ parts: [ExactSum]) throws -> ExactSum {
         var sum = ExactSum(base)
         for part in parts {
@@ -205,7 +205,7 @@ extension ExactSum {
 
     /// A sum is halfway between two doubles, or differs from the half by a bit far below. That bit decides the
     /// rounding.
-    @Test func bitsFarBelowTheRoundingPositionDecideAHalf() {
+    @Test func bitsFarBelowTheRoundingPositionDecideHowAHalfIsRounded() {
         func read(_ numbers: [Double], dividedBy divisor: Int) -> (sum: Double, quotient: Double) {
             var sum = ExactSum(.binary)
             for number in numbers { _ = sum.add(number) }

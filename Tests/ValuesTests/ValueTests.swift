@@ -111,7 +111,7 @@ import Testing
         #expect(TextOrder(name: "loud") == nil)
     }
 
-    @Test func daysAgreeWithFoundationsCalendarInSixZones() throws {
+    @Test func daysAgreeWithFoundationsCalendarInSixTimeZones() throws {
         var generator = SeededGenerator(seed: 11)
         for name in [
             "UTC", "Asia/Tokyo", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/St_Johns",

@@ -6,8 +6,8 @@ internal import FetchIndex
     internal import CFetchIndexWriteRecorder
 
     /// Makes each file system call of each kind of step fail in turn, in several ways. Checks that the store is
-    /// unchanged, that the error says so, and that the step then succeeds. Prints a line for each defect, and finally
-    /// the number of faults.
+    /// unchanged, that the error says so or that the store must be opened again, and that the repeated step succeeds.
+    /// Prints a line for each defect, and finally the number of faults.
     final class FaultRun {
         private let arguments: VictimArguments
         private let faults: [Fault]

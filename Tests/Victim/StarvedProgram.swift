@@ -19,7 +19,7 @@ struct StarvedProgram {
             }
         case "files":
             containers.append(try open(0))
-            // The runtime of tasks is used before the descriptors run out, but no task has slept.
+            // A task runs before the descriptors run out, but no task sleeps.
             let isRunning = DispatchSemaphore(value: 0)
             Task { isRunning.signal() }
             isRunning.wait()

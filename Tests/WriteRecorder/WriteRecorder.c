@@ -222,7 +222,7 @@ static int call(
     return (int)result;
 }
 
-/// Like `kind_of`, but distinguishes a folder from the files in it.
+/// Like `kind_of`, but returns RECORDER_FOLDER for each folder, even for a folder outside the recorded one.
 static int kind_of_synced(int file) {
     int kind = kind_of(file);
     if (kind != RECORDER_OTHER && kind != 0) return kind;

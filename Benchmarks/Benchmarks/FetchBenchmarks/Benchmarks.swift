@@ -20,8 +20,8 @@ func quick(_ seconds: Int) -> Benchmark.Configuration {
 }
 
 /// Returns the configuration of a slow question. For at most 10,000 rows it has 20 iterations, because each takes only
-/// milliseconds and the first ones take longer. For more rows, a brief run has no warm-up, because the faster of its
-/// two iterations counts.
+/// milliseconds and the first ones take longer. For more rows, a brief run has no warm-up: it reports the median, which
+/// for two iterations is the time of the faster one.
 func slow(_ iterations: Int, brief: Int = 2, rows: Int) -> Benchmark.Configuration {
     .init(
         metrics: [.wallClock, .throughput], warmupIterations: isBrief && rows > 10_000 ? 0 : 1,

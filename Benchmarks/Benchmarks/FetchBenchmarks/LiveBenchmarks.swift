@@ -50,7 +50,7 @@ private func change(_ count: Int, _ stores: Stores) {
         observed = nil
     }
 
-    // For 1,000 changed rows, the program `figures` measures both sides in turn.
+    // For 1,000 rows, the program `figures` measures saves with and without a controller in turn.
     if count > 1 { return }
     Benchmark("save 1 row, no controller | \(rows) | ours", configuration: quick(5)) { benchmark in
         for _ in benchmark.scaledIterations {

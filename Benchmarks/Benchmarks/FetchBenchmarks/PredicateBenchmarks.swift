@@ -67,7 +67,7 @@ private func scan(_ stores: Stores, _ name: String, _ format: String, _ conditio
             var request = FetchRequest<ManagedObject>(entityName: "Package")
             request.predicate = try FetchPredicate(format)
             request.resultType = .objectIDs
-            guard case .objectIDs(let ids) = try context!.execute(request) else { fatalError("ids were asked for") }
+            guard case .objectIDs(let ids) = try context!.execute(request) else { fatalError("ids must be fetched") }
             found = ids.count
         }
     } setup: {

@@ -1,7 +1,7 @@
 /// A generated catalogue of packages. The same seed gives the same rows on every machine.
 ///
-/// Names have the lengths of Debian's package names (3 to 40 letters, 15 on average). The sizes of the 260 sections follow Zipf's law,
-/// the largest first.
+/// Names are about as long as Debian's package names (about 15 bytes on average, at most 40). The sizes of the 260 sections follow Zipf's
+/// law, the largest first.
 public struct Catalogue {
     public struct Row {
         public var name: String
@@ -66,7 +66,7 @@ public struct Catalogue {
         return text
     }
 
-    /// Makes a new name for a row, which moves the row in the order.
+    /// Makes a random name, which ends with the number of rows made so far.
     public mutating func name() -> String { "\(word(2 + int(5)))-\(number)" }
 
     public mutating func section() -> String {

@@ -69,7 +69,7 @@ public final class LiveScene {
 
     public func edit(_ changes: [Change]) { for change in changes { change.object[change.attribute] = change.value } }
 
-    /// Ends the process if fewer rows than expected were reported.
+    /// Ends the process if there is a controller that has reported fewer rows than expected since the last call.
     public func requireReport(of rows: Int) {
         guard controller == nil || counter.rows >= rows else {
             fatalError("\(counter.rows) of \(rows) rows were reported")

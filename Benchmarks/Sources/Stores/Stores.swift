@@ -51,7 +51,7 @@ public struct Stores: Sendable {
         return try DatabaseQueue(path: databasePath, configuration: configuration)
     }
 
-    /// Returns a controller of the same order, which uses the same cache.
+    /// Returns a controller of the order of `definition`, with the cache `cacheName`.
     public func controller(_ context: ManagedObjectContext) throws -> FetchedResultsController<ManagedObject> {
         var request = FetchRequest<ManagedObject>(entityName: definition.entity)
         request.sortKeys = [SortKey(shape.sortKey)]
@@ -162,7 +162,7 @@ public struct Stores: Sendable {
     }
 
     /// Applies random changes in one transaction: a quarter insertions, a quarter deletions, and half updates of one of the seven
-    /// attributes.
+    /// attributes. If an object to delete or update is missing, inserts a row instead.
     public func change(_ count: Int, in container: PersistentContainer, seed: UInt64) throws {
         var catalogue = Catalogue(seed: seed)
         let writer = try BatchWriter(container, entity: "Package")

@@ -12,7 +12,7 @@ struct Measurement {
         defer { try? FileManager.default.removeItem(at: store.deletingLastPathComponent()) }
         sync()  // Otherwise the writer's first commit would wait until the copy is on disk.
         print("\(rows) rows, \(seconds) s each, load of the machine before: \(load)")
-        // The file is read once, so that the first measurement has no disk reads.
+        // A reader runs for 5 seconds, so that the first measurement needs few disk reads.
         _ = try finish([try start("reader", store, "5", "0")])
         let alone = try reads([try start("reader", store, "\(seconds)", "1")])[0]
         print("one reader alone: \(alone)")
@@ -22,7 +22,7 @@ struct Measurement {
         watchFile(store)
         let beside = try reads([reader])[0]
         print(
-            "one reader beside a writer: \(beside); \(percent(beside.byClock, alone.byClock)) of alone by the clock, "
+            "one reader beside a writer: \(beside); \(percent(beside.byClock, alone.byClock)) of the reader alone by the clock, "
                 + "\(percent(beside.byProcessor, alone.byProcessor)) by its processor's time")
         print("the writer: \(try finish([writer])[0])")
 

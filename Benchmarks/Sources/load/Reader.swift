@@ -5,8 +5,8 @@ import Stores
 
 /// Reads rows at random positions for some seconds. Prints the number of rows per second of the clock, the number per
 /// second of its processor time, and the number of states that it read. On a busy machine, only the second number shows
-/// the cost of a writer. For each 256th row that it reads, the reader checks that the row before it in the order
-/// doesn't sort after it.
+/// the cost of a writer. After each 256th read, the reader checks that the row that it has read sorts after the
+/// preceding row of the order, or equally.
 struct Reader {
     private let store: URL
     private let seconds: Double

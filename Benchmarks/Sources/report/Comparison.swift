@@ -69,7 +69,7 @@ struct Comparison {
         self.missing = missing
     }
 
-    /// Returns SQLite's new time divided by its old one.
+    /// Returns SQLite's new time divided by its old one; nil if the peer isn't SQLite or a time is missing.
     private static func peerChange(_ before: Pair, _ after: Pair) -> Double? {
         guard [before.peerName, after.peerName].allSatisfy({ $0 == Pair.sqlite }), let old = before.peer,
             let new = after.peer, old > 0, new > 0
@@ -81,7 +81,7 @@ struct Comparison {
     func print() -> Bool {
         let changed = lines.filter(\.isBeyondNoise)
         Swift.print(
-            "a change is that of the ratio to the line's peer or to the median of all peers, whichever is smaller")
+            "each line shows how its ratio to its peer or to the median of all peers changed, whichever changed less")
         for line in changed {
             let per = String(format: "%+.0f %%", (line.change - 1) * 100)
             Swift.print(

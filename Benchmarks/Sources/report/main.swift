@@ -44,20 +44,23 @@ struct Pair: Codable {
 
     let question: String
     let rows: Int
-    /// The median time in seconds.
+    /// FetchIndex's median time in seconds.
     var ours: Double?
+    /// The peer's median time in seconds.
     var peer: Double?
     /// The name of the peer: SQLite through GRDB, or FetchIndex used in another way.
     var peerName = ""
     var ratio: Double?
-    /// The spread of our times: the distance from the 25th to the 75th percentile, as a share of the median.
+    /// The spread of FetchIndex's times: the distance from the 25th to the 75th percentile, divided by the median.
     var spread: Double?
 }
 
 struct Report: Codable {
-    /// The measured commit, the machine and the date, from FETCHINDEX_BENCHMARK_COMMIT and FETCHINDEX_BENCHMARK_MACHINE.
+    /// The measured commit, from FETCHINDEX_BENCHMARK_COMMIT.
     var commit: String?
+    /// The machine, from FETCHINDEX_BENCHMARK_MACHINE.
     var machine: String?
+    /// The time of the report.
     var date: String?
     let pairs: [Pair]
     let figures: [Figure]

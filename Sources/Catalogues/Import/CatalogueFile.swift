@@ -22,9 +22,10 @@ struct CatalogueFile {
         return source
     }
 
-    /// Infers the types of some columns from all rows.
+    /// Infers the types of some columns: from all rows, or for JSON lines from the sampled lines.
     func inferTypes(of asked: Set<Int>, key: String?) throws -> [ValueType] {
-        // Opening JSON lines has read the sampled lines, and inferred the types from them.
+        // A `JSONLinesSource` inferred the types when it was opened, from the lines that it sampled. So it isn't opened
+        // again.
         let rows = source is JSONLinesSource ? source : try reopened()
         return try rows.inferTypes(of: asked, key: key)
     }

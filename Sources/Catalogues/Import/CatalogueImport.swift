@@ -52,7 +52,7 @@ package struct CatalogueImport {
         do {
             container = try PersistentContainer(storeAt: request.store, creates: !types.isEmpty)
         } catch StoreError.missing {
-            throw empty  // The empty file is the more helpful error.
+            throw empty  // The empty file's error is more helpful.
         }
         let stored = try container.model().entity(named: request.entity)
         if stored == nil && types.isEmpty { throw empty }

@@ -3,7 +3,7 @@ package import FetchIndexValues
 /// The types that a user gives the columns of a file.
 package struct GivenTypes: Sendable {
     package var named: [(name: String, type: ValueType)] = []
-    /// The type of all other columns.
+    /// The type of all other columns; if nil, their types are inferred.
     package var ofOthers: ValueType?
 
     package init() {}

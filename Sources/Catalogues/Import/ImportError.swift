@@ -3,7 +3,7 @@ package import FetchIndexValues
 
 /// The reason why an import can't begin, or can't end as it should.
 package enum ImportError: Error {
-    /// The entity whose objects a column's fields should name is missing.
+    /// A column's fields should name objects of this entity, but the store lacks the entity.
     case unknownRelated(entity: String, near: NearName)
     /// The attribute that should name objects would belong to the new entity, but it isn't the key.
     case notKey(entity: String, attribute: String)

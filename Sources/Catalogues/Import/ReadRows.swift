@@ -4,7 +4,7 @@ internal import FetchIndex
 struct ReadRows {
     let rows: RowBatch
     let bad: BadRows
-    /// The number of the file's bytes that were read so far, and the file's length; 0 for a pipe.
+    /// The number of the file's bytes that were read so far, and the file's length, which is 0 for a pipe.
     let progress: (done: Int, total: Int)
 
     var rowCount: Int { rows.count + bad.count }

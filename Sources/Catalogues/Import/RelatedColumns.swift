@@ -7,7 +7,7 @@ internal import FetchIndexValues
 /// related objects.
 struct RelatedColumns {
     let columns: [RelatedColumn]
-    /// The places of `columns` in the file.
+    /// The indexes of `columns` among the file's columns.
     private let places: [Int]
     let idPlace: Int?
     private let storePlace: Int?
@@ -20,11 +20,11 @@ struct RelatedColumns {
     private var spellings = KeySpellings()
 
     var isEmpty: Bool { columns.isEmpty && idPlace == nil }
-    /// The places of all columns that aren't attributes.
+    /// The indexes of all columns that aren't attributes.
     var allPlaces: Set<Int> { Set(places + [idPlace, storePlace].compactMap { $0 }) }
     /// The store from which new objects come, with their object numbers; nil for this store.
     var source: UUID? { owner.source(of: entity) }
-    /// Whether a number first means a row of the file, and only otherwise a stored object.
+    /// Whether a number names the row of the file that has it, and a stored object only if no row has it.
     var resolvesInFile: Bool { owner.isKeyed && idPlace != nil }
 
     /// `names` are the columns of the file.
@@ -108,7 +108,8 @@ struct RelatedColumns {
 
     static func isNumber(_ text: String) -> Bool { number(text) != nil }
 
-    /// Whether a row has none of these columns, and its new object may get the next number.
+    /// Whether a row has none of these columns and needs none: its object is found by a key, or may get the next
+    /// number.
     mutating func areAbsent(in row: FieldRow) -> Bool {
         guard places.allSatisfy({ row.isAbsent($0) }), idPlace.map({ row.isAbsent($0) }) ?? true else { return false }
         return owner.isKeyed || owner.isOnly(.own)

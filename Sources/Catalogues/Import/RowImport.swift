@@ -76,7 +76,7 @@ final class RowImport {
             try reading.run(deliver)
         } answer: { (batch: ReadRows) -> BatchWriter.Preparation in
             try put(batch)
-            // The length of a pipe is unknown.
+            // The length of a pipe is unknown, so the fraction is 0.
             let total = batch.progress.total == 0 ? .infinity : Double(batch.progress.total)
             progress(readCount, Double(batch.progress.done) / total)
             return writer.preparation

@@ -14,7 +14,7 @@ struct RowReading {
     private var bad = BadRows()
     private var preparation = BatchWriter.Preparation.sortedKeys
 
-    /// The reading thread also prepares the batches for `writer`.
+    /// `writer` prepares each batch on the reading thread before the batch is delivered.
     init(_ source: any RowSource, _ converter: RowConverter, _ writer: BatchWriter, skipsBadRows: Bool) {
         (self.source, self.converter, self.writer) = (source, converter, writer)
         self.skipsBadRows = skipsBadRows

@@ -10,7 +10,7 @@ package final class ChangeApplier {
     private let (ignoresMissing, ignoresPresent): (Bool, Bool)
     /// The number of changes that were ignored.
     package private(set) var ignoredCount = 0
-    /// The places of unique attributes among the entity's attributes.
+    /// The indexes of unique attributes among the entity's attributes.
     private let keys: Set<Int>
     /// The spellings of keys in the members `key` and `values`, which may differ.
     private var (keySpellings, valueSpellings) = (KeySpellings(), KeySpellings())
@@ -72,8 +72,8 @@ package final class ChangeApplier {
         try writer.insert(values)
     }
 
-    /// Throws if the values contain another key than the change. Otherwise each such upsert would insert another
-    /// object.
+    /// Throws if the member `values` has another key than the member `key`. If it were allowed, such an upsert would
+    /// insert another object each time it is applied.
     private func requireKey(of change: ChangeLine, _ bad: (String) -> BadInput) throws {
         guard let key, let keySlot, let scalar = change.key, let said = change.values[key] else { return }
         let type = writer.entity.attributes[keySlot].type
@@ -87,7 +87,7 @@ package final class ChangeApplier {
         try writer.update(object, values)
     }
 
-    /// The place of the key among the attributes.
+    /// The index of the key among the attributes.
     private var keySlot: Int? { key.flatMap { key in writer.entity.attributes.firstIndex { $0.name == key } } }
 
     /// Returns the object of an update or a deletion; nil if it's missing and the change is ignored.

@@ -16,7 +16,7 @@ package struct ChangeLine {
     package let values: [String: JSONScalar]
 
     /// Parses a line. Unknown members are errors, because the change of a misspelt member would otherwise be lost. If
-    /// `areListsText`, lists and objects among the values are JSON text.
+    /// `areListsText`, lists and objects among the values are read as JSON text.
     package init(
         _ line: UnsafeRawBufferPointer, _ number: Int, in file: String, areListsText: Bool = false
     ) throws {

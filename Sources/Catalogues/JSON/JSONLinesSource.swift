@@ -38,8 +38,8 @@ package final class JSONLinesSource: RowSource {
 
     private struct Sampled: Error {}
 
-    /// Reads the sample. Returns the error of its first bad line: if no columns are found, no row is read, and the
-    /// error wouldn't be reported.
+    /// Reads the sample. Returns the error of its first bad line, if any. The caller throws this error if no columns
+    /// are found: no row would be read, so the error wouldn't be reported otherwise.
     private func sample() throws -> (any Error)? {
         var fault: BadInput?
         let splitter = try LineSplitter(input)
@@ -73,7 +73,8 @@ package final class JSONLinesSource: RowSource {
         return error
     }
 
-    /// Returns the types that the sample gave, in which `ToldColumns.key` was the key.
+    /// Returns the types of all columns, whatever `asked` and `key` are. They were inferred from the sample, in which
+    /// `ToldColumns.key` was the key.
     package func inferTypes(of asked: Set<Int>, key: String?) throws -> [ValueType] {
         let types = sampled.types
         return columns.map { types[$0] ?? .string }

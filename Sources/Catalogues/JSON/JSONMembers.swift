@@ -8,9 +8,9 @@ struct JSONMembers {
     private(set) var names: [String] = []
     private var nameBytes: [[UInt8]] = []
     private var numbers: [String: Int] = [:]
-    /// `first` is the number of the last line's first member. `following` has, for each member, the number of the
-    /// member that last followed it in a line.
+    /// The number of the last line's first member.
     private var first = 0
+    /// For each member, the number of the member that last followed it in a line.
     private var following: [Int] = []
 
     /// The numbers of the last line's members, in the line's order.
@@ -31,7 +31,7 @@ struct JSONMembers {
         return number
     }
 
-    /// Removes the names with the given number and greater ones, and the values of the last line.
+    /// Removes the names with the given number and with greater numbers, and the values of the last line.
     mutating func removeNames(from number: Int) {
         clear()
         for name in names[number...] { numbers[name] = nil }

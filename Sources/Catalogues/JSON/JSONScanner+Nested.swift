@@ -21,7 +21,8 @@ extension JSONScanner {
         return .text(.decoded(String(decoding: nesting.text, as: UTF8.self)))
     }
 
-    /// Reads one value inside of lists and objects, or the beginning of one, and all brackets that close after it.
+    /// Reads the next value inside lists and objects, or only the opening bracket of a nested list or object, and the
+    /// closing brackets after it.
     private mutating func part(_ nesting: inout JSONNesting) throws(Fault) {
         if nesting.closers.last == UInt8(ascii: "}") {
             try copy(&nesting.text) { scanner throws(Fault) in _ = try scanner.uncopiedText() }

@@ -1,4 +1,5 @@
-/// A value of a flat JSON object. It points to its bytes in the line, and is valid as long as they are.
+/// A value of a flat JSON object. Numbers, and texts without escape sequences, point to their bytes in the line, and
+/// are valid as long as these bytes are.
 enum JSONToken {
     case null
     case boolean(Bool)

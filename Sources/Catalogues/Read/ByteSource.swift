@@ -30,14 +30,14 @@ final class FileSource: ByteSource {
     /// The length of a regular file; otherwise 0.
     let length: Int
     private(set) var position = 0
-    /// Remembered, because a terminal, or a pipe with another writer, could continue after its end.
+    /// The end is remembered, because a terminal, or a pipe with another writer, could continue after its end.
     private var isAtEnd = false
 
-    /// Throws if the path isn't a regular file, unless `mayBePipe`.
+    /// Throws if the file can't be opened or is a folder, and, unless `mayBePipe`, if it isn't a regular file.
     init(_ path: String, mayBePipe: Bool) throws {
         self.path = path
-        // Opening a pipe without a writer blocks. That is usual where pipes are allowed; elsewhere, the error must come
-        // immediately.
+        // Opening a pipe waits for a writer, as is usual. If pipes aren't allowed, O_NONBLOCK prevents the wait, so
+        // that the error comes immediately.
         let flags = O_RDONLY | O_CLOEXEC | (mayBePipe ? 0 : O_NONBLOCK)
         file = path == CatalogueInput.standardInput && mayBePipe ? dup(0) : open(path, flags)
         guard file >= 0 else {

@@ -1,9 +1,10 @@
 internal import CFetchIndexCSV
 package import FetchIndexValues
 
-/// Comma-separated values. Lines without quotation marks are split at the delimiter. libcsv parses all other lines,
-/// with quoted fields and quoted line ends (RFC 4180). Lines end with CRLF, LF or CR. An empty field is null, and "" an
-/// empty text. A misplaced quotation mark ends the reading: rows after it could be part of a field.
+/// Comma-separated values. Most lines without quotation marks are split at the delimiter. libcsv parses the beginning
+/// of the file and all other lines, with quoted fields and quoted line ends (RFC 4180). Lines end with CRLF, LF or CR.
+/// An empty field is null, and "" an empty text. A misplaced quotation mark ends the reading: rows after it could be
+/// part of a field.
 package final class CommaSeparatedSource: RowSource {
     private let input: CatalogueInput
     private let reader: FileReader
@@ -149,7 +150,8 @@ package final class CommaSeparatedSource: RowSource {
             reason: "a quotation mark inside a quoted field must be doubled\(beginning)")
     }
 
-    /// Throws if a row exceeds the limits. Reading ends there, because the row's real end is unknown.
+    /// Throws if a row exceeds the limits, which ends the reading: if a quotation mark is never closed, the row's real
+    /// end is unknown.
     private func verify(_ row: FieldRow, line: Int, unfinished: Int = 0) throws {
         if row.byteCount + unfinished > input.longestLine {
             throw input.tooLong("the row", line: line, "; is a quotation mark never closed?")

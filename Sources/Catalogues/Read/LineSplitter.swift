@@ -15,7 +15,7 @@ package final class LineSplitter {
         reader = try FileReader(input)
     }
 
-    /// The number of the file's bytes that were read so far, and the file's length; 0 for a pipe.
+    /// The number of the file's bytes that were read so far, and the file's length, which is 0 for a pipe.
     package var progress: (done: Int, total: Int) { (reader.position, reader.length) }
 
     var decompressesAhead: Bool {

@@ -4,7 +4,7 @@ package import FetchIndexValues
 package protocol RowSource: AnyObject {
     /// The names of the columns, known before the first row.
     var columns: [String] { get }
-    /// The number of the file's bytes that were read so far, and the file's length; 0 for a pipe.
+    /// The number of the file's bytes that were read so far, and the file's length, which is 0 for a pipe.
     var progress: (done: Int, total: Int) { get }
     /// Whether another thread decompresses the following bytes while rows are used. It applies only to files: a pipe
     /// may have no data for long, and an error in a row must not wait for that.

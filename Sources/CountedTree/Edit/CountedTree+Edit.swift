@@ -38,9 +38,9 @@ extension CountedTree {
     /// Applies edits to the tree in one descent, and returns the outcome of each. The keys of the edits must ascend
     /// strictly; throws `TreeError` if they don't, since edits may come from a damaged log. O(k log n) for k edits.
     ///
-    /// A node that grows too large is split into as many nodes as needed. Neighbours are merged if one of them is less
-    /// than a quarter full and both fit into one node. If the tree is in a fork and the edits are many, the crew's two
-    /// threads share the work.
+    /// A node that grows too large is split into as many nodes as needed. A changed node that is less than a quarter
+    /// full is merged with a neighbour if both fit into one node. If the tree is in a fork and the edits are many, the
+    /// crew's two threads share the work.
     @discardableResult
     package mutating func apply(_ edits: [TreeEdit], with crew: Crew? = nil) throws -> [EditOutcome] {
         guard zip(edits, edits.dropFirst()).allSatisfy({ $0.key.span.bytes.compare($1.key.span.bytes) < 0 }) else {

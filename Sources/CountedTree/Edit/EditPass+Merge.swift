@@ -1,5 +1,6 @@
 extension EditPass {
-    /// Merges underfull children with neighbours if both fit into one node. Returns the outcome for the parent.
+    /// Merges the underfull children, `sparse`, with neighbours if both fit into one node. Returns the outcome for the
+    /// parent.
     func merge(_ sparse: [NodeNumber], below node: NodeNumber, level: Int, _ outcome: Outcome) throws -> Outcome {
         switch outcome {
         case .unchanged, .emptied: return outcome

@@ -3,7 +3,8 @@ internal import FetchIndexPlatform
 extension EditPass {
     /// The minimum number of edits to share. For fewer edits, passing them to another thread costs more than it saves.
     private static let fewestForThreads = 256
-    /// The maximum number of edits in a part, unless a single child has more. A thread takes a part as a whole.
+    /// The maximum number of edits in a part, unless a single child has more. A part is some successive children of the
+    /// branch, with the edits below them; one thread edits the whole part.
     private static let editsOfPart = 64
     private static let fewestParts = 4
 

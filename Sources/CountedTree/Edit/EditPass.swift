@@ -19,7 +19,7 @@ struct EditPass {
     /// The outcome of edits below a node.
     enum Outcome {
         case unchanged
-        /// The node has a new measure. If it's underfull, it may fit into one node with a neighbour.
+        /// The node was rewritten, and has this measure. If it's underfull, it may fit into one node with a neighbour.
         case changed(Measure, isUnderfull: Bool)
         /// The last entry was removed, and the node was freed.
         case emptied
@@ -30,7 +30,7 @@ struct EditPass {
     struct Piece {
         let node: NodeNumber
         let measure: Measure
-        /// The key that separates the piece from its left neighbour; empty for the first piece.
+        /// The key that separates this node from the one before it; empty for the first node of the split.
         let separator: StoredKey
     }
 
@@ -84,12 +84,13 @@ struct EditPass {
         return try finish(writer, of: root.node, level: 0, measure, fillsNodes: true)
     }
 
-    /// Adds as many levels as needed above the pieces of a split root.
+    /// Adds as many levels as needed above the nodes into which the root was split.
     private func raise(_ root: inout TreeRoot, over pieces: [Piece]) throws {
         var pieces = pieces
         while true {
             root.level += 1
-            // Two keys always fit into a node, unless damage made separators too long.
+            // Two keys always fit into a node, so each level has fewer nodes than the level below it, unless damage
+            // made separators too long.
             guard root.level <= NodeLayout.maximumLevel else {
                 throw TreeError.corrupted(node: root.node, "its keys are too long")
             }
@@ -159,7 +160,7 @@ struct EditPass {
         return try tree.summary(of: child.node, level: level)
     }
 
-    /// Whether an edit adds a summary to its part of the tree.
+    /// Whether an edit adds an entry's new summary.
     private func comes(_ edit: Int) -> Bool {
         switch edits[edit].change {
         case .insert: !found[edit].isPresent
@@ -168,7 +169,7 @@ struct EditPass {
         }
     }
 
-    /// Whether an edit removes a summary from its part of the tree.
+    /// Whether an edit removes an entry's old summary.
     private func goes(_ edit: Int) -> Bool {
         switch edits[edit].change {
         case .remove, .update: found[edit].isPresent
@@ -176,7 +177,7 @@ struct EditPass {
         }
     }
 
-    /// Copies the lookup results of these edits from another thread's pass.
+    /// Copies what another thread's pass found for these edits: the lookup results and the old summaries.
     mutating func takeFound(from other: EditPass, _ some: Range<Int>) {
         found[some] = other.found[some]
         if sum != nil { oldSummaries[some] = other.oldSummaries[some] }

@@ -5,9 +5,11 @@ struct LeafFiller: ~Copyable {
     private let form: CellForm
     private let fixedLength: Int
     private let capacity: Int
-    /// The memory for the cells, for their ends, and for the last key in its stored form. Each has `capacity` bytes.
+    /// The cells without their ends, in memory of `capacity` bytes, as in the next two.
     private let cells: UnsafeMutableRawPointer
+    /// The ends of the cells, two bytes each.
     private let ends: UnsafeMutableRawPointer
+    /// The last key in its stored form.
     private let lastKey: UnsafeMutableRawPointer
     private var output: ByteOutput
     private(set) var slotCount = 0
@@ -34,8 +36,8 @@ struct LeafFiller: ~Copyable {
         /// The cell wasn't added, because the leaf is filled. `shared` is the length of the prefix that the key shares
         /// with the last key.
         case filled(shared: Int)
-        /// The cell wasn't added, because its key isn't greater than the last one. They aren't compared if one of them
-        /// is long.
+        /// The cell wasn't added, because its key isn't greater than the last one. The two keys aren't compared if one
+        /// of them is long.
         case notAscending
     }
 

@@ -8,7 +8,7 @@
 ///     overflow     kind 1 | 0 1 | 0 2 | next node 8 | bytes
 ///
 /// A slot's key in a branch is a lower bound of the keys below the slot. The first slot needs no bound: its key is
-/// empty, and doesn't count as one of the keys that are numbered here.
+/// empty, and the key numbers in the following text don't count it.
 ///
 /// A key is stored without the prefix that it shares with another key, its base. Key 0 of a node has no base. The base
 /// of key i is the key whose number is i with its lowest set bit cleared, as in Fenwick's binary indexed tree (A New

@@ -39,10 +39,11 @@ final class LeafBuffer {
 /// Writes a leaf's cells with changes into the bytes of a new leaf. Each old key is read at most once, in order. Two
 /// keys are compared only if the cells don't show how long their common prefix is.
 private struct LeafRewrite {
-    /// Pointers to the new leaf, to the key of the last read old slot, and to the old leaf. The first two have room for
-    /// `capacity` bytes; padding follows all three.
+    /// The new leaf, with room for `capacity` bytes and padding.
     private let node: UnsafeMutableRawPointer
+    /// The key of the last read old slot, with room for `capacity` bytes and padding.
     private let oldKey: UnsafeMutableRawPointer
+    /// A copy of the old leaf, followed by padding.
     private let old: UnsafeRawPointer
     private let capacity: Int
     private let cellsStart: Int
@@ -54,7 +55,7 @@ private struct LeafRewrite {
     /// The next old slot to read. `oldKey` holds the key before it; for a long key, its bytes in the node.
     private var oldSlot = 0
     private var oldKeyLength = 0
-    /// The length of the prefix that the last written key shares with `oldKey`.
+    /// The length of the prefix that the last written key shares with `oldKey`; unused while `isBehindNewKey`.
     private var sharedWithOld = 0
     /// Whether the last written key is a new one, which `newKey` holds.
     private var isBehindNewKey = false
@@ -113,8 +114,8 @@ private struct LeafRewrite {
         return true
     }
 
-    /// Fast path for old cells: copies cells until one has a key of 255 bytes or more, is damaged or doesn't fit;
-    /// `copyOldCell` handles such a cell. Small changes spend most of their time in this loop.
+    /// Fast path for old cells: copies cells until one has a long key or a key of 255 bytes or more, is damaged or
+    /// doesn't fit; `copyOldCell` handles such a cell. Small changes spend most of their time in this loop.
     private mutating func copyShortCells(upTo last: Int, of view: NodeView) {
         let ends = old + NodeLayout.headerLength
         let cells = old + view.cellsStart
@@ -223,7 +224,7 @@ private struct LeafRewrite {
         let rest = old + cell.restRange.lowerBound
         let restLength = cell.inlineEnd &- cell.restRange.lowerBound
         var common = cell.sharedLength
-        // The base of a key with an odd number is the key before it.
+        // The base of a key with an odd number is the key before it, so the stored shared length is the result.
         if oldSlot & 1 == 0 {
             common &+= PaddedBytes.commonPrefixLength(
                 rest, oldKey + common, upTo: min(restLength, oldKeyLength &- common))

@@ -89,7 +89,7 @@ struct NodeView: ~Escapable {
         }
         guard restStart &+ (hasLongKey ? NodeLayout.longKeyReferenceLength : 0) <= end else { throw outside(slot) }
         guard sharedLength == 0 || slot > firstKeySlot else {
-            throw TreeError.corrupted(node: node, "slot \(slot) has no base to share \(sharedLength) bytes with")
+            throw TreeError.corrupted(node: node, "slot \(slot) has no earlier key to share \(sharedLength) bytes with")
         }
         return Cell(
             slot: slot, range: Range(uncheckedBounds: (start, end)), keyStart: keyStart, sharedLength: sharedLength,
@@ -176,7 +176,8 @@ struct NodeView: ~Escapable {
         }
     }
 
-    /// Assembles a key from its cell, up to the offset `end` there, and from the cells of its bases.
+    /// Assembles a key: its last bytes come from its cell, up to the offset `end` in the node, and the bytes before
+    /// them from the cells of its base, of that key's base, and so on.
     func copyKey(
         of cell: Cell, upTo end: Int, to key: UnsafeMutableRawBufferPointer
     ) throws(TreeError) {
@@ -218,7 +219,7 @@ struct NodeView: ~Escapable {
     /// The number of a branch cell's child.
     func child(of cell: Cell) -> NodeNumber { number(at: cell.range.lowerBound) }
 
-    /// The number of entries below a cell, and their total weight.
+    /// The measure of a leaf cell's entry, or of all entries below a branch cell.
     func measure(of cell: Cell) throws(TreeError) -> Measure {
         let count = isLeaf ? 1 : number(at: cell.range.lowerBound + 8)
         let weight =
@@ -246,8 +247,8 @@ struct NodeView: ~Escapable {
         return found
     }
 
-    /// Finds the slot in `slots`; returns their end if their sum doesn't exceed the limit. Descents spend most of their
-    /// time in this loop.
+    /// Finds such a slot among `slots`. Returns the end of `slots` if the sum of their measures doesn't exceed the
+    /// limit. Descents spend most of their time in this loop.
     private func slot(past limit: Measure, in slots: Range<Int>) throws(TreeError) -> (slot: Int, before: Measure) {
         let isWeighted = form.isWeighted
         let weightOffset = NodeLayout.weightOffset(isLeaf: isLeaf)
@@ -277,7 +278,7 @@ struct NodeView: ~Escapable {
     }
 }
 
-/// The number of entries in a part of a tree, and their total weight.
+/// The number of some entries of a tree, and their total weight.
 package struct Measure: Equatable, Sendable {
     package var count: Int
     package var weight: Int

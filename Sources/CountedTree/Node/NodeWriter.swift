@@ -198,18 +198,18 @@ struct NodeWriter {
     }
 
     /// Divides cells that don't fit into one node. If `fillsNodes`, fills one node after the other, which suits keys
-    /// that were only added at the end; otherwise makes nodes of about equal length.
+    /// that were only added at the end; otherwise makes nodes of about equal length, unless full nodes would be fewer.
     func cuts(capacity: Int, fillsNodes: Bool) -> [Cut] {
         if fillsNodes { return cuts(wanted: .max) { NodeLayout.filledLength(behind: $0, capacity: capacity) } }
         let full = cuts(wanted: .max) { _ in capacity }
-        // Nodes of equal length can be more nodes than filled ones: keys share prefixes only within a node, so every
-        // cut costs bytes.
+        // A division into nodes of equal length may need more nodes than one into full nodes: keys share prefixes only
+        // within a node, so the bytes of all nodes together depend on the cuts.
         let equal = cuts(wanted: byteCount / full.count) { _ in capacity }
         return equal.count > full.count ? full : equal
     }
 
-    /// Divides the cells: a node ends when it has `wanted` bytes, or when another cell would make it longer than
-    /// `most`.
+    /// Divides the cells: a node ends when it has `wanted` bytes, or when another cell would make it longer than the
+    /// bytes that `most` allows after this number of slots.
     private func cuts(wanted: Int, most: (_ slotCount: Int) -> Int) -> [Cut] {
         var cuts: [Cut] = []
         var first = 0

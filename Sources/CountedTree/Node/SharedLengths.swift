@@ -1,6 +1,6 @@
-/// Computes the length that each key of a node shares with its base, from the lengths that keys share with the key
-/// before them. Keys ascend, so a key's length with its base is the minimum of these lengths over all keys after the
-/// base, up to the key itself.
+/// Computes the length of the prefix that each key of a node shares with the key's base, an earlier key of the node
+/// (`NodeLayout`). The input is the length that each key shares with the key before it. Because keys ascend, the result
+/// for a key is the minimum of these lengths over all keys after the base, up to and including the key itself.
 struct SharedLengths {
     /// For each bit: the length that a key shares with its base, for the latest key whose number has this bit as its
     /// lowest set bit. The vector is accessed as memory: an array would cost an allocation, and a single lane of a

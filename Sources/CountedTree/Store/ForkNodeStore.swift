@@ -23,8 +23,8 @@ package final class ForkNodeStore: NodeStore {
         self.nextNode = base.nextNode
     }
 
-    /// Creates one of `count` forks over the same nodes, which will all be published to one store. Their new nodes have
-    /// different numbers.
+    /// Creates the fork with the index `number` among `count` forks over the same nodes, which will all be published to
+    /// one store. Their new nodes have different numbers.
     init(over base: any NodeStore, number: Int, of count: Int) {
         self.base = base
         nextNode = base.nextNode

@@ -38,8 +38,9 @@ public struct NamedCache: Equatable, Sendable {
     /// The last commit that the cache's exact reader has received, or the commit of a rebuild that it hasn't received;
     /// nil if all changes were received. An exact reader opens the cache with `needsExactChange`.
     public let unreadSince: UInt64?
-    /// The number of hits: openings that found the cache current. `lastHit` is the time of the last hit.
+    /// The number of hits: openings that found the cache current.
     public let hits: Int
+    /// The time of the last hit.
     public let lastHit: Date?
     /// The contents of the cache's header; nil if it can't be read.
     public let contents: Contents?
@@ -55,8 +56,9 @@ public struct NamedCache: Equatable, Sendable {
         public let created: Date
         /// The time of the last build or catch-up.
         public let updated: Date
-        /// The number of builds. `catchUps` is the number of catch-ups.
+        /// The number of builds.
         public let builds: Int
+        /// The number of catch-ups.
         public let catchUps: Int
     }
 

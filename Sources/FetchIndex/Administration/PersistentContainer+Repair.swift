@@ -9,8 +9,8 @@ public struct StoreRepair: Encodable, Sendable {
     public let defects: [String]
     /// The repairs that were made.
     public let repairs: [String]
-    /// The defects that remain: those of damaged records, which a repair doesn't change; or damaged pages of the file,
-    /// and the advice to restore a backup.
+    /// The defects that remain, for example damaged records, which a repair doesn't change. If pages of the file are
+    /// damaged: these pages, and the advice to restore a backup.
     public let left: [String]
 }
 
@@ -22,8 +22,8 @@ extension PersistentContainer {
     ///
     /// The repairs are one transaction, except two: a damaged state is repaired first, and the histories of caches,
     /// which are in a file of their own, last. `progress` is called from time to time with the number of records read
-    /// so far and the number of all records; both start again for each check and each cache. Throws `StoreError`, for
-    /// example if the store's model can't be read. O(n log n) for each cache.
+    /// so far and the number of all records; for each check and each cache, records are counted anew. Throws
+    /// `StoreError`, for example if the store's model can't be read. O(n log n) for each cache.
     @discardableResult
     public static func repair(
         at url: URL, progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }

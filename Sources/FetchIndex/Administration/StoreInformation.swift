@@ -97,7 +97,7 @@ public struct StoreInformation: Sendable {
         public let tables: [Table]
         /// The position in the source up to which the store has the source's changes; nil before the first copy.
         public let position: String?
-        /// Whether the store's entities equal the source's tables at this position. It's false during the first copy.
+        /// Whether the store's entities equal the source's tables at `position`. It's false during the first copy.
         public let isConsistent: Bool
         /// The commit time of the last source transaction in the store, in seconds since 1970; nil before the first
         /// one.
@@ -109,9 +109,9 @@ public struct StoreInformation: Sendable {
         public let process: Int?
         /// The seconds since the last report.
         public let age: Double?
-        /// The number of bytes in the source's log that the store hasn't received; nil if unknown. `lagSeconds` is the
-        /// delay of the store in seconds.
+        /// The number of bytes in the source's log that the store hasn't received; nil if unknown.
         public let lagBytes: Int?
+        /// The delay of the store in seconds; nil if unknown.
         public let lagSeconds: Double?
         /// The slot's state in PostgreSQL's words (`wal_status`), for example `reserved`.
         public let slotState: String?
@@ -142,8 +142,8 @@ public struct StoreInformation: Sendable {
 }
 
 extension PersistentContainer {
-    /// The properties of the store in its newest state. O(entities + tables + caches + free pages), and one step for
-    /// each commit that the oldest reader doesn't see. Throws `StoreError`.
+    /// The properties of the store in its newest state. O(entities + tables + caches + r (f + c) + c log n) for r
+    /// readers, f transactions that freed pages, and c commits that the oldest reader doesn't see. Throws `StoreError`.
     public func information() throws -> StoreInformation {
         try withPublicErrors {
             // The readers are listed before this function's own snapshot becomes a reader.

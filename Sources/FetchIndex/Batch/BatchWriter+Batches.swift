@@ -3,7 +3,7 @@ package import FetchIndexRecords
 
 // Writing batches of records.
 extension BatchWriter {
-    /// The parts of a batch's preparation for `write`, which another thread can do.
+    /// What is prepared in a batch before it's written. Another thread can do that.
     package enum Preparation: Sendable {
         case nothing, sortedKeys, hashes, both
     }
@@ -16,10 +16,11 @@ extension BatchWriter {
         if preparation == .sortedKeys || preparation == .both { try batch.sortKeys(entityNumber, entity, constraint) }
     }
 
-    /// Inserts records in the order of the batch, or updates the objects that have their keys. `done` gets the outcome
-    /// of each record; `refused` gets the error that a record's values cause. If a closure throws, the batch ends, and
-    /// the previous records are written. While unique keys are deferred, `done` isn't called, and errors of records
-    /// with repeated keys are thrown when these records are written, at the latest by `commit`.
+    /// For each record, in the order of the batch, updates the object that has the record's key, or inserts a new
+    /// object. `done` gets the outcome of each record; `refused` gets the error that a record's values cause. If a
+    /// closure throws, the batch ends, and the previous records are written. While unique keys are deferred, `done`
+    /// isn't called, and errors of records with repeated keys are thrown when these records are written, at the latest
+    /// by `commit`.
     ///
     /// Stored objects keep their values in the slots `kept`, and in the slots that a record leaves out. `related` are
     /// the slots of the references that the records set, even to null; stored objects keep their other references.
@@ -59,7 +60,7 @@ extension BatchWriter {
         mostDeferred = most
     }
 
-    /// Whether unique keys are deferred for now.
+    /// Whether the unique keys of new records are being deferred.
     var isDeferring: Bool { if case .deferring = deferral { true } else { false } }
 
     private func decideDeferral(_ batch: borrowing RecordBatch) throws {
@@ -126,8 +127,8 @@ extension BatchWriter {
         return true
     }
 
-    /// Writes the deferred keys, and then the repeated records. Commits the open transaction first; the transaction
-    /// that writes the keys stays open.
+    /// If keys are deferred, commits the open transaction, and writes the deferred keys, and then the repeated records,
+    /// in a new transaction, which stays open.
     func endDeferral() throws {
         guard case .deferring(let keys) = deferral else { return }
         leaveDeferral()

@@ -11,8 +11,9 @@ extension BatchWriter {
     ///
     /// The outcome is like the outcome of ``commit(bringing:cacheName:)``. A maintained cache is current when the body
     /// is called; until the body has returned, a note in the store says which changes its reader hasn't received.
-    /// Returns false, without calling the body, if no transaction is open. O(k log n) for k changes; a transaction of
-    /// its own stores the cache. Throws like ``commit(bringing:cacheName:)``, and rethrows the body's errors.
+    /// Returns false, without calling the body, if no transaction is open. O(k log n) for k changes; the order is
+    /// stored in the cache in a second transaction. Throws like ``commit(bringing:cacheName:)``, and rethrows the
+    /// body's errors.
     @discardableResult
     public func commit(
         bringing definition: OrderDefinition, cacheName: String, telling body: (FetchOutcome) throws -> Void
@@ -25,7 +26,7 @@ extension BatchWriter {
     /// Commits and calls the body like `commit(bringing:cacheName:telling:)`, but doesn't store the order in the cache:
     /// the next call of this method does that in its transaction, or `storeTold` in a transaction of its own. A cache
     /// that is damaged or too far behind is rebuilt here, after the body has returned. The body also gets the commit
-    /// that the cache had; nil if the cache can't be used.
+    /// after which the reported changes were made; nil if the cache can't be used.
     package func commit(
         bringing definition: OrderDefinition, cacheName: String,
         deferring body: (FetchOutcome, _ start: UInt64?) throws -> Void

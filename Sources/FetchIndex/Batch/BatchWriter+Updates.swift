@@ -16,9 +16,9 @@ struct UpdatedRows {
 // Several updates of one object.
 extension BatchWriter {
     /// Prepares the open transaction for its commit: writes deferred unique keys, and counts several updates of an
-    /// object as one, or as none if they undo each other. If all changes of the transaction undo each other, replaces
-    /// it by a transaction without changes, so that no new commit is made. O(log n) for each object with several
-    /// updates.
+    /// object as one, or as unchanged if they undo each other. If all changes of the transaction undo each other,
+    /// replaces it by a transaction without changes, so that no new commit is made. O(log n) for each object with
+    /// several updates.
     func settleUpdates() throws {
         try endDeferral()
         // The old transaction must release its lock before the new one begins.
@@ -27,8 +27,8 @@ extension BatchWriter {
         _ = try transaction()
     }
 
-    /// Counts several updates of an object as one or none. Returns whether all changes of the transaction undo each
-    /// other.
+    /// Counts several updates of an object as one, or as unchanged. Returns whether all changes of the transaction undo
+    /// each other.
     private func countUpdates() throws -> Bool {
         guard let writer, !updatedRows.repeated.isEmpty else { return false }
         let before = try store.snapshot()

@@ -2,8 +2,8 @@ internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 internal import FetchIndexEssentials
 public import FetchIndexModels
-/// Writes many objects of an entity without making managed objects: in transactions, by unique keys, logged like every
-/// change.
+/// Writes many objects of an entity in transactions, without making managed objects. It can find objects by a unique
+/// key. Its changes are logged like all others.
 ///
 /// The first change or read begins a transaction, which holds the store's write lock until `commit` or `rollback`.
 /// After an error, roll back. A transaction belongs to the thread that began it, so don't use a writer from an actor or
@@ -55,11 +55,12 @@ public final class BatchWriter {
     var writer: StoreWriter?
     /// The order that a cache's reader has received, but the cache doesn't store yet.
     var told: CacheReading?
-    /// The store that allocated the numbers of the inserted objects; nil if this store allocates them. Each commit
-    /// notes it in the store.
+    /// The store that allocated the numbers of the inserted objects; nil if this store allocates them. `commit()` and
+    /// `commitBatch` note it in the store.
     var numbersOrigin: UUID?
-    /// Whether unique keys are deferred until the end of a first import, and the maximum number of deferred keys.
+    /// Whether unique keys are deferred until the end of a first import.
     var deferral = KeyDeferral.never
+    /// The number of deferred keys at which they are written.
     var mostDeferred = 0
     /// The preparation that the next batch needs, judged by the previous batches. Only the thread that writes may read
     /// it.
@@ -67,7 +68,7 @@ public final class BatchWriter {
     public internal(set) var counts = Counts()
     /// The value of `counts` at the last commit.
     package internal(set) var savedCounts = Counts()
-    /// The updates of the open transaction.
+    /// The objects that `update` changed in the open transaction.
     var updatedRows = UpdatedRows()
     /// The objects whose rows are counted as updated because of links that were made later.
     var linkedLater: Set<UInt64> = []
@@ -124,8 +125,8 @@ public final class BatchWriter {
         try transaction().scan(entityNumber) { object, _ in try body(object.number) }
     }
 
-    /// Finds the object with a key; nil if no object has it. O(log n). Throws `StoreError`, and `RequestError` if the
-    /// writer has no key.
+    /// Finds the object with a key; nil if no object of the writer's entity has it. O(log n). Throws `StoreError`, and
+    /// `RequestError` if the writer has no key.
     public func object(key: Value) throws -> ObjectID? {
         try withPublicErrors {
             guard let constraint else { throw RequestError.malformed("\(entity.name) has no key") }
@@ -168,7 +169,7 @@ public final class BatchWriter {
     }
 
     /// Gives an object new values; its relationships don't change. Equal values change nothing. When the transaction is
-    /// committed, several updates of an object count as one update, or as none if they undo each other. O(log n).
+    /// committed, several updates of an object count as one update, or as unchanged if they undo each other. O(log n).
     /// Throws `StoreError`, `ContextError.otherStore`, and `RequestError` for an object of another entity.
     public func update(_ object: ObjectID, _ values: [Value]) throws {
         try withPublicErrors {
@@ -211,7 +212,7 @@ public final class BatchWriter {
     /// Commits, and catches up a cache in the same transaction. For a reader that may fail, use
     /// ``commit(bringing:cacheName:telling:)``. Returns `.hit` if the order didn't change, `.caughtUp` with the exact
     /// change since the cache was last current, or `.rebuilt` with the reason if the change isn't known. After
-    /// `.rebuilt`, fetch the order again.
+    /// `.rebuilt`, fetch the order again: only a cache that is damaged or too far behind is rebuilt here.
     ///
     /// Returns nil if no transaction is open, because nothing was read or written since the last commit. The cache is
     /// then left as it is, and may be behind other writers' commits. O(k log n) for k changes; O(n log n) if the cache

@@ -6,7 +6,8 @@ struct SeenKeys {
     /// The tables, one for each value of a hash's first bits.
     private var parts = [Part](repeating: Part(), count: 1 << partBits)
     private(set) var count = 0
-    /// The number of keys at which the caller stops adding batches, which bounds the memory of an import.
+    /// The number of keys at which the set is full. The caller then writes the deferred keys, which bounds the memory
+    /// of an import.
     private let most: Int
 
     init(most: Int) { self.most = most }

@@ -7,9 +7,9 @@ public import FetchIndexEssentials
 public struct CacheStatistics: Equatable, Sendable {
     /// The cache's properties, apart from its size.
     public let cache: NamedCache
-    /// The number of nodes in the cache's trees. A node has at most 4,076 bytes, so that it fits in a page. `byteCount`
-    /// is the number of bytes in all nodes.
+    /// The number of nodes in the cache's trees. A node has at most 4,076 bytes, so that it fits in a page.
     public let nodeCount: Int
+    /// The number of bytes in all nodes.
     public let byteCount: Int
     public let sectionCount: Int
 
@@ -64,7 +64,8 @@ public struct CacheOpening: Equatable, Sendable {
     /// Whether the order was stored in the cache. If not, only the opening process had it, in memory, for example
     /// because the store was read-only or another process was writing.
     public let isStored: Bool
-    /// The commit that the cache reflected before it was caught up; nil if the cache was built.
+    /// The commit from which the cache was caught up; nil if the cache was built. For an exact reader, it may be an
+    /// earlier commit: the last one that the reader had received.
     public let start: UInt64?
     public let processName: String
     /// The ``ManagedObjectContext/transactionAuthor`` of the context that opened the cache, or `OrderOptions.author`.
@@ -76,8 +77,8 @@ public struct CacheHistory: Sendable {
     /// The last 256 openings that weren't hits, oldest first.
     public let openings: [CacheOpening]
     /// The number of hits in each hour of the last 30 days, without hours that had no hits; `hour` is the beginning of
-    /// the hour. Another process may hold hits of a cache in memory until its next hit of the cache after a second, or
-    /// until its container is released. Such hits are missing here.
+    /// the hour. A container of another process may hold hits in memory until a later hit of the cache, or until it's
+    /// released. Such hits are missing here.
     public let hitsByHour: [(hour: Date, count: Int)]
 }
 

@@ -19,7 +19,8 @@ public struct HistoryTransaction: Sendable {
 
 extension ManagedObjectContext {
     /// Returns the commits after a given commit, oldest first, whether a context, a batch or another process made them.
-    /// O(changes). Throws `StoreError.logTooShort` if the log doesn't contain all of these commits.
+    /// O(changes + k log n) for k commits. Throws `StoreError.logTooShort` if the log doesn't contain all of these
+    /// commits.
     public func fetchHistory(after commit: UInt64) throws -> [HistoryTransaction] {
         try withPublicErrors {
             let newest = try container.store.snapshot()
@@ -37,7 +38,7 @@ extension ManagedObjectContext {
     /// Deletes the commits before `commit` from the log. A cache that needs one of them to catch up is rebuilt when
     /// it's next opened. The store also trims its log itself, oldest commits first: if the log exceeds its limit, until
     /// at most 7/8 of the limit are left; and if the store has caches and the log exceeds 20 MiB, until at most 16 MiB
-    /// or only commits that a cache needs are left. Throws `StoreError`.
+    /// are left, or only commits that a cache, its exact reader or a running build needs. Throws `StoreError`.
     public func deleteHistory(before commit: UInt64) throws {
         try withPublicErrors {
             guard commit > 0 else { return }

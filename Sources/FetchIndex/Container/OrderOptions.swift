@@ -10,8 +10,9 @@ extension PersistentContainer {
         /// Called repeatedly during a build, with the number of records read so far and the number of all records.
         public var progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
 
-        /// Whether the outcome must contain the exact changes since the cache was last current, at any cost. If it's
-        /// false, and a rebuild costs less than catching up, the order is rebuilt with the reason `tooManyChanges`.
+        /// Whether the outcome must contain the exact changes since the cache was last current, however many they are.
+        /// A cache that can't be caught up, for example because the log doesn't reach back, is rebuilt nevertheless. If
+        /// false, a cache is also rebuilt, with the reason `tooManyChanges`, if a rebuild costs less than catching up.
         public var needsExactChange = false
 
         /// The maximum time that a build waits for another writer before it throws `StoreError.writerBusy`. If

@@ -39,7 +39,8 @@ extension PersistentContainer {
         try options.check?(FetchOutcome(withoutChange: outcome))
     }
 
-    /// Calls the body with an opened order, and stores the order in the cache after the body has returned.
+    /// Calls the body with an opened order, and stores the order in the cache after the body has returned. If the body
+    /// meets damage in the cache, rebuilds the cache and calls the body again.
     func withOrder<Result>(
         _ cache: CacheRequest, _ reading: CacheReading, _ options: OrderOptions,
         _ body: (FetchedOrder) throws -> Result

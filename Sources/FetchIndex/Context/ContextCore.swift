@@ -24,14 +24,14 @@ final class ContextCore {
     var onUniqueConflict = UniqueConflictPolicy.error
     var writeTimeout: Duration?
     var isUndoEnabled = false
-    /// The first damage that was found in a call that can't throw, if any.
+    /// The first error that a call couldn't throw, if any: usually damage of the store.
     private(set) var damage: (any Error)?
 
     private var opened: Snapshot? {
         didSet { knownOrders = [:] }
     }
-    /// The snapshot's caches in which fetches can look up objects by the leading attributes, by the numbers of the
-    /// fetched entities. They are found on demand.
+    /// The snapshot's caches in which fetches can look up objects by the caches' leading attributes. The dictionary's
+    /// keys are the numbers of the fetched entities. The caches are found on demand.
     private var knownOrders: [[Int]: [LeadingOrder]] = [:]
     var registry = ObjectRegistry()
     /// The part of an id that all objects of an entity share, by entity number.
@@ -95,8 +95,8 @@ final class ContextCore {
 
     var model: Model { (try? snapshot().model) ?? container.openingModel }
 
-    /// The caches in which a fetch of the entities can look up objects by the leading attributes. O(caches) for the
-    /// first call for these entities in a snapshot, otherwise O(1).
+    /// The caches in which a fetch of the entities can look up objects by the caches' leading attributes. O(caches) for
+    /// the first call for these entities in a snapshot, otherwise O(1).
     func leadingOrders(of entity: Int, among entities: [Int]) throws -> [LeadingOrder] {
         if let known = knownOrders[entities] { return known }
         let orders = try LeadingOrder.all(of: entity, among: entities, in: try snapshot())
@@ -148,14 +148,15 @@ final class ContextCore {
         return values
     }
 
-    /// Removes an object that is being released from the registry, which keeps the object's unsaved values, if any.
+    /// Removes an object from the registry while the object is deinitialized. The registry keeps the object's unsaved
+    /// values, if any.
     func forget(_ object: ManagedObject) {
         registry.forget(object, keepingValues: edits.need(object.key))
     }
 
     // MARK: Observation
 
-    /// Runs a body that changes objects, and notifies the objects' observers when it has ended.
+    /// Runs a body that changes objects, and notifies the objects' observers afterwards.
     func deferringObservations<Result>(_ body: () throws -> Result) rethrows -> Result {
         if isDeferringObservations { return try body() }
         isDeferringObservations = true

@@ -1,5 +1,5 @@
-/// Records whether changes are being delivered, and which listeners are receiving some. During a delivery, the context
-/// can't be saved, merged or rolled back.
+/// Records whether changes are being delivered, and which listeners are receiving changes. During a delivery, the
+/// context can't be saved, merged or rolled back.
 final class Delivery {
     private var depth = 0
     private var listeners: Set<ObjectIdentifier> = []

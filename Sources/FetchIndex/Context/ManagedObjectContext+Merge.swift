@@ -5,8 +5,8 @@ internal import FetchIndexRecords
 extension ManagedObjectContext {
     /// Advances the context to the store's newest state, and reports the changes to its controllers. An object keeps
     /// its unsaved values, which hide newer values in the store. O(k log n) for k changes in the log; O(n) if the log
-    /// no longer has all changes, or if a cache must be rebuilt. Throws `StoreError`, and `ContextError.delivering`
-    /// while changes are being delivered.
+    /// no longer has all changes, O(n log n) if a cache must be rebuilt. Throws `StoreError`, and
+    /// `ContextError.delivering` while changes are being delivered.
     public func mergeChanges() throws {
         try withPublicErrors {
             _ = try merge()
@@ -60,7 +60,7 @@ extension ManagedObjectContext {
             for edit in committed where !written.contains(edit.object) { refresh(edit) }
         }
         if new.model.hasRelationships { settleLinks(after: committed) }
-        // The reported records by object; an object that has just been saved has its permanent key.
+        // The reported records by key; an object that has just been saved is listed under its permanent key.
         let keys = core.edits.permanentKeys
         var seen: [RecordKey: [UInt8]?] = [:]
         if new.model.hasRelationships {
@@ -293,8 +293,8 @@ private final class UncheckedContext: @unchecked Sendable {
         self.isolation = isolation
     }
 
-    /// Calls the body with the context in the context's isolation domain. Returns nil if the actor was released, or the
-    /// context and all its objects.
+    /// Calls the body with the context in the context's isolation domain. Returns nil if the actor was released, or if
+    /// the context and all its objects were released.
     @discardableResult
     func run<Result: Sendable>(_ body: @Sendable (ManagedObjectContext) -> Result) async -> Result? {
         guard let isolation else { return nil }

@@ -9,7 +9,8 @@ extension ManagedObjectContext {
 
     func registrationOfNew(_ type: ManagedObject.Type) -> ObjectRegistration {
         guard let number = try? model.number(of: type.entityName) else {
-            // Opening a container with the class's model adds the entity to the store, or throws.
+            // Opening a container with the class's model adds the entity to the store or throws, so a missing entity is
+            // the program's mistake.
             preconditionFailure("The store's model has no entity \(type.entityName).")
         }
         core.know(type)
@@ -97,8 +98,8 @@ extension ManagedObjectContext {
             entity: name, "\(core.classes[name] ?? ManagedObject.self)", asked: "\(Object.self)")
     }
 
-    /// Registers a class for an entity. If the entity already has a class, throws unless that is the same class or a
-    /// subclass of it.
+    /// Registers a class for an entity that has no class yet, unless it is a superentity's class. Throws if the
+    /// entity's objects have a class that is neither the given class nor a subclass of it.
     func use<Object: ManagedObject>(_ type: Object.Type, for entityName: String) throws {
         if Object.self == ManagedObject.self { return }
         let model = model

@@ -2,10 +2,10 @@ internal import FetchIndexOrderCaches
 internal import FetchIndexRecords
 
 extension ManagedObjectContext {
-    /// Reports the edits since the last processing to the controllers, each of which gets at most one batch. The
-    /// context calls this function on its actor, after the job that made the edits, and before fetches, merges and
-    /// rollbacks. A save reports edits together with its commit. During a delivery this function does nothing; edits
-    /// that listeners make are processed after the delivery.
+    /// Reports the edits since the last processing to the controllers, in at most one batch for each. The context calls
+    /// this function on its actor, after the job that made the edits, and before fetches, merges and rollbacks. A save
+    /// reports edits together with its commit. During a delivery this function does nothing; edits that listeners make
+    /// are processed after the delivery, in further batches.
     public func processPendingChanges() {
         while !delivery.isUnderWay, core.edits.hasUnprocessed {
             undoStack.closeGroup()
@@ -42,7 +42,7 @@ extension ManagedObjectContext {
         core.edits.takeUnprocessed().compactMap { key in
             let object = editedObject(key)
             defer { settle(key) }
-            // A record that the object has already read is the record in the snapshot.
+            // A record that the object has already read is the record in the snapshot, so it isn't read again.
             let saved =
                 object.status.isInserted || object.isGoneFromStore ? nil : object.savedRecord() ?? savedRecord(of: key)
             let change = core.edits.report(key, unsavedRecord(of: object, over: saved), over: saved)

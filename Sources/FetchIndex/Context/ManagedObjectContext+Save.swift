@@ -71,7 +71,7 @@ extension ManagedObjectContext {
                 failures.append(object.failure(nil, "is not in the store"))
                 continue
             }
-            // The values of a possible upsert are validated later, when the stored object is known.
+            // The required values of a possible upsert are checked later, when the stored object is known.
             let mayBeUpsert = object.status.isInserted && onUniqueConflict == .update
             for (slot, attribute) in zip(object.entity.attributeSlots, object.entity.attributes)
             where !mayBeUpsert && !attribute.isOptional && object.value(at: slot).isNull {
@@ -102,7 +102,8 @@ extension ManagedObjectContext {
         var hasUpserts = false
         /// New objects that represent stored objects after an upsert, with the stored objects' keys.
         var merged: [(object: ManagedObject, key: RecordKey)] = []
-        /// The objects and their written records; a deleted object has nil.
+        /// The objects and their written records; nil for an object that leaves the context, for example because it was
+        /// deleted.
         var records: [(object: ManagedObject, record: [UInt8]?)] = []
     }
 

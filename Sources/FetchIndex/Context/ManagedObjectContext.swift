@@ -54,7 +54,7 @@ public final class ManagedObjectContext {
         set { core.writeTimeout = newValue }
     }
 
-    /// The first damage that was found in a call that can't throw, if any.
+    /// The first error that a call couldn't throw, if any: usually damage of the store.
     public var damage: (any Error)? { core.damage }
 
     var delivery: Delivery { core.delivery }
@@ -66,8 +66,8 @@ public final class ManagedObjectContext {
     /// The number of the commit whose state the context shows. Throws `StoreError`.
     public var commit: UInt64 { get throws { try withPublicErrors { try snapshot().commit } } }
 
-    /// The snapshot that the context reads. The first call takes the newest state; later calls return the same snapshot
-    /// until the context advances.
+    /// The snapshot that the context reads. The first call takes the newest state; later calls return a snapshot of the
+    /// same state until the context advances.
     func snapshot() throws -> Snapshot { try core.snapshot() }
 
     func note(_ error: any Error) { core.note(error) }

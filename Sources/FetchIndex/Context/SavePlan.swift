@@ -61,8 +61,8 @@ struct SavePlan {
     }
 
     /// The changes that `write` is expected to make, so that another thread can use them before `write` returns. The
-    /// caller must compare them with the changes that `write` returns. Nil for few changes, and if insertions or delete
-    /// rules may cause further changes.
+    /// caller must compare them with the changes that `write` returns. Nil for few changes, if objects are inserted,
+    /// and if objects are deleted in a model with relationships, because delete rules may cause further changes.
     var expectedEdits: [RecordChange]? {
         if actions.count < Self.fewestExpected { return nil }
         var expected: [RecordChange] = []
@@ -117,8 +117,9 @@ struct SavePlan {
     }
 
     /// Writes the records: first deletions, which free unique values; then updates that don't refer to new objects;
-    /// then new objects by entity, in the order in which they were created, but each after the objects to which it
-    /// refers; then the other updates. Finally applies delete rules to links that the context hasn't seen.
+    /// then new objects by entity, in the order in which they were created, but each after the new objects to which it
+    /// refers; then the other updates. If new objects refer to each other in a cycle, the missing references are added
+    /// next. Finally applies delete rules to links that the context hasn't seen.
     func write(into writer: StoreWriter) throws -> ManagedObjectContext.Written {
         var progress = Progress()
         var deleted: [StoreWriter.DeletedObject] = []

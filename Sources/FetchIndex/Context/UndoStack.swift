@@ -106,8 +106,8 @@ struct UndoStack {
 }
 
 extension ManagedObjectContext {
-    /// Whether edits are recorded for undo. While it's true, edited objects are retained. False at first, like the
-    /// missing undo manager of a new Core Data context.
+    /// Whether edits are recorded for undo. While it's true, edited objects are retained. False by default: a new Core
+    /// Data context has no undo manager either.
     public var isUndoEnabled: Bool {
         get { undoStack.isEnabled }
         set {
@@ -136,8 +136,8 @@ extension ManagedObjectContext {
         return true
     }
 
-    /// Changes objects from one recorded state to another. Sets only values that differ between the two states. Objects
-    /// that were deleted later stay deleted.
+    /// Changes objects from one recorded state to another. Sets only values that differ between the two states, or all
+    /// values of restored objects. Objects that were deleted later stay deleted.
     private func replay(_ states: [(object: ManagedObject, from: [Value]?, to: [Value]?, given: Set<Int>)]) {
         undoStack.isReplaying = true
         // Objects that are no longer in the store are inserted again with new keys, which replace the old keys in

@@ -7,7 +7,7 @@ internal import FetchIndexRecords
 //     transition  before                              after                       result
 //     edit        an object gets unsaved values   ->  unsaved, unprocessed
 //     process     unprocessed                     ->  reported                    changes since the last report
-//     save        unsaved                         ->  none                        temporary ids get permanent ones
+//     save        unsaved                         ->  none                        new objects get permanent keys
 //     advance     reported, over the old state    ->  reported, over the new one  changes from one to the other
 //     roll back   unsaved, unprocessed, reported  ->  none                        changes back to the saved records
 //     undo        is an edit
@@ -94,7 +94,8 @@ struct UnsavedEdits<Object: AnyObject> {
 
     /// Bases the edits on a newer state, to which the committed changes lead, and returns the step for live orders.
     /// `saved` returns an object's record in that state; `current` returns it with the object's unsaved values.
-    /// O(committed changes + edited objects).
+    /// O(committed changes + edited objects), besides the calls of `saved` and `current`, one or two for each edited
+    /// object.
     mutating func advance(
         _ committed: [RecordChange], saved: (RecordKey) -> [UInt8]?, current: (RecordKey, [UInt8]?) -> [UInt8]?
     ) -> LiveOrder.Step {

@@ -99,7 +99,7 @@ public enum AttributeError: Error, Equatable, Sendable {
     /// The type can't represent the stored value: for example, this program doesn't know the raw value of an
     /// enumeration.
     case unreadable(entity: String, attribute: String, value: Value, type: String)
-    /// The object has no value; the text gives the reason.
+    /// The object has no record from which the value can be read; the text gives the reason.
     case missing(entity: String, attribute: String, String)
 }
 

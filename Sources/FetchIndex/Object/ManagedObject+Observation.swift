@@ -4,8 +4,8 @@ public import Observation
 internal import FetchIndexRecords
 
 /// Observation tracks reads of an object's properties, for `withObservationTracking`, `Observations` and views.
-/// Attributes and to-one references in the first 63 slots are tracked one by one. Later slots and to-many relationships
-/// are tracked as one, and so are the id, `hasChanges` and similar properties.
+/// Attributes and to-one references in the first 63 slots are tracked one by one. All later slots and all to-many
+/// relationships share one tracked property. The id, `hasChanges` and similar properties share another one.
 extension ManagedObject: Observable {}
 
 extension ManagedObject {
@@ -38,8 +38,8 @@ extension ManagedObject {
     /// Notifies observers that the object's state has changed.
     func noteChangeOfState() { if let registrar = observers?.registrar { tell(registrar, ObservedKeyPaths.state) } }
 
-    /// Notifies observers. While the context advances, the notification is deferred, because observers may run any
-    /// code.
+    /// Notifies observers. While the context advances or rolls back, the notification is deferred, because observers
+    /// may run any code.
     private func tell(_ registrar: ObservationRegistrar, _ keyPath: any KeyPath<ManagedObject, Bool> & Sendable) {
         if let core, core.isDeferringObservations {
             core.observations.append { registrar.withMutation(of: self, keyPath: keyPath) {} }
@@ -56,7 +56,8 @@ extension ManagedObject {
         noteChangeOfState()
     }
 
-    /// Notifies observers of the attributes that differ between two records.
+    /// Notifies observers of the attributes and to-one references that differ between two records, and of the object's
+    /// state. If a record can't be read, notifies observers of all properties.
     func noteChange(from old: [UInt8], to new: [UInt8]) {
         guard let registrar = observers?.registrar else { return }
         let missing = entity.missingValues

@@ -10,10 +10,12 @@ internal import FetchIndexRecords
 /// Reading an attribute traps, with a message that gives the reason, if the object is a fault that has left its
 /// context, if the store has no object with its id, if its record is damaged, or if the type can't represent the stored
 /// value. ``value(of:as:)`` throws in these cases. `fetch` and `existingObject(with:)` throw if they find a damaged
-/// record. Setting an attribute traps if the object has no context, isn't in the store, or has a damaged record. An
-/// object that is marked as deleted ignores new values.
+/// record. Setting an attribute traps if the object has no context, if its record is damaged or, unless the object is
+/// new, if it's a fault and the store has no object with its id. An object that is marked as deleted ignores new
+/// values.
 ///
-/// Subclasses declare their attributes with `@Attribute`, and have no other stored properties that need an initializer.
+/// Subclasses declare their attributes with `@Attribute` and their relationships with `@Relationship`. They have no
+/// other stored properties that need an initializer.
 open class ManagedObject {
     /// The object's id, temporary until the object is saved.
     public internal(set) var objectID: ObjectID {
@@ -24,9 +26,9 @@ open class ManagedObject {
         set { currentID = newValue }
     }
     private var currentID: ObjectID
-    /// The object's context; nil once the object has left its context, because its deletion was saved or merged, its
-    /// insertion was rolled back, an upsert replaced it, or the context was reset. If the context was released, it is
-    /// recreated with its edits and settings, but without edits to undo.
+    /// The object's context; nil once the object has left its context, for example because its deletion was saved or
+    /// merged, its insertion was rolled back, an upsert replaced it, or the context was reset. If the context was
+    /// released, it is recreated with its edits and settings, but without edits to undo.
     public var managedObjectContext: ManagedObjectContext? { core?.context }
     /// The state of the object's context; nil once the object has left the context.
     var core: ContextCore?
@@ -143,7 +145,7 @@ open class ManagedObject {
     func value(at slot: Int) -> Value { derivedValue(at: slot) ?? changes[slot] ?? savedValue(at: slot) }
 
     /// The value of a derived attribute, computed from the current values, including unsaved ones; nil if the attribute
-    /// isn't derived, or if the value can't be computed.
+    /// isn't derived, if the object is deleted, or if the value can't be computed.
     private func derivedValue(at slot: Int) -> Value? {
         guard entity.hasDerivations, entity.attribute(at: slot).derivation != nil, let record = currentRecord() else {
             return nil
@@ -178,7 +180,7 @@ open class ManagedObject {
         return base
     }
 
-    /// The saved record, which is read now if the object is a fault. Nil if the object was never saved, or if the
+    /// The saved record, which is read now if the object is a fault. Nil if the object has no saved record, or if the
     /// record is damaged, which the context reports in `damage`.
     func savedRecord() -> [UInt8]? {
         do { return try readRecord() } catch {
@@ -217,8 +219,8 @@ open class ManagedObject {
         }
     }
 
-    /// The record with the unsaved values; nil if the object is deleted, or if its saved record can't be read. A
-    /// damaged saved value becomes null if the object has unsaved values.
+    /// The record with the unsaved values; nil if the object is deleted or has left the context, or if its saved record
+    /// can't be read. A damaged saved value becomes null if the object has unsaved values.
     func currentRecord() -> [UInt8]? {
         switch status {
         case .deleted, .gone: return nil
@@ -293,7 +295,7 @@ open class ManagedObject {
 
     public var hasChanges: Bool { isInserted || isUpdated || isDeleted }
 
-    /// Whether the record of a saved object must still be read.
+    /// Whether the object is saved and its record must still be read.
     public var isFault: Bool {
         if case .saved = status { return base == nil }
         return false

@@ -180,8 +180,8 @@ final class AttributeProbe {
 
     /// Whether a key path returns an attribute's value unchanged, given the value that the key path returned. False for
     /// a key path to a part of an attribute's value, and for a computed property. The key path may be equal to the
-    /// attribute's own, or differ only in its root class, because an inherited attribute has one key path in the base
-    /// class and another in the class.
+    /// attribute's own key path, lead to the attribute through relationships, or differ only in its root class: an
+    /// inherited attribute has one key path in the base class and another in the class.
     func isAttribute(_ other: AnyKeyPath, _ value: Any?) -> Bool {
         if reading.keyPath == other { return true }
         guard reading.count == 1, let value, let keyPath = reading.keyPath,

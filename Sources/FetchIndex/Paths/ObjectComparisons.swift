@@ -12,7 +12,7 @@ struct ObjectComparisons {
     /// An operand that can't be compared with an object, for the error message; nil if none was found.
     private var wrong: String?
 
-    /// The numbers of the entities whose objects variables contain, by the variables' names.
+    /// The number of the entity whose objects a variable contains, by the variable's name.
     private typealias Scope = [String: Int]
 
     private init(ofEntity number: Int, in model: Model) { (self.number, self.model) = (number, model) }
@@ -49,8 +49,8 @@ struct ObjectComparisons {
         return resolved
     }
 
-    /// Rewrites one side of a comparison. An expression of objects becomes their keys. If only the other side has
-    /// objects, ids in the expression become keys.
+    /// Rewrites one side of a comparison. An expression of objects becomes the expression of their keys. If only the
+    /// other side is an expression of objects, ids on this side become keys.
     private mutating func operand(
         _ expression: ExpressionSyntax, _ own: Int?, comparedWith other: Int?, _ scope: Scope
     ) -> ExpressionSyntax {
@@ -137,7 +137,7 @@ struct ObjectComparisons {
         return entity.slot(of: name) != nil || entity.relationship(named: name) != nil
     }
 
-    /// Replaces `entity.name`, or `entity` alone, by the step for the name of an object's entity.
+    /// Replaces `entity.name` by the step `entity`, which stands for the name of an object's entity.
     private func namingEntity(_ base: ExpressionSyntax, _ steps: [KeyPathStep], _ scope: Scope) -> [KeyPathStep] {
         guard let start = destination(of: base, scope), let (end, count) = follow(steps, from: start),
             count < steps.count, case .name(RelatedPath.entityName) = steps[count],

@@ -1,12 +1,12 @@
 internal import FetchIndexModels
 internal import FetchIndexPredicates
 
-/// The slots for all names in a definition. An attribute of the entity has its slot in records; a key path has a slot
-/// of at least `firstSlot`.
+/// The slots for all names in a definition. An attribute of the entity has its slot in records, and so has a to-one
+/// relationship whose key the records contain; any other key path has a slot of at least `firstSlot`.
 final class PathTable {
     static let firstSlot = 1 << 20
-    /// The maximum depth of related objects in the values of a to-many relationship. Each object of such a relationship
-    /// is read as a dictionary.
+    /// Each object of a to-many relationship is read as a dictionary, which may contain dictionaries of its related
+    /// objects, up to this depth.
     private static let greatestDepth = 3
 
     private let number: Int
@@ -21,7 +21,7 @@ final class PathTable {
     /// The key paths. The path at index i has the slot `firstSlot` + i.
     private(set) var paths: [RelatedPath] = []
     private var slots: [[String]: Int] = [:]
-    /// The slots and types of sort and section keys, by dotted name.
+    /// The slots and types of the sort and section keys that are key paths, by dotted name.
     private var keys: [String: (slot: Int, type: ValueType)] = [:]
     /// The paths to the values that are read from objects of to-many relationships.
     private(set) var listed: [RelatedPath] = []
@@ -98,8 +98,8 @@ final class PathTable {
         }
     }
 
-    /// The slot and type of a sort or section key. Throws if the path has to-many relationships, or doesn't end with an
-    /// attribute.
+    /// The slot and type of a sort or section key. Throws if the path has to-many relationships, or ends neither with
+    /// an attribute nor with the key of a directly related object.
     func requireSlot(of name: String, for what: String) throws -> (slot: Int, type: ValueType) {
         if let slot = hasRelationships ? entity.slot(of: name) : try entity.requireSlot(of: name) {
             reads.insert(slot)
@@ -153,7 +153,8 @@ final class PathTable {
         return (try CompiledExpression(text, of: type, resolving: resolve), type)
     }
 
-    /// The slot of a path of to-one relationships, whose value is the key of the last object. Throws for other paths.
+    /// The slot of a path of to-one relationships. The slot's value is the key of the object at the path's end. Throws
+    /// for other paths.
     func requireReference(_ path: String, for what: String) throws -> Int {
         let names = path.pathNames
         guard let related = try? self.path(names), !related.isToMany, related.ends == nil, !related.givesKeys,
@@ -164,7 +165,7 @@ final class PathTable {
         return try resolve(related, names).slot
     }
 
-    /// Adds the paths to the values that are read from the objects at the end of a path to `listed`.
+    /// Adds to `listed` the paths of the values that are read from the objects at the end of a path.
     private func list(_ names: [String], depth: Int) throws {
         guard let path = try path(names), !path.steps.isEmpty else { return }
         let entity = model.entities[path.destination]

@@ -16,8 +16,9 @@ struct RelatedRow: PredicateRow, ~Escapable {
         self.place = place
     }
 
-    /// Calls the body with the record and the slot that a slot of the path table means: the row's own record, or the
-    /// record at the end of a path. Returns nil if the path doesn't lead to an object.
+    /// Calls the body with the record and the slot in it that a slot of the path table stands for: the row's own
+    /// record, or the first record at the end of a path. Returns nil if the path leads to no object, or doesn't end
+    /// with an attribute.
     func end<Result>(of slot: Int, _ body: (RecordView, Int) throws -> Result?) throws -> Result? {
         guard let index = PathTable.path(ofSlot: slot) else { return try body(record, slot) }
         let path = place.paths[index]
@@ -100,7 +101,7 @@ struct RelatedRow: PredicateRow, ~Escapable {
     var object: PredicateValue { .one(.null) }
 }
 
-/// The start of a row's key paths: the row's object, and the state in which they are followed.
+/// The row's object, at which its key paths begin, and the state in which the paths are followed.
 struct RelatedPlace {
     let object: RecordKey
     let state: any RecordState

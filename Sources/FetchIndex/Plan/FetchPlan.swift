@@ -4,7 +4,7 @@ public struct FetchPlan: Equatable, Sendable {
         /// A scan of all the entity's records. It skips zones whose bounds exclude a match, and records whose texts,
         /// read from columns, don't match.
         case scan
-        /// The rows of a current cache whose leading attributes have values that the predicate allows.
+        /// Rows of a current cache: those whose leading attributes have values that the predicate allows.
         case order(name: String, attribute: String)
         /// The objects with given values of a unique attribute, or with values in ranges of it.
         case uniqueKey(attribute: String)

@@ -11,9 +11,9 @@ extension FetchPlanner {
     /// objects: reading one of them costs about as much as reading a record in a scan of the fetched entity.
     private static let fewerAtTheEnd: UInt64 = 4
 
-    /// Returns the objects for each part of the predicate that bounds the end of a path. Leaves out a path from more
-    /// than `limit` objects, and a reference for which one of the values has more than `limit` links. O(objects at the
-    /// end + log n for each object found).
+    /// For each part of the predicate that constrains the end of a path, returns the objects from which the path leads
+    /// to an allowed end. Leaves out a path that begins at more than `limit` of these objects, and a reference for
+    /// which one of the values has more than `limit` links. O(objects at the end + log n for each object found).
     func related(_ limit: Int) throws -> [(path: String, objects: [RecordKey])] {
         guard !table.allPaths.isEmpty || !entity.relationships.isEmpty else { return [] }
         return try constraints.compactMap { constraint in
@@ -53,7 +53,7 @@ extension FetchPlanner {
         return Array(starts)
     }
 
-    /// The objects at the end of a path whose attribute meets a demand; nil if finding them would cost too much.
+    /// The objects at the end of a path that meet a demand; nil if finding them would cost too much.
     private func ends(
         of path: RelatedPath, _ demand: AttributeConstraint.Demand, _ limit: Int
     ) throws -> [RecordKey]? {
@@ -110,8 +110,9 @@ extension FetchPlanner {
         return Array(found)
     }
 
-    /// Finds the objects at the end of a path in a current cache of their entity whose leading attribute is the path's
-    /// attribute. Returns nil if such a cache is missing, or has more than `limit` of these objects.
+    /// Looks the objects at the end of a path up in a current cache that has all objects of their entities and is
+    /// sorted first by the path's attribute. Returns nil if such a cache is missing, or if more than `limit` objects
+    /// are found.
     private func ordered(
         _ entities: [Int], _ slots: [Int: RelatedPath.End], _ intervals: [KeyInterval], _ limit: Int
     ) throws -> [RecordKey]? {

@@ -15,7 +15,8 @@ internal import FetchIndexValues
 /// The planner compares exact counts: two ranks give the number of rows in a range of a cache, and unique keys in a
 /// range are counted.
 struct FetchPlanner {
-    /// The cost of reading one record by its object number, in records of a scan by two threads.
+    /// The number of records that a scan by two threads reads in the time in which one record is read by its object
+    /// number.
     private static let lookUpCost = 32
     /// The number of records that may be looked up even in a small store, because it takes only some hundred
     /// microseconds.
@@ -38,7 +39,7 @@ struct FetchPlanner {
     /// The constraints on attributes of all parts together.
     let constraints: [AttributeConstraint]
 
-    /// The current caches that begin with an attribute, in the reader's state.
+    /// The current caches whose row keys begin with an attribute, in the reader's state.
     private let leadingOrders: [LeadingOrder]
     /// Whether the fetch stops after some objects. It reads them in the order of their object numbers.
     private let endsEarly: Bool
@@ -206,10 +207,11 @@ struct FetchPlanner {
         }
     }
 
-    /// The smallest set of ranges of a unique attribute to which the predicate limits its matches, with at most `limit`
-    /// keys; nil if no set is small enough. O(log n + limit) for each attribute, and O(log n) for each range.
+    /// Looks for the unique attribute with the fewest unique keys in the ranges to which the predicate limits it, and
+    /// returns these ranges. Returns nil if the predicate limits no unique attribute to at most `limit` keys. O(log n +
+    /// limit) for each attribute, and O(log n) for each range.
     private func uniqueRange(_ limit: Int) throws -> Candidates? {
-        // A scan that stops early may find its objects before many keys are counted.
+        // A scan that stops early may end before many keys are counted, so only a few are counted.
         var limit = endsEarly ? min(limit, Self.fewLookUps / 2) : limit
         var shortest: Candidates?
         for constraint in entity.uniqueConstraints where constraint.slots.count == 1 && limit >= 0 {
@@ -227,8 +229,8 @@ struct FetchPlanner {
         return shortest
     }
 
-    /// The number of unique keys in intervals; nil if it exceeds `limit`, or if more than `limit` intervals (at least
-    /// one) would have to be searched.
+    /// The number of unique keys in intervals. Returns nil if it exceeds `limit`, or without a search if more than one
+    /// interval is given and their number exceeds `limit`.
     private func keyCount(
         _ constraint: UniqueConstraint, _ intervals: [KeyInterval], atMost limit: Int
     ) throws -> Int? {

@@ -54,7 +54,7 @@ final class LeadingOrder {
     }
 
     /// The section's attribute, then the sort keys, up to the first sort key whose value isn't in the row key as an
-    /// OrderKey.
+    /// OrderKey, or that repeats an attribute.
     private static func leadingKeys(of identity: CacheIdentity, _ model: Model, _ entity: Entity) -> [IndexKey] {
         var shape = identity
         shape.predicate = ""

@@ -4,8 +4,8 @@ internal import FetchIndexValues
 
 extension FetchPredicate {
     /// Converts a predicate of Foundation: `FetchPredicate(#Predicate<Book> { $0.price < 2000 })`. The converted
-    /// predicate compares texts by code point, as other predicates do here. Throws
-    /// `FetchPredicateError.notExpressible`, which names a part that the format language can't express.
+    /// predicate compares texts by code point, like other predicates here. Throws `FetchPredicateError.notExpressible`,
+    /// which names a part that the format language can't express.
     public init<Object: ManagedObject>(_ predicate: Predicate<Object>) throws {
         var conversion = PredicateConversion()
         conversion.variables[predicate.variable.key] = .object
@@ -73,8 +73,8 @@ struct PredicateConversion {
             [.collection(.count)])
     }
 
-    /// Returns a conversion in which the value inside an optional replaces a variable, and the predicate that the
-    /// optional is nil.
+    /// Returns a conversion in which the value inside an optional replaces a variable, and a predicate that holds if
+    /// the optional is nil.
     func binding(_ variable: PredicateExpressions.VariableID, _ wrapped: Any) throws
         -> (conversion: PredicateConversion, isNil: PredicateSyntax)
     {

@@ -113,7 +113,7 @@ extension PredicateExpressions.RangeExpressionContains: FormatExpressible {
 // MARK: Optionals
 
 extension PredicateExpressions.ForcedUnwrap: FormatExpressible {
-    /// A null value stays null, so that comparisons with it are false, except for `!=`.
+    /// Converts the optional itself: a null value stays null, and doesn't trap like in Swift.
     func part(_ conversion: PredicateConversion) throws -> PredicateConversion.Part { try conversion.part(inner) }
 }
 

@@ -3,9 +3,9 @@ internal import FetchIndexRecords
 internal import FetchIndexValues
 
 extension Entity {
-    /// Returns a record in whose references `keys` replaces temporary keys by permanent ones. A temporary key that
-    /// isn't in `keys` becomes null, and the record is then incomplete; if `keepsOthers` is true, the temporary key
-    /// stays.
+    /// Returns a record with the temporary keys in its references replaced by permanent ones, as `keys` maps them. A
+    /// temporary key that isn't in `keys` becomes null, and the record is then incomplete; if `keepsOthers` is true,
+    /// the temporary key stays.
     func record(
         _ record: [UInt8], with keys: [RecordKey: RecordKey], keepingOthers keepsOthers: Bool = false
     ) throws -> (record: [UInt8], isComplete: Bool) {
@@ -27,7 +27,7 @@ extension Entity {
         return (try self.record(record.span.bytes, setting: values), isComplete)
     }
 
-    /// Returns the values by slot, after replacing the keys in references.
+    /// Returns values by slot, with the keys in references replaced as `keys` maps them.
     func values(_ values: [Value], with keys: [RecordKey: RecordKey]) -> [Value] {
         guard let references = links?.references else { return values }
         var values = values

@@ -10,11 +10,11 @@ struct LinkEdits {
     }
 
     /// A link, with the key by which it is sorted among the links to the same object. The sort key has the form of
-    /// stored links' keys: position, the other side's object if any, and holder.
+    /// stored links' keys: position, then the object at the other side if the link is many-to-many, then holder.
     struct Link: Equatable {
         let side: Side
         let sortKey: [UInt8]
-        /// The other side's object, if the link is many-to-many.
+        /// The object at the other side of a many-to-many link; nil for other links.
         let other: RecordKey?
     }
 
@@ -71,7 +71,7 @@ struct LinkEdits {
         }
     }
 
-    /// The objects to which links were added, or links to which were removed.
+    /// The objects that gained or lost a link by unsaved edits, including edits that were undone since.
     var targets: Set<RecordKey> { Set((Array(added.keys) + Array(removed.keys)).map(\.target)) }
 }
 

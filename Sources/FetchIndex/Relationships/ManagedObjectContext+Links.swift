@@ -26,8 +26,8 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The name of a relationship's links, if records of the destination or of a join entity hold them. Nil if the
-    /// entity's own records hold the references.
+    /// The name of a relationship's links, if records of the destination or of a join entity hold the references. Nil
+    /// if the entity's own records hold them.
     func links(of relationship: StoredRelationship) -> EntityLinks.Name? {
         switch relationship.storage {
         case .reference: return nil
@@ -173,7 +173,8 @@ extension ManagedObjectContext {
         return failures
     }
 
-    /// The violations of `minCount` and `maxCount` by objects whose links have changed.
+    /// The violations of `minCount` and `maxCount` by new objects, and by saved objects that gained or lost links by
+    /// unsaved edits. New objects are left out if they may represent stored objects.
     func countFailures() -> [ValidationError.Failure] {
         guard model.hasRelationships else { return [] }
         // Under the policy `.update`, a new object may represent a stored object, which may have more related objects.

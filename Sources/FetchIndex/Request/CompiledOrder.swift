@@ -14,7 +14,7 @@ struct CompiledOrder: Sendable {
     let identity: CacheIdentity
 }
 
-/// Definitions that were compiled for the same version of the model, kept for the next requests with them.
+/// Keeps up to 64 compiled definitions, all for the same version of the model, for later requests.
 final class CompiledOrders: Sendable {
     private struct State {
         /// The version of the model.
@@ -26,7 +26,8 @@ final class CompiledOrders: Sendable {
 
     private let state = Mutex(State())
 
-    /// Compiles a definition like `OrderDefinition.compile`. O(size of the definition) if it was compiled earlier.
+    /// Compiles a definition like `OrderDefinition.compile`. O(size of the definition) if the compiled definition was
+    /// kept.
     func request(_ definition: OrderDefinition, in reader: StoreReader) throws -> OrderRequest {
         let (model, version) = (reader.model, reader.modelVersion)
         let known = state.withLock { $0.version == version ? $0.orders[definition] : nil }

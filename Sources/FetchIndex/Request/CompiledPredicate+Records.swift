@@ -20,7 +20,8 @@ extension RecordBlock {
 }
 
 extension CompiledPredicate {
-    /// The tests in the predicate's topmost AND that depend on only one text attribute of the entity.
+    /// The parts of the predicate's AND, or the whole predicate if it isn't an AND, that depend on only one text
+    /// attribute of the entity, as tests of that attribute.
     func columnTests(of entity: Entity) -> [ColumnTest] {
         testsOfOneText { slot in
             slot < entity.slots.count && entity.slots[slot].role == .attribute && entity.type(at: slot) == .string

@@ -34,8 +34,8 @@ public struct FetchRequest<Object: ManagedObject>: Sendable {
     /// section key are observed anyway. Costs O(log n) for each row that a change concerns. `fetch` ignores them.
     public var observedKeyPaths: [String] = []
     /// Relationships, like `publisher` or `chapters`, whose objects a fetch reads in advance, in the order in which
-    /// they are stored. This saves time if the program uses all of these objects next; otherwise each object is read at
-    /// its first use, O(log n). Controllers ignore them.
+    /// they are stored. This saves time if the program uses all of these objects next. An object that isn't read in
+    /// advance is read at its first use, O(log n). Controllers ignore them.
     public var relationshipKeyPathsForPrefetching: [String] = []
 
     /// The aggregates that a controller maintains for each section and for any range of rows. `fetch` ignores them.

@@ -25,10 +25,10 @@ extension ManagedObjectContext {
         try first(Object.self, where: FetchPredicate(predicate), sortedBy: sortKeys)
     }
 
-    /// The object with a value of a unique attribute; nil if no object has the value, or if it's null. Unsaved edits
-    /// are included. O(log n), so this can be used to find or insert objects. If no saved object has the value, the
-    /// first call for an attribute after the context has advanced or rolled back also costs O(unsaved objects). Throws
-    /// `RequestError.notUnique` for other attributes, and the errors of `fetch`.
+    /// The object with a value of a unique attribute; nil if no object has the value, or if the value is null. Unsaved
+    /// edits are included. O(log n), so this can be used to find or insert objects. If no saved object has the value,
+    /// the first call for an attribute after the context has advanced or rolled back also costs O(unsaved objects).
+    /// Throws `RequestError.notUnique` for other attributes, and the errors of `fetch`.
     ///
     ///     let book = try context.object(where: \Book.isbn, is: isbn) ?? Book(context: context)
     public func object<Object: ManagedObject, Wrapped: AttributeValue>(
@@ -126,7 +126,8 @@ struct UnsavedIndex {
 
 extension ManagedObject {
     /// The value of a slot in an inserted object, or the edited value in a saved object. If a saved object has any
-    /// edits, its derived attributes count as edited. Nil for other slots and for a deleted object.
+    /// edits, its derived attributes count as edited. Nil for other slots, and for an object that was deleted here or
+    /// elsewhere.
     fileprivate func unsavedValue(at slot: Int) -> Value? {
         switch status {
         case .inserted: return value(at: slot)

@@ -75,7 +75,8 @@ final class RecordPlacer: RowPlacer {
     /// Whether a name in a key path differs from the permanent name, which cache identities contain.
     var hasRenamedPaths: Bool { paths.contains(where: \.isRenamed) || headings?.isRenamed ?? false }
 
-    /// The versions that affect placements: of ICU's data, and of rules that have changed since they were introduced.
+    /// The versions that affect placements: of data (ICU's and time zones), and of rules that have changed since they
+    /// were introduced. Also the entity names that the predicate reads.
     var versions: [String] {
         predicateVersions + sortColumns.flatMap(\.versions) + (section?.versions ?? [])
             + (headings?.versions ?? [])
@@ -161,8 +162,8 @@ final class RecordPlacer: RowPlacer {
         }
     }
 
-    /// The row from which expressions read. It's made on demand: most sort keys use cached values from the ends of
-    /// their paths instead.
+    /// The row from which expressions read. It's made on demand, because most sort keys instead use values from the
+    /// ends of their paths that `PathKeys` keeps.
     @_lifetime(copy related)
     private func row(_ related: borrowing RelatedRecord) -> RelatedRow {
         let place = RelatedPlace(

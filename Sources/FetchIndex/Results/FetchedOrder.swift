@@ -72,7 +72,8 @@ public struct FetchedOrder {
     /// The number of rows in all sections. O(1).
     public var rowCount: Int { opened.order.rowCount }
 
-    /// The number of sections, each of which has rows; always 1 if the request has no section key. O(1).
+    /// The number of sections. Each section has rows. A request without a section key always has one section, which may
+    /// be empty. O(1).
     public var sectionCount: Int { opened.order.sectionCount }
 
     /// The section at an index. O(log n). Traps unless 0 <= index < sectionCount. Throws `StoreError`.
@@ -130,8 +131,8 @@ public struct FetchedOrder {
         }
     }
 
-    /// Runs the body of a public function. If it finds damage of the cache, records it, so that `withOrder` rebuilds
-    /// the cache.
+    /// Runs the body of a public function. If the body finds damage of the cache, records that, so that `withOrder`
+    /// rebuilds the cache.
     func noting<Result>(_ body: () throws -> Result) throws -> Result {
         do { return try body() } catch {
             if error.isCacheDamage { damage.isMet = true }

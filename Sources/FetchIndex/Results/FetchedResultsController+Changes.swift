@@ -21,7 +21,7 @@ extension FetchedResultsController: ContextFollower {
     }
 
     /// The cache that the context catches up for this controller; nil for an order in memory, and if the controller
-    /// needs the exact change, because then only `settle` may advance the cache.
+    /// needs the exact change, because it then advances the cache only in `settle`.
     var followed: CacheRequest? { needsExactChange ? nil : live?.cache }
 
     func advance(

@@ -13,8 +13,9 @@ extension FetchedResultsController {
     /// delivery ends.
     ///
     /// Throws `StoreError`; `RequestError`, `FetchPredicateError`, `UnknownLocale`, `UnknownTimeZone` or
-    /// `UnusableCalendar` if the request doesn't fit the model; `ContextError` if another controller uses the cache
-    /// name for another request, if the request can't be cached, or if the controller is delivering changes.
+    /// `UnusableCalendar` if the request doesn't fit the model; `ContextError` if the request has no sort key or can't
+    /// be cached, if another controller of the context uses the cache name for another request, if the context uses
+    /// another class for the entity, or if the request has changed while the controller delivers changes.
     @discardableResult
     public func performFetch() throws -> FetchOutcome {
         try withPublicErrors {
@@ -76,8 +77,8 @@ extension FetchedResultsController {
             author: managedObjectContext.transactionAuthor)
     }
 
-    /// The assessment of the cache in the context's state. If the live order has the same request, the merge has
-    /// already assessed the cache.
+    /// The assessment of the cache in the context's state. Returns the merge's assessment if the merge has already
+    /// assessed the cache for the same request.
     private func assess(_ cache: CacheRequest, _ newest: NewestOrders?) throws -> CacheAssessment {
         if !needsExactChange, live?.request.identity == cache.order.identity,
             let known = newest?.assessments[cache.name]

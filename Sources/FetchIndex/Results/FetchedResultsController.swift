@@ -36,8 +36,8 @@ public final class FetchedResultsController<Object: ManagedObject> {
     // the context, and by reads that find damage.
     var shown = ShownOrder.nothing { didSet { version &+= 1 } }
     var live: LiveOrder? { shown.live }
-    /// A number that increases with each change of `shown`, and with each step of its order. Sections that were read in
-    /// advance at another number are read again.
+    /// A number that increases with each change of `shown`, and with each step of its order. If it has changed, an
+    /// iterator reads the sections again that it had read in advance.
     var version = 0
     /// The observers of the results; nil until the results are read.
     var observers: Observers?

@@ -164,8 +164,9 @@ public struct ResultsSnapshot: Hashable, Sendable {
 
 extension ResultsChange {
     /// The change of results without sections as a `CollectionDifference` of two lists of ids. A move becomes a removal
-    /// and an insertion that are associated with each other. Updates aren't included, and an unknown change (`rebuilt`)
-    /// has no differences. Nil if the change has events of sections, or of rows outside of the first section.
+    /// and an insertion that are associated with each other. Updates aren't included, and the difference is empty for
+    /// an unknown change (`rebuilt`). Nil if the change has events of sections, or of rows outside of the first
+    /// section.
     public var collectionDifference: CollectionDifference<ObjectID>? {
         let isPlain = rows.allSatisfy { ($0.from?.section ?? 0) == 0 && ($0.to?.section ?? 0) == 0 }
         guard sections.isEmpty, isPlain else { return nil }

@@ -34,7 +34,8 @@ extension ResultsChange {
     }
 
     /// Replaces the moves of rows by deletions and insertions. Deletions of rows in a moved section are omitted,
-    /// because the section's deletion includes its rows. All rows of the section are inserted in its new place.
+    /// because the section's deletion includes its rows. All rows of the section are inserted at the section's new
+    /// index.
     private func rowsWithoutMoves(_ moved: (from: Set<Int>, to: Set<Int>), _ ids: (Int) -> [ObjectID]) -> [RowEvent] {
         var deletes: [(ObjectID, RowPath)] = []
         var inserts: [(ObjectID, RowPath)] = []

@@ -8,7 +8,7 @@ internal import FetchIndexOrderCaches
 //                            +---------------- damage in the records --------------------->   v
 //                                                                                           failure(isTold: true)
 //
-// A fetch leads from each state to `order`. Steps of the context keep the state.
+// A fetch leads from each state to `order`. Steps of the context keep the state, unless they find damage.
 enum ShownOrder {
     /// The controller has not fetched yet.
     case nothing

@@ -18,8 +18,8 @@ package final class CommitWatch: Sendable {
         var commit: UInt64
     }
 
-    /// The number of polls that may find the store's files moved. The next one ends the watch. Until then the files may
-    /// be moved back.
+    /// The number of successive polls that may find the store's files moved. The next such poll ends the watch, so
+    /// files that are moved back within a second don't end it.
     private static let mostMissed = 25
 
     private let store: Store

@@ -27,8 +27,9 @@ extension FetchedOrder {
     /// them. O(1).
     package var memberCount: Int { opened.memberCount }
 
-    /// Reads the cached data of some sections and rows, and the aggregates of all rows, so that a printer finds damage
-    /// before it prints anything. Looks up the records of the first 100 rows. O(log n + sections + rows).
+    /// Reads the cached data of the given sections and rows, and the aggregates of all rows, so that a printer finds
+    /// damage before it prints anything. Looks up the records of the first 100 of the given rows. O(log n + sections +
+    /// rows).
     package func prove(sections: Range<Int>, rows: Range<Int>) throws {
         var left = sections.count
         if left > 0 {
@@ -44,7 +45,7 @@ extension FetchedOrder {
             var looked = 0
             try opened.order.walkRows(from: rows.lowerBound) { object, _ in
                 looked += 1
-                // If the order was made from other records, some of the first rows have no record.
+                // If the order was made from other records, some of the first rows probably have no record.
                 if looked <= Self.rowsLookedUp, try !snapshot.record(object, { _ in }) {
                     throw stale(object)
                 }

@@ -7,8 +7,10 @@ internal import FetchIndexRecords
 
 extension FetchedResultsController<ManagedObject> {
     /// Makes a controller of a definition, which needs no sort keys. If `needsExactChange`, the first fetch reports the
-    /// exact change since the cache was last current, at any cost, and only `settle` advances the cache. Throws
-    /// `ContextError.notCacheable` for a definition that can't have a cache.
+    /// exact change since the cache was last current, however large, and the controller advances the cache only in
+    /// `settle`. A cache that can't be caught up, for example because the log doesn't reach back, is rebuilt and stored
+    /// by the fetch, which reports the rebuild. Throws `ContextError.notCacheable` for a definition that can't have a
+    /// cache.
     package convenience init(
         _ definition: OrderDefinition, _ context: ManagedObjectContext, cacheName: String,
         needsExactChange: Bool = false

@@ -26,8 +26,9 @@ extension PersistentContainer {
 extension StoreReader {
     /// The descriptions of objects: their current key and values, and their values at a commit. If `withValues` is
     /// false, only deleted objects have values. If the log doesn't reach back to the commit, deleted objects are left
-    /// out, and other objects have no old values. O(k log n) for k objects, and one step for each entry of the log since
-    /// the commit if old values are needed.
+    /// out, and other objects have no old values. If `commit` is nil, deleted objects are left out, and old values
+    /// equal the new ones. O(k log n) for k objects, and one step for each entry of the log since the commit if old
+    /// values are needed.
     func names(
         of ids: some Sequence<ObjectID>, since commit: UInt64?, withValues: Bool = false
     ) throws -> [ObjectID: ObjectName] {
@@ -65,11 +66,12 @@ extension StoreReader {
 }
 
 extension FetchedOrder {
-    /// The commit that the cache had when it was opened; nil if the order was built.
+    /// The commit after which the changes in the outcome were made. If the order was built: nil, or the commit of the
+    /// records that were read.
     var changedSince: UInt64? { opened.start }
 
-    /// The descriptions of objects in the order's state. Old values are of `commit`; if it's nil, of the commit that
-    /// the cache had when it was opened. See `StoreReader.names`.
+    /// The descriptions of objects in the order's state. Old values are of `commit`; if it's nil, of `changedSince`.
+    /// See `StoreReader.names`.
     package func names(
         of ids: some Sequence<ObjectID>, since commit: UInt64? = nil, withValues: Bool
     ) throws -> [ObjectID: ObjectName] {

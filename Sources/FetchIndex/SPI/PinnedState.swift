@@ -58,9 +58,9 @@ package struct PinnedState {
         }
     }
 
-    /// The change of a current cache's order since a commit. Returns nil if the cache isn't current, if the log doesn't
-    /// reach back to the commit, if more than `most` records changed, or if the order depends on related objects.
-    /// O(k log n) for k changes.
+    /// The change of a current cache's order since a commit. Returns nil if the cache isn't current or its request
+    /// can't be read, if the log doesn't reach back to the commit, if more than `most` records changed, or if the order
+    /// depends on related objects. O(k log n) for k changes.
     package func change(ofCache name: String, since commit: UInt64, mostRecords most: Int) throws -> ResultsChange? {
         try withPublicErrors {
             guard let request = try? CacheRequest(ofStored: name, in: snapshot) else { return nil }
@@ -71,7 +71,7 @@ package struct PinnedState {
 
     // MARK: Commits
 
-    /// The commits in the log, oldest first. O(commits).
+    /// The commits in the log, oldest first. O(k log n) for k commits.
     package func commits() throws -> [CommitCounts] {
         try withPublicErrors { try snapshot.commits(after: 0).map(CommitCounts.init) }
     }

@@ -16,8 +16,9 @@ package struct StoredOrder {
         package let levels: Int
         /// The mean fill of the sampled leaves of the rows tree, as a fraction of a node's capacity.
         package let leafFill: Double
-        /// The number of leaves of the rows tree, and the number of sampled leaves.
+        /// The number of leaves of the rows tree.
         package let leafCount: Int
+        /// The number of sampled leaves of the rows tree.
         package let leavesRead: Int
     }
 

@@ -19,7 +19,7 @@ final class ObjectHeadings {
     /// The slots of the name and of the sort keys, by entity.
     private let slots: [Int: [Int]]
 
-    /// Returns nil unless sections are related objects. `number` is the entity of the rows.
+    /// Returns nil unless sections are related objects. `number` is the number of the rows' entity.
     init?(_ definition: OrderDefinition, _ number: Int, in model: Model) throws {
         guard case .relationship(let path, let name)? = definition.sectionKey else { return nil }
         let names = path.pathNames

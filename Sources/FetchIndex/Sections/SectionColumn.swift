@@ -131,8 +131,8 @@ final class SectionColumn {
         OrderKey.appendBytes(name.span.bytes, as: .string, to: &bytes)
     }
 
-    /// Returns the length in bytes of the first letters of a UTF-8 text. An ASCII letter has one byte, unless a
-    /// combining mark follows.
+    /// Returns the length in bytes of the first letters of a UTF-8 text. An ASCII character is a letter of one byte,
+    /// unless it begins CR LF or a combining mark follows it.
     private static func prefixLength(_ letters: Int, of text: RawSpan) -> Int {
         text.withUnsafeBytes { text in
             let start = text.prefix(letters + 1)

@@ -13,7 +13,7 @@ package struct ColumnChart {
     private let columns: [Column]
     private let styles: [String]
 
-    /// The height of the highest column.
+    /// The greatest sum of a column's values.
     package let greatest: Double
 
     package init(_ columns: [Column], styles: [String]) {

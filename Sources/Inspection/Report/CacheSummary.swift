@@ -6,11 +6,12 @@ package struct CacheSummary: Hashable, Sendable {
     package let name: String
     /// The name without control characters.
     package let shownName: String
-    /// fresh, 3 changes behind, ...
+    /// The state as text, such as "fresh" or "3 changes behind".
     package let state: String
-    /// good, behind or bad
+    /// The CSS class of the state: good, behind or bad.
     package let style: String
-    /// A text that changes whenever the cache's card changes.
+    /// A text that changes with the cache's commit, builds, catch-ups, hits and state. If it changes, the live page
+    /// reads the cache's card again.
     package let version: String
 
     /// Returns the summaries of all caches, sorted by name. O(caches x log n). Throws `StoreError`.

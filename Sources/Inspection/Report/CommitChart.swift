@@ -12,12 +12,12 @@ struct CommitChart {
 
     private let commits: [CommitCounts]
 
-    /// O(commits of the log). Throws `StoreError`.
+    /// Reads the commits of the log. O(commits). Throws `StoreError`.
     init(_ state: PinnedState) throws {
         commits = try state.commits().filter { $0.time.isFinite && abs($0.time) < 1e12 }
     }
 
-    /// Returns nil if the log has no commits.
+    /// Makes the chart. Returns nil if the log has no commits, or if their times are implausibly far apart.
     func figure() -> Figure? {
         let times = commits.map { ($0.time / 3600).rounded(.down) }
         guard let last = times.max(), let first = times.min().map({ min($0, last - Self.leastHours + 1) }),

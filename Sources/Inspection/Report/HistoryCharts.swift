@@ -23,7 +23,7 @@ enum HistoryCharts {
         }
     }
 
-    /// Returns nil if the history has no openings.
+    /// Makes a chart of the recorded openings, which weren't hits. Returns nil if the history has no openings.
     static func openings(_ history: CacheHistory) -> Figure? {
         guard let first = history.openings.first, let last = history.openings.last,
             let longest = history.openings.map(\.milliseconds).max()
@@ -43,7 +43,7 @@ enum HistoryCharts {
             right: Clock.iso8601(last.date.timeIntervalSince1970), note: "heights are logarithms of durations")
     }
 
-    /// Returns nil if the history has no hits.
+    /// Makes a chart of the hits by hour. Returns nil if the history has no hits.
     static func hits(_ history: CacheHistory) -> Figure? {
         let hours = history.hitsByHour.map { (Int(($0.hour.timeIntervalSince1970 / hour).rounded(.down)), $0.count) }
         guard let last = hours.last?.0, let first = hours.first.map({ min($0.0, last - leastHours + 1) }) else {

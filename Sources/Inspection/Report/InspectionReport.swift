@@ -15,7 +15,7 @@ package struct InspectionReport {
     private let information: StoreInformation
     private let state: PinnedState
 
-    /// Throws `StoreError`.
+    /// Reads the facts about a store, and pins its newest state. Throws `StoreError`.
     package init(of container: PersistentContainer, _ options: Options = Options()) throws {
         self.container = container
         self.options = options
@@ -25,8 +25,8 @@ package struct InspectionReport {
         state = try container.pinnedState()
     }
 
-    /// Returns the page, and whether all verified caches are free of defects. O(branches and sections of the caches +
-    /// commits of the log), without verification. Throws `StoreError`.
+    /// Returns the page, and whether no defects were found, by verification or in caches that can't be read. O(branches
+    /// and sections of the caches + commits of the log), without verification. Throws `StoreError`.
     package func html() throws -> (page: String, isSound: Bool) {
         let names = try state.cacheNames()
         let cards = try names.enumerated().map { try card($1, $0) }

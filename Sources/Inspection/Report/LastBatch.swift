@@ -1,8 +1,8 @@
 internal import FetchIndex
 internal import FetchIndexModels
 
-/// Computes the changes that the last catch-up or rebuild applied to a cache's order: those since the commit that the
-/// cache had before.
+/// Computes the changes of a cache's order since the commit from which its last recorded opening caught it up. For a
+/// maintained cache, these include the changes that writers have applied since. There is no batch after a rebuild.
 struct LastBatch {
     private static let mostRows = 24
     private static let mostNameLength = 60
@@ -17,8 +17,9 @@ struct LastBatch {
         (self.name, self.container, self.state) = (name, container, state)
     }
 
-    /// Returns nil if the batch is empty or can't be computed: the cache was never caught up or isn't current, the log
-    /// no longer reaches back to that commit, too many records changed, or the order depends on other objects.
+    /// Returns nil if the batch is empty or can't be computed: no opening was stored, the last stored opening rebuilt
+    /// the cache, the cache isn't current, the log no longer reaches back to that commit, too many records changed, or
+    /// the order depends on other objects.
     func batch(_ history: CacheHistory) throws -> Batch? {
         guard let start = history.openings.last(where: \.isStored)?.start,
             let change = try? state.change(ofCache: name, since: start, mostRecords: Self.mostChanges), !change.isEmpty

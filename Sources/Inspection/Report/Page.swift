@@ -61,7 +61,7 @@ struct Card {
     let name: String
     let anchor: String
     let state: String
-    /// good, behind, bad
+    /// The CSS class of the state: good, behind or bad.
     let stateStyle: String
     let facts: [Fact]
     let figures: [Figure]

@@ -5,7 +5,7 @@ struct SectionChart {
     private static let mostColumns = 240
     private static let mostLargest = 8
     private static let mostNameLength = 60
-    /// Sections aren't read one by one if an order has more than this.
+    /// The sections aren't read one by one if the order has more sections than this.
     private static let mostRead = 20_000
 
     private let order: StoredOrder

@@ -16,7 +16,8 @@ actor BrowsedStore {
     /// A listener's stream is ended if more than this many events wait in it. The page then connects again and receives
     /// the whole state.
     private static let mostWaitingEvents = 256
-    /// A follower whose advance took longer than `longAdvance` then pauses for `restFactor` times as long.
+    /// If advancing a view took longer than `longAdvance`, the task that follows it pauses for `restFactor` times as
+    /// long.
     private static let (longAdvance, restFactor) = (Duration.milliseconds(20), 4)
 
     private struct Listener {
@@ -43,7 +44,7 @@ actor BrowsedStore {
     private var listeners: [Int: Listener] = [:]
     private var nextListener = 0
 
-    /// Throws `StoreError` if the store cannot be opened.
+    /// Opens the store. Throws `StoreError` if it cannot be opened.
     init(at path: String) throws {
         self.path = path
         container = try Self.open(path)
@@ -76,7 +77,7 @@ actor BrowsedStore {
 
     /// Returns a stream of the store's events and, if a cache is given, of the events of its rows.
     func events(ofCache cache: String?) async -> AsyncStream<ServerEvent> {
-        // The summaries aren't updated while no one listens, so they are computed here.
+        // The summaries are discarded while no one listens, so they are computed here.
         if summaries == nil, let container { summaries = try? await summarizer.summaries(of: container) }
         let (stream, continuation) = AsyncStream.makeStream(
             of: ServerEvent.self, bufferingPolicy: .bufferingOldest(Self.mostWaitingEvents))
@@ -151,7 +152,8 @@ actor BrowsedStore {
         summaries = new
         if isChange || commit != lastCommit { broadcast("store", StoreEvent()) }
         lastCommit = commit
-        // A cache can be rebuilt for another request, or deleted, without a commit. The followers don't notice that.
+        // A cache can be rebuilt for another request, or deleted, without a commit. The tasks that follow the views
+        // don't notice that.
         for name in changed.map(\.name) + removed {
             if let view = views[name]?.view { Task { await advance(view) } }
         }

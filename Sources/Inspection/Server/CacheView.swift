@@ -127,8 +127,8 @@ actor CacheView {
         return current
     }
 
-    /// Advances to the newest commit. Returns the changes since the last call; nil if nothing changed. Throws
-    /// `StoreError` and `Unshown`.
+    /// Advances to the newest commit. Returns the changes since the last call, or a reset if the view was closed since.
+    /// Returns nil if nothing changed, or if the view was never open. Throws `StoreError` and `Unshown`.
     func advance() throws -> RowsEvent? {
         // The page hasn't asked for rows yet.
         if opened == nil, !needsReset { return nil }

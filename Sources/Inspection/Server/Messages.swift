@@ -4,7 +4,7 @@
 struct ViewMessage: Encodable {
     struct Column: Encodable {
         let name: String
-        /// number, date or text
+        /// The kind of the values: number, date or text.
         let kind: String
     }
 
@@ -19,9 +19,11 @@ struct ViewMessage: Encodable {
 struct RowsMessage: Encodable {
     struct Row: Encodable {
         let id: String
-        /// The index of the row's section, the row's index in it, and the section's name; nil for the section of null.
+        /// The index of the row's section.
         let section: Int
+        /// The row's index in its section.
         let sectionRow: Int
+        /// The section's name; nil for the section of null.
         let sectionName: String?
         let values: [String?]
     }

@@ -1,6 +1,7 @@
 package import FetchIndexPredicates
 
-/// A predicate that can't be parsed. Its description shows the predicate and marks the position of the error.
+/// A predicate that can't be parsed. For a syntax error, its description shows the predicate and marks the error's
+/// position.
 ///
 ///     the predicate has the end at position 8, where an attribute or a value was expected
 ///         price <
@@ -34,7 +35,7 @@ package struct MalformedPredicate: Error, CustomStringConvertible {
         return text
     }
 
-    /// Runs a body that parses a format. Throws `MalformedPredicate` for the body's parse errors.
+    /// Runs a body that parses a format. Throws `MalformedPredicate` if the body throws a `FetchPredicateError`.
     package static func naming<Result>(_ format: String, _ body: () throws -> Result) throws -> Result {
         do { return try body() } catch let error as FetchPredicateError {
             throw MalformedPredicate(error: error, format: format)

@@ -42,7 +42,7 @@ package struct SectionTitles: Sendable {
 
     package func title(_ name: String) -> String { areBooleans ? Self.booleans[name] ?? name : name }
 
-    /// Returns nil for the section of null.
+    /// Returns the title of a section; nil for the section of null.
     package func title(of section: FetchedSection) -> String? { section.isNull ? nil : title(section.name) }
 
     package func indexTitle(of section: FetchedSection) -> String {

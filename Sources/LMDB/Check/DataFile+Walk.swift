@@ -19,7 +19,7 @@ extension DataFile {
         return walk.report
     }
 
-    /// Whether the newest state of the file was committed by `transaction`.
+    /// Whether `transaction` committed the newest state of the file. True if the file is missing or too short.
     package static func isNewest(_ transaction: Int, at path: String) throws -> Bool {
         guard let file = try DataFile(inFolder: path), let metas = try MetaPage.both(of: file) else { return true }
         return MetaPage.newest(of: metas).transaction == UInt64(transaction)

@@ -36,7 +36,7 @@ extension PageWalk {
             overflowPages: descent.overflowPages, entries: descent.entries)
     }
 
-    /// Walks over a node and all nodes below it. Leaves have level 0; the root has a level of at most 31.
+    /// Walks over a page and all pages below it. Leaves have level 0; the root has a level of at most 31.
     private func walk(_ number: PageNumber, level: Int, _ bounds: Bounds, _ descent: inout Descent) throws {
         guard use(number, descent.subject) else { return }
         let isLeaf = level == 0
@@ -96,8 +96,8 @@ extension PageWalk {
         }
     }
 
-    /// Checks the first page of a run of overflow pages. Returns the run's length in pages; nil if the value can't be
-    /// read.
+    /// Checks the first page of a run of overflow pages. Returns the run's length in pages; nil if it has a defect,
+    /// which is reported.
     private func walkOverflow(_ number: PageNumber, _ byteCount: Int, _ descent: Descent) throws -> Int? {
         guard number >= MetaPage.count, number < min(meta.pageCount, filePages) else {
             _ = use(number, descent.subject)

@@ -32,7 +32,7 @@ final class PageWalk {
 
     static func cutOff(fileLength: Int, _ meta: MetaPage) -> DataFileError {
         .damaged(
-            "its data.mdb is cut off: it has \(fileLength) bytes, and should have \(meta.pageCount) pages of \(meta.pageSize)"
+            "its data.mdb is cut off: it has \(fileLength) bytes, and should have \(meta.pageCount) pages of \(meta.pageSize) bytes"
         )
     }
 
@@ -134,7 +134,7 @@ final class PageWalk {
 extension PageWalk {
     /// Walks over the free list. Each entry lists the pages that one transaction freed.
     ///
-    ///     transaction 8 (integer key)    count 8 | page 8 x count, in descending order | [room]
+    ///     transaction 8 (integer key)    count 8 | page 8 x count, in descending order | [unused bytes]
     func walkFreeList() throws {
         let subject = "the free list"
         let counts = try walk(meta.freeList, subject, keys: .integers) { page, key, value in

@@ -1,6 +1,6 @@
 /// A value that a program writes in each transaction, and that contains the transaction's number. LMDB's meta pages
-/// have no checksum: if a transaction number is damaged, LMDB takes the older state for the newest. The value reveals
-/// that.
+/// have no checksum: if a transaction number is damaged, LMDB may take the older state for the newest one. The value
+/// reveals that.
 package struct Witness: Sendable {
     let table: String
     let key: [UInt8]

@@ -66,11 +66,11 @@ struct MetaPage: Equatable {
         metas[0].transaction < metas[1].transaction ? metas[1] : metas[0]
     }
 
-    /// The defect of the pair of pages; nil if the pair is intact. Each transaction writes one page, even if it fails,
-    /// so the pages have consecutive transaction numbers. In a new file, both numbers are 0. If the first transaction
-    /// failed, both numbers are still 0, but the second page may have that transaction's trees; LMDB then reads the
-    /// first page. In this case the second page still names page 1 as the last one, unlike a page whose transaction
-    /// number is damaged.
+    /// The defect of the pair of pages; nil if the pair is intact. Each commit writes one page; if that write fails,
+    /// LMDB restores the page's transaction number and last page. So the pages have consecutive transaction numbers. In
+    /// a new file, both numbers are 0. If the first transaction failed, both numbers are still 0, but the second page
+    /// may have that transaction's trees; LMDB then reads the first page. In this case the second page still names page
+    /// 1 as the last one, unlike a page whose transaction number is damaged.
     static func defect(of metas: [MetaPage]) -> String? {
         let (first, second) = (metas[0].transaction, metas[1].transaction)
         if max(first, second) - min(first, second) == 1 { return nil }

@@ -1,6 +1,6 @@
 internal import FetchIndexPlatform
-/// A copy of a branch or leaf page (see `Page` for its layout). Call `headerDefect` and `nodeDefect` before anything else:
-/// the other accessors do not validate.
+/// A copy of a branch or leaf page (see `Page` for its layout). Call `headerDefect` and `nodeDefect` before anything
+/// else: the other accessors do not validate.
 struct PageView {
     private let bytes: [UInt8]
 
@@ -47,7 +47,7 @@ struct PageView {
         return nil
     }
 
-    // MARK: Nodes of a page whose places are right
+    // MARK: Nodes of a page without defects
 
     func key(_ index: Int) -> Range<Int> {
         read {

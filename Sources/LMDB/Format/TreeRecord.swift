@@ -11,7 +11,8 @@ package struct TreeRecord: Equatable {
     static let noRoot = PageNumber.max
     /// The maximum depth that LMDB's cursors can follow.
     static let maximumDepth = 32
-    /// The bits of the flags that describe keys. In the free list's record, the other bits belong to the environment.
+    /// The bits of the flags that describe keys and duplicates. In the free list's record, the other bits belong to the
+    /// environment.
     private static let keyFlags: UInt16 = 0x7F
     private static let integerKey: UInt16 = 0x08
 

@@ -58,7 +58,7 @@ package struct Cursor: ~Copyable {
     }
 
     /// Moves to the next entry; returns false at the end. Throws `LMDBError.corrupted` if the next key isn't greater:
-    /// damaged pages could form a cycle, and the walk wouldn't end.
+    /// otherwise a walk over damaged pages that form a cycle wouldn't end.
     package mutating func seekToNext() throws -> Bool {
         if keys == .integers, !hasDeleted {
             let last = integerKey
@@ -112,8 +112,8 @@ package struct Cursor: ~Copyable {
         return true
     }
 
-    /// Calls the body with the entries of a table of integer keys whose keys are `key` or greater, in order, until it
-    /// returns false.
+    /// Calls the body with the entries of a table of integer keys whose keys are `key` or greater, in order, until the
+    /// body returns false.
     package mutating func walk(fromKey key: UInt64, _ body: (UInt64, RawSpan) throws -> Bool) throws {
         _ = try seek(toKeyFrom: key)
         while currentValue.mv_data != nil {
@@ -125,9 +125,9 @@ package struct Cursor: ~Copyable {
     }
 
     /// Appends entries to a block, beginning with the entry at the cursor, until the block is full or a key is greater
-    /// than `last`. Then the cursor is at the first entry that wasn't appended. If the block isn't full afterwards, all
-    /// entries up to `last` have been read. If an entry can't be read, throws, and the block has the entries before it.
-    /// For tables of integer keys.
+    /// than `last`. Afterwards the cursor is at the first entry that wasn't appended. If the block isn't full
+    /// afterwards, all entries up to `last` have been read. If an entry can't be read, throws, and the block has the
+    /// entries before it. For tables of integer keys.
     package mutating func read(into block: inout EntryBlock, through last: UInt64) throws {
         while !block.isFull, let value = currentValue.mv_data, integerKey <= last {
             loadPage()
@@ -152,9 +152,9 @@ package struct Cursor: ~Copyable {
         return true
     }
 
-    /// Appends the entry at the cursor and the entries after it on the same page, and stops at an entry whose value is
-    /// in overflow pages. Appends nothing if the page's header or the places of its nodes are damaged: LMDB then
-    /// reports the damage.
+    /// Appends the entry at the cursor and the entries after it on the same page, until the block is full, a key is
+    /// greater than `last`, or a value is in overflow pages. Appends nothing if the page's header or the offsets of its
+    /// nodes are damaged: the caller then reads the entry through LMDB.
     private func readPage(into block: inout EntryBlock, through last: UInt64) throws(LMDBError) {
         // If the value isn't directly after its key, it's in overflow pages, and the page isn't read.
         guard let value = currentValue.mv_data, value == currentKey.mv_data + currentKey.mv_size,

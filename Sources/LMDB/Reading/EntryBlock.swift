@@ -27,7 +27,7 @@ package struct EntryBlock: ~Copyable {
 
     package mutating func removeAll() { count = 0 }
 
-    /// Removes all entries except the first ones.
+    /// Removes all entries except the first `first` ones.
     package mutating func keep(first: Int) { count = min(count, first) }
 
     /// Appends an entry. The block must not be full.

@@ -5,8 +5,8 @@ internal import FetchIndexCLibrary
 /// opened without the system's read-ahead, because most reads are of a few scattered pages.
 struct PageLoader {
     private static let cacheLine = 64
-    /// The number of bytes to read ahead: `leastAhead` when a walk begins or jumps, then four times as many each time,
-    /// up to `mostAhead`.
+    /// The number of bytes to read ahead when a walk begins or jumps. Each further request is for four times as many
+    /// bytes, up to `mostAhead`.
     private static let leastAhead: UInt = 1 << 17
     private static let mostAhead: UInt = 1 << 20
     /// One page in this many bytes is sampled, and at least one page per request.
@@ -18,10 +18,10 @@ struct PageLoader {
     /// The number of bits by which an address is shifted to get the number of its page.
     private let shift = UInt(PageBounds.systemPageLength.trailingZeroBitCount)
     private var page: UInt = 0
-    /// The pages in first..<end have been requested from the disk, or were in memory. The last request was for `ahead`
-    /// pages.
+    /// The pages in first..<end have been requested from the disk, or were in memory.
     private var first: UInt = 0
     private var end: UInt = 0
+    /// The number of pages of the last request.
     private var ahead: UInt = 0
     /// The page that was last prefetched into the processor's cache.
     private var prefetched: UInt = 0

@@ -197,7 +197,7 @@ extension Model {
         }
         if !reader.isAtEnd {
             guard try reader.count() == parts.count else {
-                throw ModelError.corrupted("the model has histories of other entities")
+                throw ModelError.corrupted("the model has another number of histories than of entities")
             }
             for number in parts.indices { try parts[number].readHistory(&reader) }
         }
@@ -231,7 +231,7 @@ extension Model {
                 parts[try Self.entityNumber(&reader, of: parts.count)].isJoin = true
             }
         }
-        guard reader.isAtEnd else { throw ModelError.corrupted("the model has more than this version knows") }
+        guard reader.isAtEnd else { throw ModelError.corrupted("the model has more bytes than this version can read") }
         self.init(entities: parts.map(\.entity))
     }
 

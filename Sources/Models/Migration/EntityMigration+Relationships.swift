@@ -63,7 +63,7 @@ extension EntityMigration {
         let isMissing = storage == .reference && !relationship.isOptional
         steps.append(
             isMissing
-                ? step(addition, .decision, "it is required, but existing objects have none")
+                ? step(addition, .decision, "it is required, but existing objects have no related object")
                 : step(addition, .free, "no objects are related yet"))
         var permanentName = relationship.name
         while relationships.contains(where: { $0.permanentName == permanentName }) {
@@ -100,8 +100,7 @@ extension EntityMigration {
         }
     }
 
-    /// Removes a relationship. A migration pass deletes its links; for a to-one relationship, it also deletes the keys
-    /// of the links.
+    /// Removes a relationship. The migration deletes the link keys of a reference, or the records of the join entity.
     mutating func removeRelationship(_ index: Int) {
         if case .reference(let slot, _) = relationships[index].storage { removeFromLists(slot) }
         steps.append(

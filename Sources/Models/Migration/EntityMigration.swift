@@ -54,11 +54,13 @@ package struct EntityMigration: Sendable {
     /// Gives the addition the cost of a pass: the indexes of a superentity are rebuilt, because they must include the
     /// objects of this new subentity.
     mutating func rebuildIndexes(of superentity: String) {
-        steps = [step(.addEntity, .pass, "the indexes of \(superentity) are built again, for the objects of both")]
+        steps = [
+            step(.addEntity, .pass, "the indexes of \(superentity) are built again, because they include its objects")
+        ]
     }
 
-    /// Gives the first step the cost of a pass unless a step already has it: the unique keys are written again, because
-    /// constraints have moved within the hierarchy.
+    /// Gives the first step the cost of a pass unless another step isn't free: the unique keys are written again,
+    /// because constraints have moved within the hierarchy.
     mutating func renewKeys() {
         guard let first = steps.first, !steps.contains(where: { $0.verdict != .free }) else { return }
         steps[0] = step(first.change, .pass, "the unique keys of its hierarchy are written again")

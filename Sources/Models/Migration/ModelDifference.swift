@@ -29,7 +29,7 @@ public struct ModelDifference: Hashable, Sendable {
 
     /// The cost of a change.
     public enum Verdict: String, Comparable, Sendable {
-        /// O(1): no record is read or written.
+        /// No record is read or written: O(1), except that the stored order of a removed index is deleted.
         case free
         /// A pass over the records of the entity, O(n log n), in one transaction.
         case pass
@@ -92,6 +92,6 @@ extension ModelDifference.Change: CustomStringConvertible {
 }
 
 extension ModelDifference.Step: CustomStringConvertible {
-    /// Book: add pages: integer (free: …)
+    /// The step as text, such as "Book: add pages: integer (free: older records are read with null)".
     public var description: String { "\(entity): \(change) (\(verdict.rawValue): \(reason))" }
 }

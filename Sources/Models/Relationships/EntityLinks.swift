@@ -1,6 +1,7 @@
 internal import Synchronization
 
-/// The links between the objects of a stored entity and other objects, with all names resolved to numbers.
+/// The references of a stored entity, and the references from any entity that may lead to its objects, with all names
+/// resolved to numbers.
 package final class EntityLinks: Sendable {
     /// The two numbers that identify a relationship in link keys: the topmost entity that has the relationship, and the
     /// relationship's slot in that entity.
@@ -22,8 +23,8 @@ package final class EntityLinks: Sendable {
         package let isUnique: Bool
         /// The entities of the objects that the reference may lead to.
         package let destinations: Set<Int>
-        /// In a join entity, the slot of the reference to the other side; nil in other entities. Link keys are sorted
-        /// by that reference, and no two links join the same objects.
+        /// In a join entity, the slot of the reference to the other side; nil in other entities. The join entity's link
+        /// keys are sorted by that reference, and no two of its records join the same objects.
         package let other: Int?
         /// Whether the reference may still have the key of a deleted object.
         package let mayDangle: Bool
@@ -35,9 +36,9 @@ package final class EntityLinks: Sendable {
     package struct Incoming: Sendable {
         package let name: Name
         package let rule: DeleteRule
-        /// The relationship of this entity that consists of these links, if any.
+        /// This entity's relationship on the other side of the reference; nil if the reference has no inverse.
         package let relationship: String?
-        /// Whether the objects with the reference are links of a many-to-many relationship.
+        /// Whether the reference belongs to a join entity.
         package let isJoin: Bool
     }
 

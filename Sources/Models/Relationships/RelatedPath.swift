@@ -18,12 +18,12 @@ package struct RelatedPath: Sendable {
             case reference
             /// The records of the next objects have the object's key.
             case holders
-            /// Many-to-many: the object's links have the keys of the next objects in the reference `next`.
+            /// Many-to-many: the object's join records have the keys of the next objects, in their reference `next`.
             case links(next: EntityLinks.Name)
         }
 
         package let kind: Kind
-        /// The name of the references that the step reads; for `links`, the references from the links to the objects
+        /// The name of the references that the step reads; for `links`, the join records' references to the objects
         /// where the step begins.
         package let name: EntityLinks.Name
         /// The slots of the references, by the entity of the records that have them.
@@ -32,7 +32,7 @@ package struct RelatedPath: Sendable {
         package let to: Set<Int>
     }
 
-    /// The place of the attribute that the path ends with.
+    /// The slot of the attribute that the path ends with, in the records of one entity.
     package struct End: Sendable {
         package let slot: Int
         /// The values of slots that older records of the entity lack.
@@ -43,7 +43,7 @@ package struct RelatedPath: Sendable {
     /// The entity to which the last relationship leads, or the path's first entity if the path has no relationships.
     /// `steps.last.to` includes its subentities.
     package let destination: Int
-    /// The place of the attribute, by entity; nil if the path ends with objects.
+    /// The slot of the attribute, by entity; nil if the path ends with objects.
     package let ends: [Int: End]?
     /// The type of the attribute; nil for objects.
     package let type: ValueType?

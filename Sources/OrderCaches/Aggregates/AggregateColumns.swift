@@ -32,7 +32,8 @@ package final class AggregateColumns: Sendable {
     package static let none = AggregateColumns()
     package var isEmpty: Bool { columns.isEmpty }
 
-    /// The maximum length in bytes of any summary. With this limit, two cells fit into a node.
+    /// The maximum length in bytes of any summary. With this limit, at least two entries with their summaries fit into
+    /// a node.
     package static let greatestLength = 1500
     /// The maximum length of a summary with these columns, in bytes.
     package let maximumLength: Int
@@ -59,7 +60,7 @@ package final class AggregateColumns: Sendable {
         return nil
     }
 
-    /// Computes a result from a column of a summary, which begins at the offset `start`. Throws if a part that is read
+    /// Computes a result from a column of the summary that begins at the offset `start`. Throws if a part that is read
     /// is malformed; `prove` checks all parts.
     package func value(_ result: Result, at index: Int, of summary: [UInt8], from start: Int = 0) throws -> Value {
         let bytes = summary.span.bytes

@@ -2,8 +2,8 @@ internal import FetchIndexCountedTree
 
 /// Computes the new summaries of sections from their old ones and the changes of their rows.
 struct SectionSums {
-    /// The maximum number of a section's changes that are applied to its old summary. After more changes, all of its
-    /// rows are summed up again.
+    /// The maximum number of a section's changes that are applied to its old summary. If a section has more changes,
+    /// its summary is read from the rows tree again.
     private static let fewChanges = 16
 
     private let keys: [ChangedKeys.Key]
@@ -16,8 +16,8 @@ struct SectionSums {
         sum = shape.summarizer?.begin()
     }
 
-    /// Returns the summary of a section after the changes; empty in an order without aggregates. The caller passes
-    /// section numbers in ascending order.
+    /// Returns the summary of a section after the changes; empty in an order without aggregates. Calls `sumUp` if the
+    /// changes don't determine the summary. The caller passes section numbers in ascending order.
     mutating func next(
         _ section: Int, _ old: [UInt8]?, whenUnknown sumUp: () throws -> [UInt8]
     ) throws -> [UInt8] {

@@ -34,10 +34,13 @@ package struct SummaryForm: Equatable, Sendable {
 /// A column has one of these forms. Numbers are little-endian.
 ///
 ///     no value        00
-///     a value         01                                          where no values are kept
-///     a number        10 + n | n bytes                            an integer: zigzag; a double or date: the highest bytes
-///     a decimal       02 | the value as OrderKey                    of its order, without those that are zero
+///     a value         01                                          if the column keeps no values
+///     a number        10 + n | n bytes                            as follows
+///     a decimal       02 | the value as OrderKey
 ///     more values     03 | count 8 | [sum] | [least | greatest]   8 bytes each, or decimals as OrderKey
+///
+/// The n bytes of a number are an integer in zigzag encoding, or the order bits of a double or date with the highest
+/// byte first. Zero bytes at their end are left out.
 struct SummaryColumn: ~Escapable {
     enum Tag {
         static let none: UInt8 = 0
@@ -59,7 +62,7 @@ struct SummaryColumn: ~Escapable {
     private var sumStart = 0
     /// The offset of the least value, which follows the sum.
     private var extremesStart = 0
-    /// The offset of the least decimal's end. If the column has a single decimal, it's also the greatest.
+    /// The offset of the end of the least decimal. A single decimal is both the least and the greatest.
     private var leastEnd = 0
     /// The offset of the column's end, where the next column begins.
     private(set) var end: Int
@@ -138,8 +141,8 @@ struct SummaryColumn: ~Escapable {
         return end <= summary.byteCount
     }
 
-    /// The number in a column with exactly one, which is the most frequent kind while an order is built; nil for other
-    /// columns.
+    /// The number in a column with exactly one number, the most frequent kind of column while an order is built. Nil
+    /// for other columns.
     static func number(in summary: RawSpan, at offset: Int, _ form: SummaryForm) -> (bits: UInt64, end: Int)? {
         guard offset < summary.byteCount else { return nil }
         let tag = summary.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
@@ -181,7 +184,7 @@ struct SummaryColumn: ~Escapable {
         return hasNumbers ? Self.number(in: summary, at: extremesStart + 8) : .min
     }
 
-    /// The least decimal, as `OrderKey`. If the column has a single decimal, it's also the greatest.
+    /// The least decimal, as `OrderKey`. A single decimal is both the least and the greatest.
     var leastKey: RawSpan {
         @_lifetime(copy self)
         get { summary.extracting(extremesStart..<leastEnd) }

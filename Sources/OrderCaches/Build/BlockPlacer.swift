@@ -43,7 +43,7 @@ final class BlockPlacer {
 
     // MARK: Members
 
-    /// Deselects the records of a block that aren't members of the order.
+    /// Deselects the records of a block that aren't members of the order, and records with edits.
     func keepMembers(of block: inout RecordBlock) throws {
         guard let placer else { return block.keep { _, _ in false } }
         dropEdited(from: &block)
@@ -76,7 +76,8 @@ final class BlockPlacer {
         placement.bound = sorter.bound
         var droppedCount = 0
         if related == nil {
-            // Comparing a record with the bound costs less than evaluating most predicates.
+            // The bound comes first, unless members are counted: comparing a record with it costs less than evaluating
+            // most predicates.
             if !countsMembers { try placer.keepRecords(of: &block, within: placement.bound) }
             try placer.keepMembers(of: &block)
             if countsMembers {
@@ -130,8 +131,8 @@ final class BlockPlacer {
 }
 
 extension OrderBuilder {
-    /// Creates one placer per thread of a scan. The first one uses this builder's row placers, because it runs on the
-    /// caller's thread.
+    /// Creates one block placer per thread of a scan. The first one uses this builder's row placers, because it runs on
+    /// the caller's thread; the others use copies.
     func blockPlacers(
         of scan: Scan, besides edits: [RecordKey: [UInt8]?], sortingIn budget: Int = 0, wanted: WantedRows = .all
     ) throws -> [BlockPlacer] {

@@ -83,7 +83,8 @@ private final class OrderSort {
                 // The first thread is the caller's, so it may call the caller's closure.
                 if thread == 0 { progress.note(block.count) }
             } finish: { thread in
-                // After the last entity all keys have been appended, unless edited records follow.
+                // After the last entity all keys have been appended, unless edited records follow. So each thread can
+                // sort its keys.
                 guard entity == entities.last, edits.isEmpty else { return }
                 for placer in placing[thread] { try placer.sorter.sort(first: wanted.most) }
             }

@@ -5,7 +5,8 @@ package import FetchIndexRecords
 package enum WalkOrder {
     /// By entity, then by object number; new unsaved objects last. O(n).
     case byNumber
-    /// In the order of the rows. O(n log n); O(n + k log k) if the caller takes at most `most` members.
+    /// By row key: by section value, then by sort key. Only the first `most` members are passed. O(n log n); O(n log k)
+    /// if `most` is a small k, because other members are dropped early.
     case byRow(most: Int)
 }
 
@@ -53,10 +54,12 @@ extension OrderBuilder {
         if shouldContinue { try edited.forEachNew(body) }
     }
 
-    /// The part of a selection that a scan reads: records with edits are left out, because they are placed separately.
+    /// The part of a selection that a scan reads. Records with edits may be left out, because they are placed
+    /// separately.
     func stored(_ selection: RecordSelection, besides edits: [RecordKey: [UInt8]?]) -> RecordSelection {
         if edits.isEmpty { return selection }
-        // If related objects have edits, an object without edits may match that isn't among the store's candidates.
+        // If related objects have edits, an object without edits may match although it isn't among the store's
+        // candidates. So all records are read.
         if hasPaths, case .objects = selection { return .all }
         return selection.excluding { edits.index(forKey: $0) != nil }
     }
@@ -99,8 +102,7 @@ private struct EditedMembers {
         }
     }
 
-    /// Calls the body with the members before an object, until the body returns false. Returns whether all of them were
-    /// passed.
+    /// Calls the body with the members before an object, until the body returns false. Returns false if the body did.
     mutating func forEach(before end: RecordKey, _ body: (RecordKey) throws -> Bool) throws -> Bool {
         while let next = stored.first, next.object < end {
             stored.removeFirst()

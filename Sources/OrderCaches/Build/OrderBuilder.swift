@@ -20,8 +20,8 @@ package struct OrderBuilder {
     package let headings: SectionHeadings?
     /// The memory for sorting row keys, in bytes. If it's exceeded, keys are sorted on disk in the store's folder.
     package var memoryBudget = OrderBuilder.defaultMemoryBudget
-    /// Whether mapped pages of the data file are released while records are read, since the build of a large cache
-    /// doesn't need them again. Mapping these pages again would cost a fifth of a scan.
+    /// Whether mapped pages of the data file are released while records are read. Only builds of caches do this,
+    /// because they don't need the pages again. The next scan must map the pages again, which costs a fifth of a scan.
     var releasesPages = false
     /// Whether the order has no sort keys, so that its rows are ordered by object number.
     package var isByNumber = false
@@ -76,9 +76,9 @@ package struct OrderBuilder {
         try build(in: nodes, reader) { try forEachSortedKey(from: reader, selection, $0) }
     }
 
-    /// Builds only the first rows of an order without sections and aggregates, and also counts all rows if wanted. O(n
-    /// log k) for k of n rows. In an order by object number, records after the last wanted row aren't read, unless the
-    /// order has a predicate and all rows are counted.
+    /// Builds only the first rows of an order without sections and aggregates, and also counts all members if wanted;
+    /// otherwise the count is nil. O(n log k) for k of n rows. In an order by object number, records after the last
+    /// wanted row aren't read, unless the order has a predicate and all members are counted.
     func buildFirst(
         _ wanted: WantedRows, from reader: StoreReader, _ selection: RecordSelection, in nodes: any NodeStore
     ) throws -> (order: SectionedOrder, memberCount: Int?) {

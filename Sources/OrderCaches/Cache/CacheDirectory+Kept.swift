@@ -25,9 +25,9 @@ extension CacheDirectory {
         ((try? maintained(in: reader)) ?? []).contains(name)
     }
 
-    /// Adds a cache to the list or removes it. If its exact reader hasn't received all changes, these changes stay
-    /// recorded as unread, but the log is retained for them only while the cache is in the list. Throws
-    /// `StoreError.unknownCache` if the cache is missing.
+    /// Adds a cache to the list or removes it. A note of changes that the cache's exact reader hasn't received stays.
+    /// Adding the cache retains the log for this note; removing the cache ends that. Throws `StoreError.unknownCache`
+    /// if the cache is missing, and `invalidCacheName` for an index.
     package static func setMaintained(_ isMaintained: Bool, _ name: String, in writer: StoreWriter) throws {
         if isIndex(name) { throw StoreError.invalidCacheName(name) }
         guard try names(in: writer).contains(name) else { throw try unknown(name, in: writer) }

@@ -56,7 +56,7 @@ extension CacheDirectory {
     }
 
     /// Replaces a store's state that can't be read, like `Store.repairState`. The new state's commit is greater than
-    /// that of each cache whose header can be read.
+    /// that of each cache whose header can be read. Returns a sentence about the repair; nil if the state is intact.
     package static func repairState(ofStoreAt path: String) throws -> String? {
         try Store.repairState(at: path) { view, tables in
             var newest: UInt64 = 0

@@ -1,4 +1,4 @@
-package import FetchIndexCountedTree
+internal import FetchIndexCountedTree
 internal import FetchIndexModels
 internal import FetchIndexLMDB
 package import FetchIndexRecords
@@ -54,8 +54,8 @@ package struct CacheDirectory {
         .unknownCache(name, near: NearName(try names(in: reader).nearest(to: name)))
     }
 
-    /// The order of a cache as it's stored; nil if the cache can't be used. Its request isn't needed, so only sections,
-    /// positions and object numbers can be read. O(1).
+    /// The order of a cache as it's stored; nil if the cache is missing or its header can't be used. The request isn't
+    /// needed, so only sections, positions and object numbers can be read. O(1).
     package func storedOrder(_ name: String, in reader: StoreReader) throws -> SectionedOrder? {
         guard let header = try? Self.header(name, in: reader) else { return nil }
         return try header.order(entity: 0, shape: header.shapeForReading(), in: LMDBNodeStore(header, in: reader))
@@ -127,8 +127,8 @@ package struct CacheDirectory {
         return try storedNumbers(in: reader).filter { $0 == number }.count > 1 ? nil : number
     }
 
-    /// The cache numbers that several headers contain because of damage: at most one of the headers is right.
-    /// O(caches).
+    /// The cache numbers that several headers contain because of damage: at most one of the headers is right. O(c log
+    /// c) for c caches.
     package static func sharedNumbers(in reader: StoreReader) throws -> Set<UInt32> {
         var seen: Set<UInt32> = []
         var shared: Set<UInt32> = []
@@ -157,10 +157,9 @@ package struct CacheDirectory {
         throw SectionedOrder.corrupted("no number for a cache is free")
     }
 
-    /// Deletes the log's oldest commits, whole, until the log has at most `keptLogBytes`. Keeps the commits that a
-    /// cache, an exact reader or a running build still has to read. Does nothing if the log is at most a quarter longer
-    /// than `keptLogBytes`, or if the store has no caches. In a store without caches, only the log's limit bounds the
-    /// log.
+    /// Deletes the log's oldest commits until the log has at most `keptLogBytes`. Keeps the commits that a cache, an
+    /// exact reader or a running build still has to read. Does nothing if the log is at most a quarter longer than
+    /// `keptLogBytes`, or if the store has no caches. In a store without caches, only the log's limit bounds the log.
     static func trimLog(in writer: StoreWriter) throws {
         let kept = writer.store.keptLogBytes
         guard writer.state.logBytes > kept + kept / 4 else { return }

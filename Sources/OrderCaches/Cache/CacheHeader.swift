@@ -46,8 +46,8 @@ package struct CacheHeader: Sendable {
         catchUps = 0
     }
 
-    /// Creates the header of a cache that is about to be built, and so has no nodes. If a cache of the same name
-    /// exists, copies its creation time and counts, plus 1 build.
+    /// Creates the header of a cache that is being built; the roots of its trees aren't set yet. If the name has a
+    /// cache with a readable header, copies its creation time and its counts of builds and catch-ups, plus 1 build.
     init(replacing cache: CacheRequest, number: UInt32, in reader: StoreReader) {
         let old = try? CacheDirectory.header(cache.name, in: reader)
         self.init(
@@ -57,7 +57,8 @@ package struct CacheHeader: Sendable {
         catchUps = old?.catchUps ?? 0
     }
 
-    /// Decodes a header. Throws `.damaged` if the header can't be read, and `.formatChanged` if it has another version.
+    /// Decodes a header. Throws `.damaged` if the header can't be read, and `.formatChanged` if it's intact but has
+    /// another version.
     package init(name: String, decoding bytes: RawSpan) throws(UnusableHeader) {
         do {
             if try Self.isOfOtherVersion(bytes, name) { throw UnusableHeader(reason: .formatChanged) }
@@ -175,7 +176,7 @@ package struct CacheHeader: Sendable {
     }
 
     /// The number of changes of these entities since the cache's commit; nil if the log doesn't reach back to that
-    /// commit. O(commits).
+    /// commit. O(k log n) for k commits since then.
     func changesBehind(of entities: [Int], in reader: StoreReader) throws -> Int? {
         if commit == reader.commit { return 0 }
         guard reader.logReaches(back: commit) else { return nil }

@@ -5,7 +5,8 @@ package import FetchIndexModels
 /// names of attributes, so that renaming an attribute doesn't change the identity.
 package struct CacheIdentity: Sendable {
     package var entity: String
-    /// The slots of the attributes that the order reads, with the raw values of their types: "0:6,3:2".
+    /// The slots that the order reads, with the raw values of their types: "0:6,3:2". The function `reads` describes
+    /// the parts for subentities and related entities.
     package var reads: String
     package var predicate: String
     package var sort: String
@@ -34,8 +35,8 @@ package struct CacheIdentity: Sendable {
         self.collation = collation
     }
 
-    /// The reason for a rebuild, which names the first part in which `wanted` differs from this identity; nil if both
-    /// are equal.
+    /// The reason for a rebuild, which names the first part in which `wanted` differs from this identity; nil if no
+    /// part differs. `aggregateList` isn't compared.
     func difference(from wanted: CacheIdentity) -> RebuildReason? {
         if !Self.areSame(entity, wanted.entity) { return .modelChanged }
         if !Self.areSame(predicate, wanted.predicate) { return .predicateChanged }
@@ -86,8 +87,9 @@ package struct CacheIdentity: Sendable {
     /// The text that replaces a related entity's slots if its records are only tested for existence.
     private static let noSlot = "-"
 
-    /// The part of `reads` for the order's own objects, and the part for related objects.
+    /// The part of `reads` for the order's own objects.
     private var readsOfOwn: Substring { reads.prefix { $0 != "|" } }
+    /// The part of `reads` for related objects.
     private var readsOfRelated: Substring { reads.drop { $0 != "|" }.dropFirst() }
 
     /// The entities to which the order's key paths lead.
@@ -113,7 +115,7 @@ package struct CacheIdentity: Sendable {
         }
     }
 
-    /// Whether a model has each attribute that the order reads, and the same subentities.
+    /// Whether a model has each slot that the order reads, with the same type, and the same subentities.
     package func canBeRead(from model: Model) -> Bool {
         guard let number = try? model.number(of: entity) else { return false }
         let entity = model.entities[number]

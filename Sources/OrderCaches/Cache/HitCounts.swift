@@ -1,14 +1,14 @@
 package import FetchIndexRecords
 internal import Synchronization
 
-/// Counts the hits of caches. A hit is written immediately, unless this object has written a hit of the same cache
-/// within the last second and in the same hour. Otherwise it's written later: together with the next written hit, when
-/// `write` is called, or when this object is released. Writing each hit would cost more than a sixth of a hit. If the
-/// process is killed, the unwritten hits are lost.
+/// Counts the hits of caches. A hit is written immediately, except if this object has written one of the same cache
+/// within the last second and in the same hour. In that case, the hit is written together with the cache's next
+/// immediate hit, when `write` is called, or when this object is released. Writing each hit would cost more than a
+/// sixth of a hit. If the process is killed, the unwritten hits are lost.
 package final class HitCounts: Sendable {
     private struct Pending {
         let name: String
-        /// The time of the last write.
+        /// The time of the last hit that was written immediately.
         let written: Double
         /// The number of hits that aren't written yet, and the time of the last hit. All hits since the last write are
         /// in the same hour.
@@ -22,7 +22,7 @@ package final class HitCounts: Sendable {
     private let pending = Mutex<[UInt32: Pending]>([:])
     #if DEBUG
         private let assessments = Atomic(0)
-        /// The number of assessments that engines with this object have made, for tests: one per opening.
+        /// The number of assessments that engines with this object have made, for tests.
         package var assessmentCount: Int { assessments.load(ordering: .relaxed) }
         func noteAssessment() { assessments.add(1, ordering: .relaxed) }
     #endif

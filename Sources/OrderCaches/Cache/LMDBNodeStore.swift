@@ -5,17 +5,17 @@ internal import FetchIndexRecords
 
 /// Stores the nodes of one cache in a store's nodes table.
 ///
-/// A node has at most 4,076 bytes, so that with its checksum and LMDB's header it fills one overflow page of 4,096. A
-/// node of at least a quarter of that is padded, so that it gets an overflow page even if LMDB would store it inline.
-/// If nodes were inline, a page would hold only a few of them, and would be written with each change of one of them.
-/// With overflow pages, LMDB's own tree has few pages (a hundredth of the nodes), and a change of a node writes one
-/// page and a share of another.
+/// A node has at most 4,076 bytes, so that with its checksum and LMDB's header it fills one overflow page of 4,096
+/// bytes. A node of at least a quarter of this length is padded, so that it gets an overflow page even if LMDB would
+/// store it inline. If nodes were inline, a page would hold only a few of them, and would be written with each change
+/// of one of them. With overflow pages, LMDB's own tree has few pages (a hundredth of the nodes). A change of a node
+/// writes its overflow page and a page of LMDB's tree, which many nodes share.
 final class LMDBNodeStore: NodeStore {
     static let nodeCapacity = 4076
     private static let checksumLength = 4
-    /// The bytes of an LMDB page that its header takes, and those that an entry takes in addition to its value (header,
-    /// key, offset).
+    /// The length of the header of an LMDB page in bytes.
     private static let pageHeaderLength = 16
+    /// The bytes of an LMDB page that an entry takes in addition to its value: the entry's header, key and offset.
     private static let entryOverhead = 8 + 8 + 2
     static let maximumCache: UInt32 = (1 << 24) - 1
     private static let nodeMask: UInt64 = (1 << 40) - 1
@@ -29,8 +29,8 @@ final class LMDBNodeStore: NodeStore {
     private var canAppend = true
     /// The addresses of recently read nodes in the map, by the low bits of their numbers, because every descent reads
     /// the upper levels of a tree. LMDB keeps a page in place until its transaction writes or ends, so the addresses
-    /// aren't used after the first write. Empty until the first node is read. This isn't a lazy property, because that
-    /// would be copied when an element changes.
+    /// aren't used after the first write. Empty until the first node is read. This isn't a lazy property, because a
+    /// lazy array would be copied when an element changes.
     private var recentNodes: [Place] = []
     private var hasWritten = false
     /// The sum of bytes that `prefetch` reads. Computing it keeps the compiler from removing the reads.
@@ -48,7 +48,8 @@ final class LMDBNodeStore: NodeStore {
 
     let capacity: Int
     /// The minimum length of a value that LMDB stores on overflow pages, because two values of this length wouldn't fit
-    /// into a page. Nil if this object only reads, or if LMDB's pages are so large that nodes are always inline.
+    /// into a page. Nil if this object only reads, if LMDB's pages are so large that nodes are always inline, or if the
+    /// page size is unknown.
     private let ownPageLength: Int?
 
     private init(_ reader: StoreReader, _ cache: UInt32, _ nextNode: NodeNumber, capacity: Int, ownPageLength: Int?) {

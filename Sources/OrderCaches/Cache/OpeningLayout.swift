@@ -15,7 +15,8 @@ package struct RecordedOpening: Equatable, Sendable {
     package let isStored: Bool
     /// The number of row events of a catch-up; after a rebuild, the number of all rows.
     package let rowCount: Int
-    /// For a catch-up, the commit that the cache had before. For a rebuild, it has no meaning.
+    /// For a catch-up, the commit since which the order changed: the cache's commit before, or an older one if the
+    /// cache's exact reader hadn't received earlier changes. For a rebuild, it has no meaning.
     package let start: UInt64
     package let process: String
     package let author: String
@@ -167,8 +168,8 @@ struct OpeningLayout {
         /// The current hour with its hits; nil if it has none.
         var currentHour: Hour? { hourHits > 0 ? Hour(hour, hits: hourHits) : nil }
 
-        /// Begins an hour. `counted` is the entry at the hour's place, which has the hits that the hour already had, if
-        /// any.
+        /// Begins an hour. `counted` is the entry at the new hour's offset in the file. If it's of the same hour, its
+        /// hits are kept.
         mutating func begin(_ new: UInt32, after counted: Hour) {
             hour = new
             hourHits = counted.hour == new ? counted.hits : 0

@@ -3,10 +3,10 @@ internal import FetchIndexCLibrary
 internal import FetchIndexPlatform
 
 /// Statistics of cache openings: the number of hits by hour, and the last openings other than hits. They are in a
-/// separate file in the store's folder, so that a hit writes nothing to the store. `OpeningLayout` shows the format.
+/// separate file in the store's folder, so that a hit writes nothing to LMDB's file. `OpeningLayout` shows the format.
 ///
-/// If the file is lost, only statistics are lost. If it can't be written, or another process has locked it, the opening
-/// isn't recorded, so that openings don't wait for the file.
+/// If the file is lost, only statistics are lost. If it can't be written, or another process keeps it locked, the
+/// opening isn't recorded, so that openings don't wait for the file.
 struct OpeningStatistics {
     private let file: SideFile
 
@@ -48,8 +48,8 @@ struct OpeningStatistics {
         }
     }
 
-    /// Changes the statistics of a cache. If they belong to another cache that had the same number, resets them first;
-    /// unless `beginsAnew`, does nothing instead. Doesn't change statistics with a damaged head, which a repair
+    /// Changes the statistics of a cache. If they belong to another cache that had the same number, resets them first,
+    /// or does nothing if `beginsAnew` is false. Doesn't change statistics with a damaged head, which a repair
     /// replaces.
     private func change(
         _ cache: UInt32, _ name: String, beginsAnew: Bool = true,
@@ -102,7 +102,7 @@ struct OpeningStatistics {
         }
     }
 
-    /// The number of a cache's hits, and the time of the last one; nil if it has no hits.
+    /// The number of a cache's hits, and the time of the last hit, which is nil if the cache has no hits.
     func hits(of cache: UInt32, _ name: String) -> (count: Int, last: Double?) {
         var head = OpeningLayout.Head(of: name)
         withFile(.read) { head = $0.head(OpeningLayout(of: cache), of: name) }

@@ -12,11 +12,11 @@ public enum RebuildReason: String, Hashable, Sendable {
     case collationChanged
     /// The cache was written in another format.
     case formatChanged
-    /// The change log no longer reaches back to the cache's commit.
+    /// The change log no longer reaches back to the cache's commit, or can't be read.
     case logTooShort
     /// Catching up would cost more than a rebuild.
     case tooManyChanges
-    /// The cache's bytes are damaged.
+    /// The cache's bytes are damaged, or catching up found damage in the log or in records.
     case damaged
     /// A rebuild was requested.
     case requested

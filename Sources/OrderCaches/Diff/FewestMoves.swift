@@ -4,8 +4,8 @@ internal import FetchIndexValues
 /// The items that stay are a longest increasing subsequence of old positions, read in the new order. Items whose keys
 /// didn't change keep their relative order. So each run of them between changed items counts as one item, whose weight
 /// is the run's length. The heaviest increasing subsequence of changed items and runs is then the longest one of all
-/// items. It's found with a Fenwick tree of prefix maxima. O(k log k) for k changed items, independently of the
-/// sequences' lengths.
+/// items. It's found with a Fenwick tree of prefix maxima. O(k log k) for k changed, removed and inserted items,
+/// independently of the sequences' lengths.
 struct FewestMoves {
     /// An item whose key changed, with its positions in the whole old and new sequence.
     struct Changed {
@@ -109,7 +109,7 @@ struct FewestMoves {
     }
 }
 
-/// A Fenwick tree (Fenwick, 1994) that finds the heaviest item up to a rank.
+/// A Fenwick tree (Fenwick, 1994) that finds the heaviest item below a rank.
 private struct PrefixMaximum {
     private var best: [(weight: Int, item: Int)?]
 

@@ -33,13 +33,13 @@ public struct OrderChange<RowID: Hashable & Sendable>: Equatable, Sendable {
     /// empty text.
     package var eventsOfNull: Set<Int> = []
 
-    /// No changes.
+    /// Creates a change without events.
     public init() {}
 
     /// Creates an unknown change, after a rebuild.
     package init(rebuilt reason: RebuildReason) { rebuilt = reason }
 
-    /// Whether nothing changed.
+    /// Whether the change has no events and isn't unknown. Replaced ids (`renumbered`) don't count.
     public var isEmpty: Bool { sections.isEmpty && rows.isEmpty && rebuilt == nil }
 
     /// Adds an event of a section by its name, which is nil for the null section.

@@ -6,18 +6,22 @@ struct OrderDiff {
     private let hasSections: Bool
     private let oldSectionCount: Int
     private let places: ChangedPlaces
-    /// Returns the name of a section by its index in the new state, and the object of a row by its rank in the old rows
-    /// tree. Called for sections and rows that move although they didn't change themselves.
+    /// Returns the name of a section by its index in the new state. Called for a section that moves although it didn't
+    /// change itself.
     private let sectionName: (Int) throws -> String?
+    /// Returns the object of a row by its rank in the old rows tree. Called for a row that moves although it didn't
+    /// change itself.
     private let oldObject: (Int) throws -> RecordKey
 
     /// The changed rows of a section that exists in both states.
     private struct SectionEdits {
-        /// The old indexes of removed rows, and the new indexes of inserted rows.
+        /// The old indexes of rows that were deleted, or moved to another section.
         var left: [Int] = []
+        /// The new indexes of rows that were inserted, or moved here from another section.
         var came: [Int] = []
-        /// The rows whose row keys changed, and the rows with changes that keep their row keys.
+        /// The rows that stay in the section with another row key.
         var changed: [StayingRow] = []
+        /// The changed rows that keep their row keys.
         var updated: [StayingRow] = []
     }
 

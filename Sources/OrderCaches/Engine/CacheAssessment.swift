@@ -33,8 +33,7 @@ extension CacheEngine {
     /// time.
     private static let alwaysCaughtUp = 10_000
 
-    /// Assesses a cache for a request in a reader's state. Each opening does this once. O(log n), and O(commits) if the
-    /// cache is behind.
+    /// Assesses a cache for a request in a reader's state. O(log n), and O(k log n) for k commits since the cache's.
     package func assess(_ cache: CacheRequest, in reader: StoreReader) throws -> CacheAssessment {
         #if DEBUG
             hits?.noteAssessment()
@@ -83,7 +82,7 @@ extension CacheEngine {
 }
 
 extension RebuildReason {
-    /// Whether the cache belongs to the same request, and only its state is unusable.
+    /// Whether only the cache's state is unusable: as far as its header can be read, it belongs to the same request.
     package var isOfState: Bool { [.tooManyChanges, .logTooShort, .damaged].contains(self) }
 
     /// Whether the cache is missing, or belongs to another request. In both cases, a reader with this request has no

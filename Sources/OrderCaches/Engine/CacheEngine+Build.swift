@@ -26,8 +26,9 @@ extension CacheEngine {
 
     /// Builds a cache. `transaction` is the one in which the cache was found unusable: if another build has built the
     /// cache since, its result is used. If `transaction` is nil, always builds. Builds in memory if the store is
-    /// read-only, if another build takes longer than `patience`, or if this store object has an open writer: it may be
-    /// the caller's own, and waiting for it would be a deadlock.
+    /// read-only, if another build takes longer than `patience` or the write timeout, if this thread is building
+    /// already, or if this store object has an open writer: the writer may be the caller's own, and waiting for it
+    /// would be a deadlock.
     func build(
         _ cache: CacheRequest, _ reason: RebuildReason, since transaction: Int?, from scan: SharedScan? = nil
     ) throws -> Built {
@@ -99,7 +100,7 @@ extension CacheEngine {
     }
 
     /// Tries once to build a cache. Returns nil if too much has changed during the build. The snapshot lives only in
-    /// this function, so that writers can reuse the pages of a failed build.
+    /// this function, so that a failed attempt no longer keeps writers from reusing pages.
     private func buildOnce(
         _ cache: CacheRequest, _ reason: RebuildReason, _ build: StoreBuild, _ pieces: PieceNodeStore,
         _ scan: SharedScan.Keys?

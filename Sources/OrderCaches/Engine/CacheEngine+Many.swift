@@ -61,8 +61,9 @@ extension CacheEngine {
         return (reasons, snapshot.transactionNumber)
     }
 
-    /// A shared scan for the caches that must be built; nil if it would save nothing, or if it failed because of
-    /// damaged records or a full disk, which the build of each cache then reports.
+    /// A shared scan for the caches that must be built. Nil if fewer than two must be built, if two have the same name,
+    /// or if the caches can't be stored. Also nil if the scan failed because of damaged records or a full disk, which
+    /// the build of each cache then reports.
     private func sharedScan(of built: [CacheRequest]) throws -> SharedScan? {
         guard built.count > 1, !store.isReadOnly, !store.hasOpenWriter,
             Set(built.map(\.name)).count == built.count

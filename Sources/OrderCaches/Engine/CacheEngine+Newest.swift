@@ -56,8 +56,9 @@ extension CacheEngine {
         return newest
     }
 
-    /// Catches a cache up to a snapshot that its reader has already received. The cache isn't changed if another writer
-    /// is busy, or if it has reached this state. Records a catch-up in the statistics. Costs as much as `openNewest`.
+    /// Catches a cache up to a snapshot's state, which its reader has already received. The cache isn't changed if
+    /// another writer is busy, or if it has reached this state. Records a catch-up in the statistics. Costs as much as
+    /// `openNewest`.
     package func advance(_ cache: CacheRequest, to snapshot: Snapshot) throws {
         guard !store.isReadOnly, !store.hasOpenWriter else { return }
         let start = ContinuousClock.now

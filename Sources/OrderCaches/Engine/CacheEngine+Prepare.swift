@@ -46,8 +46,8 @@ extension CacheEngine {
             self.edits = edits
             base = try header.order(of: cache.order, in: LMDBNodeStore(header, in: reader))
             var fork = ForkedOrder(over: base)
-            // The ranks of rows that keep their keys are needed only for the change. If a crew prepares the order, the
-            // change is computed while the writer commits, so these ranks are postponed.
+            // The ranks of rows whose keys and summaries stay the same are needed only for the change. If a crew
+            // prepares the order, the change is computed while the writer commits, so these ranks are postponed.
             places = try fork.update(edits, postponingRanks: crew != nil, with: crew)
             self.fork = fork
         }

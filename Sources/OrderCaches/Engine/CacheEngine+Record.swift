@@ -5,7 +5,7 @@ internal import FetchIndexEssentials
 extension CacheEngine {
     private static let processName = ProcessInfo.processInfo.processName
 
-    /// Counts a hit of a cache. If the cache's commit is more than `idleCommits` old, raises it.
+    /// If the reading is a hit, counts it, and raises the cache's commit if that is more than `idleCommits` old.
     func noteHit(_ reading: CacheReading) {
         guard case .hit = reading.opened.outcome, case .stored(let header) = reading.opened.place else { return }
         let time = currentTime()

@@ -4,8 +4,8 @@ package import FetchIndexRecords
 
 extension CacheEngine {
     /// The change of a current cache's order since a commit. Returns nil if the cache isn't current, if the log doesn't
-    /// reach back to the commit, if more than `limit` records changed, or if the order reads records of other objects.
-    /// O(k log n) for k changes.
+    /// reach back to the commit, if the commit is newer than the reader's, if more than `limit` records changed, or if
+    /// the order reads records of other objects. O(k log n) for k changes.
     package func change(
         of cache: CacheRequest, since commit: UInt64, limit: Int, in reader: StoreReader
     ) throws -> OrderChange<RecordKey>? {
@@ -34,8 +34,8 @@ extension CacheEngine {
         return try OrderDiff.change(from: old.order, to: new, try builder.edits(changes, states))
     }
 
-    /// The outcome that an exact reader hasn't received, according to the note of its cache: a rebuild, or a change.
-    /// Throws if the cache is damaged.
+    /// The outcome that an exact reader hasn't received, according to the note of its cache: a rebuild, a change, or a
+    /// hit if nothing changed. Throws if the cache is damaged.
     func outcome(
         since note: UnreadNote, of request: OrderRequest, to order: SectionedOrder, in reader: StoreReader
     ) throws -> OrderOutcome {

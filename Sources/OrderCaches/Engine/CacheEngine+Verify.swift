@@ -63,7 +63,8 @@ extension CacheEngine {
     package func repair(_ name: String, _ request: OrderRequest, in writer: StoreWriter) throws -> String {
         do {
             var cache = CacheRequest(name: name, order: request)
-            // The state that the cache's exact reader has received is no longer known.
+            // The state that the cache's exact reader has received is no longer known, so the rebuild is noted as
+            // unread.
             cache.notesRebuilds = true
             let rebuilt = try rebuild(cache, .damaged, in: writer)
             return "cache \"\(name)\" was damaged: rebuilt, \(counted(rebuilt.order.rowCount, "row"))"

@@ -28,8 +28,11 @@ extension CacheEngine {
 
     /// Catches caches up to the commit of a sealed writer, in its transaction. A cache that is damaged or too far
     /// behind is rebuilt from all records. If that fails because records are damaged, the cache is deleted, so that
-    /// damaged records don't prevent other saves. Later saves don't build it again, since each attempt would fail. The
-    /// changes of prepared orders stay pending; `PreparedOrders.changes` computes them. O(k log n) for k changes.
+    /// damaged records don't prevent other saves. Later saves don't build it again, since each attempt would fail. If
+    /// the purpose is `establishing`, the error is thrown instead.
+    ///
+    /// Caches that are caught up have the outcome `pending`, unless the purpose is `following`. Prepared orders always
+    /// have it: `PreparedOrders.changes` computes their changes. O(k log n) for k changes.
     @discardableResult
     package func open(
         _ caches: [CacheRequest], in writer: StoreWriter, for purpose: Purpose, known: KnownChanges? = nil
@@ -40,7 +43,7 @@ extension CacheEngine {
         return written
     }
 
-    /// Opens one cache in a writer's transaction, like several caches.
+    /// Opens one cache in a writer's transaction, like `open` for several caches.
     package func open(_ cache: CacheRequest, in writer: StoreWriter, for purpose: Purpose) throws -> CacheAttempt<
         OpenedOrder
     > {
@@ -56,7 +59,8 @@ extension CacheEngine {
         if let reason = assessment.unusable, purpose.leaves(cache, reason) { return .unusable(reason) }
         var cache = cache
         if case .keeping = purpose {
-            // A maintained cache catches up without its exact reader.
+            // A maintained cache catches up without its exact reader, so the state that the reader has received is
+            // noted first.
             if !CacheDirectory.isIndex(cache.name) { try CacheDirectory.noteRead(of: cache.name, in: writer) }
             // If the header can't be read, the state that the exact reader has received is unknown, so a rebuild is
             // noted as unread.
@@ -129,7 +133,7 @@ extension CacheEngine {
 
     /// Rebuilds a cache in a writer's transaction. If records are damaged, deletes the cache, so that other records can
     /// be saved. `commit` is the commit whose state the cache's exact reader has received; it may be older than the
-    /// writer's. O(n log n).
+    /// writer's. Returns nil if the cache was deleted. O(n log n).
     @discardableResult
     package func rebuildOrDelete(
         _ cache: CacheRequest, _ reason: RebuildReason, readUpTo commit: UInt64, in writer: StoreWriter

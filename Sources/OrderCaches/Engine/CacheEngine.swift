@@ -28,8 +28,8 @@ package struct CacheEngine {
 
     var statistics: OpeningStatistics { OpeningStatistics(of: store) }
 
-    /// The number of commits by which the commit of a current cache may be older than the newest one. If it's older,
-    /// opening the cache raises it, so that the cache doesn't retain the log. The planner treats such a cache as stale,
-    /// without reading the log.
+    /// The number of commits by which the commit of a current cache may be older than the newest one. If it's even
+    /// older, the next opening raises the cache's commit, so that the cache doesn't retain the log. Until then, the
+    /// planner treats the cache as stale, without reading the log.
     static let idleCommits: UInt64 = 64
 }

@@ -18,7 +18,8 @@ package struct CacheReading {
     package internal(set) var snapshot: Snapshot
     /// The order to be stored in the cache; nil if the cache has this order already, or can't be written.
     let next: CacheEngine.PreparedOrder?
-    /// The note of what the exact reader hadn't received before this reading; nil if there wasn't one.
+    /// The note of what the exact reader hadn't received before this reading, or of the rebuild that this reading made;
+    /// nil if there isn't one.
     let note: UnreadNote?
     let duration: Duration
 
@@ -37,7 +38,8 @@ package struct CacheReading {
         return snapshot.commit - header.commit > CacheEngine.idleCommits
     }
 
-    /// Whether the reader has received everything that another note says is unread.
+    /// Whether this reading's reader has received everything that `other`, the note that the cache has now, says is
+    /// unread. Returns false if `other` is nil.
     func hasRead(_ other: UnreadNote?) -> Bool {
         guard let other else { return false }
         if other == note { return true }
@@ -147,8 +149,8 @@ extension CacheEngine {
                 case .opened(let reading):
                     noteHit(reading)
                     return reading
-                // The other build's cache can't be read beyond its header, so the next build doesn't look for another
-                // one.
+                // The header of the other build's cache could be read, but its nodes couldn't. So the next build
+                // doesn't look for a cache of another build.
                 case .unusable(let found): (reason, transaction) = (found, nil)
                 }
             }

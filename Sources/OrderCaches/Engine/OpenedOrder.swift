@@ -39,10 +39,11 @@ package struct OpenedOrder {
     package private(set) var order: SectionedOrder
     package private(set) var outcome: OrderOutcome
     package private(set) var place: Place
-    /// The cache's commit before it was caught up. For a built order: nil, or the commit of the records that were
-    /// scanned.
+    /// The commit at which the change of the outcome begins: the cache's commit before the opening, or an older one if
+    /// the cache's exact reader hadn't received earlier changes. No meaning if the order was rebuilt or computed.
     package let start: UInt64?
-    /// The number of all members, even if only the first ones are rows of the order.
+    /// The number of rows. If only the first members are rows and the caller wanted to know (`WantedRows`), the number
+    /// of all members.
     package let memberCount: Int
 
     init(
@@ -64,8 +65,7 @@ package struct OpenedOrder {
         if case .pending = outcome { outcome = OrderOutcome(of: change) }
     }
 
-    /// The change since the cache's commit `start`; nil if the order was built, or if the change hasn't been computed
-    /// yet.
+    /// The change since the commit `start`; nil if the order was built, or if the change hasn't been computed yet.
     var change: OrderChange<RecordKey>? {
         switch outcome {
         case .hit: OrderChange()
@@ -110,7 +110,7 @@ package struct OrderRequest {
 package struct CacheRequest {
     package let name: String
     package let order: OrderRequest
-    /// Whether the change must be exact at any cost, as long as the log reaches back. If not, an order with too many
+    /// Whether the change must be exact, however large, as long as the log reaches back. If not, an order with too many
     /// changes is rebuilt.
     package var needsExactChange: Bool
     /// The author of the opening, for the statistics of the cache.
@@ -119,7 +119,8 @@ package struct CacheRequest {
     var notesRebuilds = false
     /// Whether the request may replace a cache of another request with the same name.
     package var replacesOthers = true
-    /// The maximum time that a build waits for another writer; nil for no limit.
+    /// The maximum time that a build waits for another writer or another build. If it's nil, only the wait for another
+    /// build is limited.
     package var writeTimeout: Duration?
 
     package init(name: String, order: OrderRequest, needsExactChange: Bool = false, author: String = "") {

@@ -8,7 +8,8 @@ package import FetchIndexRecords
 ///     edited  --rollBack-->  saved           all edits are undone
 ///     saved, edited --advance--> either      to a newer commit, with the remaining edits over it
 ///
-/// Each step returns the exact change of the window. If a step throws, the order isn't changed.
+/// Each step returns the exact change of the window. If a step throws, the order isn't changed. If the window has an
+/// offset or a limit, each step also reads all rows of the old and of the new window.
 package final class LiveOrder {
     package let request: OrderRequest
     /// Paths to values that don't affect the order, but whose changes are reported as updates of rows.
@@ -38,7 +39,8 @@ package final class LiveOrder {
     /// The order that the window shows: with the unsaved edits, if any.
     private var current: SectionedOrder { fork?.order ?? saved.order }
 
-    /// The cache that contains the order, or over which the order is a fork; nil if the order is in memory.
+    /// The request for the cache that contains the order, or over which the order is a fork; nil if the order is in
+    /// memory.
     package var cache: CacheRequest? { saved.place.header.map { CacheRequest(name: $0.name, order: request) } }
 
     /// The entities whose changes may change the order or observed values, in ascending order.
@@ -69,7 +71,8 @@ package final class LiveOrder {
 
     // MARK: Unsaved edits
 
-    /// Adds unsaved edits. Their old records must be those that the order reflects now. O(k log n) for k edits.
+    /// Adds unsaved edits. Their old records must be those that the order reflects now. O(k log n) for k edits, without
+    /// an offset or a limit.
     package func edit(_ edits: [RecordChange], _ states: StateChange?) throws -> OrderChange<RecordKey> {
         let rows = try orderEdits(edits, states)
         if rows.isEmpty { return OrderChange() }
@@ -86,7 +89,7 @@ package final class LiveOrder {
     }
 
     /// Undoes all unsaved edits. `changes` lead from the edited records back to the saved ones. O(k log n) for k
-    /// changes.
+    /// changes, without an offset or a limit.
     package func rollBack(_ changes: [RecordChange], _ states: StateChange?) throws -> OrderChange<RecordKey> {
         let savedWindow = try window(on: saved.order)
         let change = try edit(changes, states)
@@ -131,7 +134,7 @@ package final class LiveOrder {
     }
 
     /// Advances an order with a `cache` to a new commit. `next` is the order opened at this commit. O(k log n) for k
-    /// changes.
+    /// changes, without an offset or a limit.
     package func advance(_ step: Step, to next: OpenedOrder) throws -> OrderChange<RecordKey> {
         let nextFork = try makeFork(over: next.order, with: step)
         let nextWindow = try window(on: nextFork?.order ?? next.order)
@@ -149,7 +152,8 @@ package final class LiveOrder {
         return change
     }
 
-    /// Advances an order without a cache, which is in memory, to a new commit. O(k log n) for k changes.
+    /// Advances an order without a cache, which is in memory, to a new commit. O(k log n) for k changes, without an
+    /// offset or a limit.
     package func advance(_ step: Step) throws -> OrderChange<RecordKey> {
         guard case .memory(let nodes) = saved.place else {
             preconditionFailure("An order with a cache can advance only to an order that was opened at the new commit.")

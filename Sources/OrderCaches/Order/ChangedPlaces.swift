@@ -15,15 +15,16 @@ struct ChangedPlaces {
     /// The values of the sections of all changed rows, old and new, and of the sections whose headings changed, by
     /// section number.
     let sections: [[UInt8]]
-    /// The positions of the sections before and after the change, by section number; nil if a section has no rows.
+    /// The positions of the sections before the change, by section number; nil if a section didn't exist.
     var oldSections: [SectionPlace?]
+    /// The positions of the sections after the change, by section number; nil if a section doesn't exist any more.
     var newSections: [SectionPlace?]
-    /// The rows before and after the change, in the order of the row changes; nil if a row change has no old or new
-    /// row.
+    /// The rows before the change, by the index of the row change; nil for an inserted row.
     var oldRows: [Row?]
+    /// The rows after the change, by the index of the row change; nil for a removed row.
     var newRows: [Row?]
-    /// The keys of the changed rows, if the ranks of rows that keep their keys haven't been looked up yet; otherwise
-    /// nil.
+    /// The keys of the changed rows, if the ranks of rows whose keys and summaries stay the same haven't been looked up
+    /// yet; otherwise nil.
     var postponed: ChangedKeys?
 
     init(sections: [[UInt8]], oldRows: [Row?], newRows: [Row?]) {
@@ -34,7 +35,7 @@ struct ChangedPlaces {
         newSections = oldSections
     }
 
-    /// Creates the places of changes whose keys are sorted. The rows' ranks aren't set yet.
+    /// Creates the positions of `count` row changes from their sorted keys. The ranks of the rows aren't set yet.
     init(_ keys: ChangedKeys, count: Int) {
         self.init(
             sections: keys.sections, oldRows: Array(count, copiesOf: nil), newRows: Array(count, copiesOf: nil))
@@ -59,8 +60,8 @@ struct ChangedKeys {
 
     private(set) var ascending: [Key] = []
     private(set) var sections: [[UInt8]] = []
-    /// The number of sections in which rows changed, which are the first ones in `sections`. In the sections after
-    /// them, only headings or values changed.
+    /// The number of sections in which rows changed; they come first in `sections`. The other sections have only
+    /// changed headings, or other section values because their objects were saved.
     private(set) var sectionsOfRows = 0
 
     init(_ edits: OrderEdits) {

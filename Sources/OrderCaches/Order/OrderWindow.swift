@@ -3,7 +3,8 @@ package import FetchIndexRecords
 
 /// A range of an order's rows over all its sections, given by an offset and a limit, with the sections of these rows.
 ///
-/// Row paths count the window's own sections and rows. A window doesn't copy rows: it refers to a range of its order.
+/// The row paths of a window count its own sections and rows. A window doesn't copy rows: it refers to a range of its
+/// order.
 package struct OrderWindow {
     package let order: SectionedOrder
     /// The positions of the window's rows in the order.
@@ -72,6 +73,7 @@ package struct OrderWindow {
     /// Returns at most `most` sections, starting at an index, in reversed order: the section at the index is the last
     /// one. O(log n + sections).
     package func reversedSections(from index: Int, _ most: Int) throws -> [OrderSection] {
+        if most < 1 { return [] }
         var sections: [OrderSection] = []
         sections.reserveCapacity(min(most, max(0, sectionCount - index)))
         try walkSections(from: index) { section in
@@ -138,7 +140,7 @@ package struct OrderWindow {
         RowPath(section: path.section - firstSection, row: path.row - (path.section == firstSection ? skipped : 0))
     }
 
-    /// The objects of all rows in the window, by section. O(rows).
+    /// The objects of all rows in the window, by section. O(rows + sections x log n).
     package func objects() throws -> [[RecordKey]] {
         var objects = [[RecordKey]](repeating: [], count: sectionCount)
         try walkRows { object, path in

@@ -6,8 +6,9 @@ package import FetchIndexRecords
 /// the records that key paths lead to, not on the clock or the current locale. `FetchIndex` implements it with compiled
 /// predicates and sort keys, which this module can't import; tests implement it with their own rules.
 package protocol RowPlacer: AnyObject {
-    /// Writes the key of an object's row into `placement`, up to the object number. Returns false if the object isn't a
-    /// member. Reads records that key paths lead to in the given state; if it's nil, the order must not have key paths.
+    /// Writes the section value, the sort key and the summary of an object's row into `placement`, without the numbers
+    /// that `finish` appends. Returns false if the object isn't a member. Reads records that key paths lead to in
+    /// `state`; if `state` is nil, the order must not have key paths.
     func place(
         _ object: RecordKey, _ record: RawSpan, in state: (any RecordState)?, _ placement: inout RowPlacement
     ) throws -> Bool
@@ -16,12 +17,12 @@ package protocol RowPlacer: AnyObject {
 
     // If the order has no key paths, many records are placed in these three steps.
 
-    /// Deselects records of a block whose keys are greater than a bound. It may leave some of them selected, and
+    /// Deselects records of a block whose row keys are greater than a bound. It may leave some of them selected, and
     /// doesn't test whether they are members. Called before or after `keepMembers`. Does nothing if the bound is empty.
     func keepRecords(of block: inout RecordBlock, within bound: [UInt8]) throws
     /// Deselects records of a block that aren't members.
     func keepMembers(of block: inout RecordBlock) throws
-    /// Writes the key of a row like `place`, for a record that is known to be a member's.
+    /// Writes into `placement` like `place`, for a record that is known to be a member's.
     func placeMember(_ record: RawSpan, _ placement: inout RowPlacement) throws
 
     // These properties let a scan skip records.
@@ -30,7 +31,7 @@ package protocol RowPlacer: AnyObject {
     var columnTests: [ColumnTest] { get }
     /// Whether `mayHaveRecords` may return false for some bounds.
     var hasBounds: Bool { get }
-    /// Whether a record with values within these bounds may have a key of at most `bound`.
+    /// Whether a record with values within these bounds may have a row key of at most `bound`.
     func mayHaveRecords(within bound: [UInt8], _ values: RecordBounds) -> Bool
 }
 
@@ -106,7 +107,7 @@ package struct RowPlacement {
         if !shape.aggregates.isEmpty { SortedEntry.append(summary: summary, to: &key) }
     }
 
-    /// Finishes the key by appending the object's number.
+    /// Finishes the key by appending the object's number; in an order of several entities, the entity's number first.
     mutating func finish(_ object: RecordKey) {
         withUnsafeBytes(of: object.rawValue.bigEndian) { bytes in
             key.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[(namesEntity ? 0 : 2)...]))

@@ -2,8 +2,9 @@ package import FetchIndexModels
 internal import FetchIndexRecords
 internal import FetchIndexValues
 
-/// Makes the headings of sections that are related objects. The section's value is the object's key, and the attributes
-/// that the section shows are stored once, in its heading. So renaming the object changes one section, and no row.
+/// Makes the headings of sections that are related objects. The section's value is the object's record key. The
+/// attributes that the section shows are stored once, in its heading. So renaming the object changes one section, and
+/// no row.
 ///
 ///     heading    the name as ascending OrderKey | the object's sort keys, encoded like sort keys in row keys
 package struct SectionHeadings {
@@ -23,8 +24,8 @@ struct OrderEdits {
     var rows: [RowChange]
     /// The headings that changed, and the headings of the sections to which rows are added, by section value.
     var headings: [[UInt8]: [UInt8]] = [:]
-    /// For newly saved objects, the section values from their temporary keys, by their current section values. Section
-    /// values decide the order of sections that are otherwise equal.
+    /// For sections whose objects are newly saved: the section values that were made from the objects' temporary record
+    /// keys, by the current section values. Section values decide the order of sections that are otherwise equal.
     var temporaryValues: [[UInt8]: [UInt8]] = [:]
 
     init(_ rows: [RowChange]) { self.rows = rows }
@@ -41,7 +42,8 @@ struct OrderEdits {
         return value
     }
 
-    /// A row's key with the section value that it had before the section's object was saved.
+    /// A row's key with the section value that it had before the section's object was saved; the same key if the object
+    /// isn't newly saved.
     func inOldSection(_ key: RowKey) -> RowKey {
         guard let old = temporaryValues[key.section] else { return key }
         return RowKey(

@@ -10,7 +10,8 @@ struct SectionPlace {
     var count: Int
     /// The section's key in the sections tree.
     var key: [UInt8]
-    /// The summary of the section's rows; empty in an order without aggregates or sections.
+    /// The summary of the section's rows. Empty in an order without aggregates or sections, and in a position that
+    /// wasn't looked up in the sections tree.
     var summary: [UInt8] = []
     /// The section's heading; nil in an order without headings.
     var heading: [UInt8]?
@@ -63,9 +64,9 @@ extension SectionedOrder {
     }
 
     /// Finds the position of a section like `place(of:)`, but looks up the rank of its first row only if the section
-    /// can't be found without it. If that rank isn't known, `firstRank` is nil, and the caller looks it up together
-    /// with those of other sections. If the section is missing, `firstRank` may be the rank that its first row would
-    /// have.
+    /// can't be found without it. If that rank isn't known, the returned `firstRank` is nil, and the place has 0
+    /// instead: the caller looks the rank up together with those of other sections. If the section is missing,
+    /// `firstRank` may be the rank that its first row would have.
     func entry(of section: [UInt8]) throws -> (place: SectionPlace?, firstRank: Int?) {
         if !shape.hasSections || shape.needsRows {
             let place = try place(of: section)

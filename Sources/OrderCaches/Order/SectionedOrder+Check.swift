@@ -9,9 +9,9 @@ extension SectionedOrder {
     /// tree. If it's exceeded, they are sorted on disk.
     private static let checkBudget = 32 << 20
 
-    /// Returns the order's inner defects, one sentence each: the defects of its trees, and the first difference between
-    /// the sections tree and the rows. O(n log n) time; bounded memory, except for the node numbers. Throws if sorting
-    /// needs a file that can't be written.
+    /// Returns the defects that the order shows without the records, one sentence each: the defects of its trees, and
+    /// the first difference between the rows and the sections or headings. O(n log n) time; bounded memory, except for
+    /// the node numbers. Throws if sorting needs a file that can't be written.
     package func check(sortingIn folder: String = "/tmp") throws -> [String] {
         var visited: Set<NodeNumber> = []
         var defects = rows.check(visiting: &visited).map { "rows tree: \($0)" }

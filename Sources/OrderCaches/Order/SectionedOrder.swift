@@ -3,7 +3,7 @@ package import FetchIndexCountedTree
 
 /// A section of an order.
 package struct OrderSection: Equatable, Sendable {
-    /// The section's value as plain text.
+    /// The section's value as plain text; if the section is a related object, the name in its heading.
     package let name: String
     /// The number of rows in the section.
     package let count: Int
@@ -16,7 +16,7 @@ package struct OrderSection: Equatable, Sendable {
     /// The section's heading; nil in an order without headings.
     let heading: [UInt8]?
 
-    /// Creates a section without rows, which doesn't belong to an order.
+    /// A section without rows, which doesn't belong to an order.
     package static let empty = OrderSection(name: "", count: 0, rowsBefore: 0, valueAndSummary: [], valueLength: 0)
 
     init(
@@ -110,7 +110,7 @@ struct OrderRoots: Equatable {
 }
 
 extension Error {
-    /// Whether the damage is in the bytes of a cache, so that rebuilding the cache mends it.
+    /// Whether the error reports damage in the bytes of a cache, so that rebuilding the cache mends it.
     package var isCacheDamage: Bool { self is TreeError || self is DamagedOrder }
 }
 

@@ -13,8 +13,9 @@ extension UnsafeRawBufferPointer {
     /// takes a fast path. O(n).
     package var firstInvalidUTF8: Int? {
         if isASCII || String(validating: self, as: UTF8.self) != nil { return nil }
-        // Decoding replaces only invalid bytes, by U+FFFD. So the decoded text first differs within the U+FFFD of the first
-        // invalid bytes, which may begin like it.
+        // Decoding replaces only invalid bytes, by U+FFFD (EF BF BD). So the first difference between the bytes and the
+        // decoded text is in the U+FFFD that replaces the first invalid bytes. It may be in its second or third byte,
+        // because invalid bytes may begin with EF BF; so the loop goes back to the first byte.
         let repaired = Array(String(decoding: self, as: UTF8.self).utf8)
         var offset = zip(self, repaired).enumerated().first { $0.element.0 != $0.element.1 }?.offset ?? count
         while offset > 0, repaired[offset] & 0xC0 == 0x80 { offset -= 1 }

@@ -18,8 +18,8 @@ package enum Descriptors {
         raised(FetchIndexCLibrary.open(path, flags, mode_t(mode)))
     }
 
-    /// Replaces a descriptor below 3 by a duplicate of 3 or more; returns other descriptors unchanged.
-    /// fcntl(F_DUPFD_CLOEXEC)
+    /// Replaces a descriptor below 3 by a duplicate of 3 or more, or by -1 if the system refuses; returns other
+    /// descriptors unchanged. fcntl(F_DUPFD_CLOEXEC)
     package static func raised(_ file: CInt) -> CInt {
         guard (0..<firstFree).contains(file) else { return file }
         let raised = fcntl(file, duplicateClosing, firstFree)

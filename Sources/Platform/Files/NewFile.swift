@@ -15,7 +15,7 @@ package struct NewFile: ~Copyable {
     private let place: UnfinishedFiles.Place?
     private var isKept = false
 
-    /// Creates PATH.partial. Throws EBUSY if another process is writing to the same path.
+    /// Creates PATH.partial. Throws EBUSY if this or another process is already writing a file with the same path.
     package init(at path: String, _ access: Access = .ownerOnly) throws(SystemError) {
         let partial = path + ".partial"
         // Signals are blocked until the path is registered: otherwise a signal's handler could miss this file.

@@ -19,8 +19,9 @@ package final class SideFile: Sendable {
         var seen = time(nil)
     }
 
-    /// The number of attempts to lock the file, and the microseconds between them.
+    /// The number of attempts to lock the file.
     private static let attempts = 5
+    /// The microseconds between two attempts.
     private static let pause: UInt32 = 10
 
     /// The flag that keeps the time of the last access. Without it, the first read after each write sets that time,

@@ -33,8 +33,8 @@ package final class Crew: @unchecked Sendable {
         }
     }
 
-    /// Takes parts of the leader's work until `lead` returns. If `lead` isn't running, returns immediately: it may
-    /// never be called.
+    /// Takes parts of the leader's work until `lead` returns. If `lead` isn't running, returns immediately, because
+    /// `lead` may never be called.
     package func help() {
         while let work = nextWork() { while work.runNext(as: 1) {} }
     }

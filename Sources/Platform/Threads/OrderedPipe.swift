@@ -86,10 +86,10 @@ private final class OrderedPipe<Item>: @unchecked Sendable {
 
 extension Threads {
     /// Calls `make` with each part, 0 to count - 1, on several threads including this one. Calls `consume` with the
-    /// results on this thread, in the order of the parts, until it returns false. At most `ahead` results per thread
-    /// are being made or wait. If a part fails, the results of the parts before it are consumed, and then its error is
-    /// thrown. After an error, or when `consume` returns false, no more parts begin, and `isWanted` returns false on
-    /// the other threads.
+    /// results on this thread, in the order of the parts, until it returns false. At most `ahead` x `threads` results
+    /// are being made or are waiting. If a part fails, the results of the parts before it are consumed, and then its
+    /// error is thrown. After an error, or when `consume` returns false, no more parts begin. Once this thread has
+    /// stopped consuming, `isWanted` returns false on the other threads.
     package static func inOrder<Value>(
         _ threads: Int, parts count: Int, ahead: Int = 2,
         make: (_ thread: Int, _ part: Int, _ isWanted: () -> Bool) throws -> Value, consume: (Value) throws -> Bool

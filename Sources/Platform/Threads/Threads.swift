@@ -15,9 +15,9 @@ package enum Threads {
     package static let available = min(ProcessInfo.processInfo.activeProcessorCount, most)
 
     /// Calls the body with 0 to count - 1, each on its own thread, 0 on this one. Returns when all calls have returned.
-    /// If several calls throw, throws the error of the call with the least number. If the system gives too few threads,
-    /// or a thread hasn't begun when this thread is idle, this thread makes the missing calls. So a call must not wait
-    /// for a call with a greater number.
+    /// After an error, calls that haven't begun are left out. If several calls throw, throws the error of the call with
+    /// the least number. If the system gives too few threads, or a thread hasn't begun when this thread is idle, this
+    /// thread makes the missing calls. So a call must not wait for a call with a greater number.
     package static func run(_ count: Int, _ body: (Int) throws -> Void) throws {
         if count == 1 { return try body(0) }
         // No call of the body runs any more when `end` returns, so the body doesn't escape.

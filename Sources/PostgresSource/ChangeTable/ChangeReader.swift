@@ -99,7 +99,7 @@ struct ChangeReader {
             + ") AND pg_catalog.pg_visible_in_snapshot(c.transaction, pg_catalog.pg_current_snapshot())"
     }
 
-    /// Waits until the log up to the snapshot is on the source's disk. If synchronous_commit is off, a crash undoes
+    /// Waits until the log up to the snapshot is on the source's disk. If synchronous_commit is off, a crash may undo
     /// transactions that were visible, and later transactions get the same numbers.
     func waitUntilDurable(_ requireNotInterrupted: () throws -> Void) throws {
         if isDurable { return }

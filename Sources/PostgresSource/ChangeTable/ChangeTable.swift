@@ -2,10 +2,10 @@
 /// change them. Any number of followers read the table, each from its own position, and no follower needs a slot.
 ///
 /// A follower's position is a snapshot of the source, in the form of `pg_current_snapshot`: it tells which transactions
-/// the store has. At each look, the follower takes a new snapshot, finds the keys that other transactions have noted,
-/// and writes their rows as they are in the new snapshot; the store then equals that snapshot. So no change is missed,
-/// in whatever order transactions commit. PostgreSQL documentation, 9.27.12 "Transaction ID and Snapshot Information
-/// Functions".
+/// the store has. Each time it reads the table, the follower takes a new snapshot, finds the keys that were noted by
+/// transactions that the new snapshot shows and the old one doesn't, and writes the keys' rows as they are in the new
+/// snapshot, which the store then equals. So no change is missed, in whatever order transactions commit. PostgreSQL
+/// documentation, "Transaction ID and Snapshot Information Functions".
 enum ChangeTable {
     static let channel = "fetchindex"
     private static let trigger = "fetchindex_note"
@@ -14,8 +14,8 @@ enum ChangeTable {
 
     // MARK: Setup
 
-    /// Returns the SQL that creates the change table and the triggers of tables. Correct triggers stay if it is run
-    /// again. Throws `SourceError`.
+    /// Returns the SQL that creates the change table and the triggers of tables. If the SQL is run again, correct
+    /// triggers stay. Throws `SourceError`.
     static func setup(for tables: [SourceTable]) throws -> String {
         try log + tables.map { try triggers(of: $0) }.joined() + end + tables.map { wake(for: $0) }.joined()
     }
@@ -179,9 +179,9 @@ enum ChangeTable {
             "the source notes no changes\(table)", remedy: .makeChangeTable)
     }
 
-    /// Returns a text that differs if changes of rows may have been missed meanwhile. It consists of the triggers and
-    /// their functions, of the database, which a copy may replace, and of the server's timeline, because a standby that
-    /// takes over may lack transactions that a follower has seen. Throws `SourceError` if a table has no triggers for
+    /// Returns a text that stands for the triggers and their functions, for the database, which a copy may replace, and
+    /// for the server's timeline, because a standby that takes over may lack transactions that a follower has seen. If
+    /// a later text differs, changes of rows may have been missed. Throws `SourceError` if a table has no triggers for
     /// its key.
     static func mark(of tables: [FollowedSource.Table], _ connection: Connection) throws -> String {
         let timeline = try connection.value(

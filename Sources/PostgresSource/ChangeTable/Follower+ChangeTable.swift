@@ -63,15 +63,15 @@ extension Follower {
         }
     }
 
-    /// Pauses as long as the last look took, up to 500 ms, so that a source with much to read isn't kept busy. Then
-    /// waits up to 50 ms for a notification, unless `endsWhenCurrent` is set.
+    /// Pauses for as long as the preceding work took, but from 2 to 500 ms, so that a source with much to read isn't
+    /// kept busy. Then waits up to 50 ms for a notification, unless `endsWhenCurrent` is set.
     private func pause(after duration: Duration) throws {
         let pause = min(max(.milliseconds(2), duration), Self.longestPause)
         usleep(UInt32(clamping: Int64(pause / .microseconds(1))))
         if !options.endsWhenCurrent { try connection.waitForNotification(milliseconds: Self.pollMilliseconds) }
     }
 
-    /// The outcome of a look at the change table.
+    /// The outcome of reading the change table.
     private enum Outcome {
         case nothing
         case taken
@@ -98,10 +98,10 @@ extension Follower {
         return types
     }
 
-    // MARK: A look
+    // MARK: Reading the change table
 
-    /// Brings the store to the source's current snapshot: writes the changed rows as they are in it. O(k log n) for k
-    /// rows, more if a table was emptied.
+    /// Brings the store to the source's current snapshot: writes the changed rows as this snapshot shows them.
+    /// O(k log n) for k rows, more if a table was emptied.
     private func takeChanges(_ columns: inout KnownColumns) throws -> Outcome {
         let look = try ChangeReader(after: position?.text ?? "", source.tables, connection, locked: false)
         if look.noted.isEmpty {
@@ -126,8 +126,8 @@ extension Follower {
     }
 
     /// Takes over a snapshot in which no table has changed. It becomes the position only if it was durable when it was
-    /// read, because a crash of the source may undo a snapshot that isn't. Before the store becomes consistent, waits
-    /// until the snapshot is durable.
+    /// read, because a crash of the source may undo transactions that a snapshot shows. Before the store becomes
+    /// consistent, waits until the snapshot is durable.
     private func takeSnapshot(of look: ChangeReader) throws {
         if !source.isConsistent { try look.waitUntilDurable(requireNotInterrupted) }
         if look.isDurable { position?.text = look.snapshot }

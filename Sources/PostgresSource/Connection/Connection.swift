@@ -1,8 +1,8 @@
 internal import CFetchIndexPostgres
 internal import FetchIndexCLibrary
 
-/// A connection to a PostgreSQL server, which one thread at a time may use. PostgreSQL documentation, 34.1 "Database
-/// Connection Control Functions" and 34.3 "Command Execution Functions".
+/// A connection to a PostgreSQL server, which one thread at a time may use. PostgreSQL documentation, "Database
+/// Connection Control Functions" and "Command Execution Functions".
 package final class Connection {
     private let raw: OpaquePointer
     /// The server's version as a number: 150004 for 15.4.
@@ -11,8 +11,8 @@ package final class Connection {
     /// The timeout for locks: a table that is locked for long must not keep a follower from ending.
     private static let lockTimeout = "lock_timeout = '2s'"
 
-    /// Session settings with which each value has one unambiguous text, and long commands don't time out unless they
-    /// wait for a lock.
+    /// The settings of the session. Each value has one unambiguous text, and a long command times out only while it
+    /// waits for a lock.
     private static let settings = [
         "DateStyle = ISO", "TimeZone = 'UTC'", "IntervalStyle = postgres", "extra_float_digits = 3",
         "bytea_output = hex",
@@ -26,7 +26,8 @@ package final class Connection {
     ]
 
     /// Connects to an address, which is a URI or a list of libpq's parameters. Throws `SourceError`. For a replication
-    /// connection, the error has the SQLSTATE code with which the server refused it, if the server was reached.
+    /// connection, the error has the SQLSTATE code with which the server refuses it, if a second attempt finds out the
+    /// code.
     package init(_ address: String, isReplication: Bool = false) throws {
         guard let connection = Self.open(address, isReplication) else {
             throw SourceError(.connection, "there is no memory for a connection")
@@ -162,7 +163,8 @@ package final class Connection {
         return PQgetvalue(result, 0, 0).map { String(cString: $0) }
     }
 
-    /// Executes a command and returns the first value of its result.
+    /// Executes a command and returns the first value of its result; nil if the value is null, or if the result has no
+    /// rows.
     package func value(_ command: String, _ arguments: [String?] = []) throws -> String? {
         try execute(command, arguments).first?.first ?? nil
     }
@@ -199,7 +201,7 @@ package final class Connection {
         defer { PQclear(result) }
         guard PQresultStatus(result) == PGRES_COPY_OUT else { throw error(of: result) }
         do { while let row = try nextRow(waits: true) { try take(row, body) } } catch {
-            // Otherwise the remaining rows would be taken for the answer to the next command.
+            // Reads the remaining rows, which would otherwise be taken for the answer to the next command.
             cancel()
             while let row = try? nextRow(waits: true) { PQfreemem(row.baseAddress) }
             drain()
@@ -286,7 +288,7 @@ package final class Connection {
         return hasArrived
     }
 
-    /// Waits until the server has sent something. Returns false if nothing has arrived within the time.
+    /// Waits until the server has sent something. Returns false if nothing has arrived at the socket within the time.
     func wait(milliseconds: Int32) throws -> Bool {
         var state = pollfd(fd: PQsocket(raw), events: Int16(POLLIN), revents: 0)
         let isReady = poll(&state, 1, milliseconds) > 0

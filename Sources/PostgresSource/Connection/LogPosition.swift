@@ -1,5 +1,5 @@
 /// A position in the source's write-ahead log (LSN): the number of bytes before it. It is written as two hexadecimal
-/// numbers, such as 16/B374D848. PostgreSQL documentation, 8.20 "pg_lsn Type".
+/// numbers, such as 16/B374D848. PostgreSQL documentation, "pg_lsn Type".
 package struct LogPosition: Hashable, Comparable, Sendable, CustomStringConvertible {
     package let rawValue: UInt64
 

@@ -1,11 +1,12 @@
 /// The reason why a source can't be followed, or can't be followed any further.
 package struct SourceError: Error, CustomStringConvertible, Equatable {
     package enum Kind: Sendable {
-        /// The connection is lost, or can't be made now: a later attempt may succeed.
+        /// The connection is lost or can't be made now, or something else disturbed the work: a later attempt may
+        /// succeed.
         case connection
         /// The source no longer has changes that the store lacks, so all tables must be copied again.
         case lost
-        /// A later attempt would fail as well.
+        /// A later attempt would fail as well, unless something is changed before.
         case refused
         /// The options are wrong.
         case usage
@@ -16,8 +17,8 @@ package struct SourceError: Error, CustomStringConvertible, Equatable {
     package let reason: String
     /// The remedy for the user; nil if the reason says it itself, or nothing helps.
     package let remedy: SourceRemedy?
-    /// The server's code of the error (SQLSTATE), if any. The server's texts are in its own language, so that only the
-    /// code can be compared.
+    /// The server's code of the error (SQLSTATE), if any. The server's texts are in its own language, so only the code
+    /// can be compared.
     package let code: String?
 
     /// If `remedy` is nil, an error of the kind `lost` has the remedy to copy all tables again.
@@ -30,5 +31,5 @@ package struct SourceError: Error, CustomStringConvertible, Equatable {
     package var description: String { reason + (remedy.map { "; \($0)" } ?? "") }
 }
 
-/// Thrown when the work was asked to end.
+/// Thrown by work that ends because it was interrupted.
 package struct Interrupted: Error {}

@@ -1,5 +1,5 @@
 // Timelines of a server's log, which are read over a replication connection. A standby that takes over begins a new
-// timeline. PostgreSQL documentation, 26.3.6 "Timelines", and 55.4 "Streaming Replication Protocol": IDENTIFY_SYSTEM,
+// timeline. PostgreSQL documentation, "Timelines", and "Streaming Replication Protocol": IDENTIFY_SYSTEM,
 // TIMELINE_HISTORY.
 extension Connection {
     /// Returns the timeline of the log that the server writes now. Throws `SourceError`.

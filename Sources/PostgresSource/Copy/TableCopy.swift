@@ -46,7 +46,8 @@ struct TableCopy {
     }
 
     /// Copies the ranges that are left. `commit` receives the writer of each range, which it must commit, and the
-    /// range's last key; `seen` receives the object number of each row. Both are called on the calling thread.
+    /// range's last key, which is nil for a range that isn't full; `seen` receives the object number of each row. Both
+    /// are called on the calling thread.
     func run(
         seen: (UInt64) -> Void, commit: (KeyedRowWriter, _ end: String?, _ isLast: Bool) throws -> Void
     ) throws {
@@ -83,7 +84,7 @@ struct TableCopy {
         }
     }
 
-    /// Reads a range, delivers its full batches, and returns the last one.
+    /// Reads a range, delivers its batches except the last one, and returns the last one.
     private func readRange(
         after key: String?, _ reader: inout RowReader, _ deliver: (consuming Batch) throws -> Void
     ) throws -> Batch {

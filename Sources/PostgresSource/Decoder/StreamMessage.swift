@@ -24,7 +24,7 @@ package enum StreamedValue: Equatable {
 }
 
 /// A message of the output plugin pgoutput, in version 1 of its protocol, which servers since PostgreSQL 10 can send.
-/// PostgreSQL documentation, 55.9 "Logical Replication Message Formats".
+/// PostgreSQL documentation, "Logical Replication Message Formats".
 package enum StreamMessage: Equatable {
     /// `end` is the position of the transaction's commit.
     case begin(end: LogPosition, time: Double, transaction: UInt32)
@@ -32,7 +32,8 @@ package enum StreamMessage: Equatable {
     case commit(next: LogPosition, time: Double)
     case table(StreamedTable)
     case insert(table: UInt32, [StreamedValue])
-    /// `old` has the old values of the identity. It is sent if they changed, or if the whole row is the identity.
+    /// `old` has the old values of the identity. They are sent if they changed, or if the whole row is the identity;
+    /// otherwise `old` is nil.
     case update(table: UInt32, old: [StreamedValue]?, [StreamedValue])
     case delete(table: UInt32, old: [StreamedValue])
     case truncate(tables: [UInt32])
@@ -48,7 +49,7 @@ extension StreamMessage {
         init(_ reason: String) { description = "the source has sent a message that cannot be read: \(reason)" }
     }
 
-    /// Reads a message. Lengths and counts are checked against the number of bytes. O(values).
+    /// Reads a message. Lengths and counts are checked against the number of bytes. O(bytes).
     package init(_ bytes: RawSpan) throws(Malformed) {
         var reader = MessageReader(bytes)
         switch try reader.byte() {
@@ -138,7 +139,7 @@ struct MessageReader: ~Escapable {
     fileprivate mutating func expect(_ letters: [Unicode.Scalar]) throws(StreamMessage.Malformed) -> UInt8 {
         let found = try byte()
         guard letters.contains(where: { UInt8(ascii: $0) == found }) else {
-            throw StreamMessage.Malformed("a row begins with \(found)")
+            throw StreamMessage.Malformed("a row begins with the byte \(found)")
         }
         return found
     }

@@ -4,8 +4,8 @@ internal import FetchIndexEssentials
 internal import FetchIndexModels
 
 /// Prepares a follower: checks the options, the source's settings and its tables, then opens the store, or creates it
-/// with the tables' entities. Creates nothing in the source. If an option is invalid, or the source or a table can't be
-/// followed, no store is created.
+/// with the tables' entities. Creates nothing in the source. If it refuses an option, the source or a table, it creates
+/// no store.
 struct FollowPreparation {
     let container: PersistentContainer
     let source: FollowedSource
@@ -204,13 +204,13 @@ struct FollowPreparation {
         else { return }
         throw SourceError(
             .refused,
-            "a condition for \(table.choice.title) needs PostgreSQL 15, but the source is PostgreSQL \(connection.serverVersion / 10_000)"
+            "a condition for \(table.choice.title) needs PostgreSQL 15 or later, but the source is PostgreSQL \(connection.serverVersion / 10_000)"
         )
     }
 
-    /// Refuses conditions whose outcome depends on the time or on chance, because no trigger fires when it changes.
-    /// PostgreSQL refuses such conditions for an index, so this creates one on an empty temporary table, and rolls it
-    /// back. Publications check their conditions themselves.
+    /// Refuses conditions whose outcome depends on the time or on chance, because no trigger fires when the outcome
+    /// changes. PostgreSQL refuses such conditions for an index, so this creates an index with the condition on an
+    /// empty temporary table, and rolls back. Publications check their conditions themselves.
     private static func requireLasting(
         _ tables: [SourceTable], _ connection: Connection, _ report: (FollowEvent) -> Void
     ) throws {

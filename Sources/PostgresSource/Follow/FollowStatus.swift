@@ -13,11 +13,13 @@ struct FollowStatus {
     /// Whether the change table has changes that couldn't be read yet.
     var isBehind = false
     private let container: PersistentContainer
-    /// The time and the state of the last write: the same state is written at most once a second.
+    /// The time of the last write: the same state is written at most once a second.
     private var lastWritten: ContinuousClock.Instant?
+    /// The state that was last written.
     private var lastState: SourceStatus.State?
-    /// When the source was last asked for the slot's state, and its answer. It is asked at most every ten seconds.
+    /// When the source was last asked about the slot, which is done at most every ten seconds.
     private var lastAsked: ContinuousClock.Instant?
+    /// The source's last answer: the slot's state, and the number of bytes of the log that the source retains for it.
     private var slot: (state: String?, retained: Int?) = (nil, nil)
 
     init(of container: PersistentContainer) { self.container = container }
@@ -32,7 +34,7 @@ struct FollowStatus {
             status.lagBytes = Int(clamping: sent.rawValue - min(sent.rawValue, reached.rawValue))
         }
         if follower.source.way == .changeTable {
-            // The store has all changes that the change table had at the last look, unless `isBehind`.
+            // Unless `isBehind`, the store has all changes that the change table had when it was last read.
             status.lagSeconds = state == .streaming && !isBehind ? 0 : nil
         } else if status.lagBytes == 0 {
             status.lagSeconds = 0

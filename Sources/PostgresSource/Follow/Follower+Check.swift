@@ -67,13 +67,13 @@ extension Follower {
     }
 
     /// Checks, if another server has taken over, that its log includes everything that the store has. A standby may
-    /// lack the last transactions, and then gives their positions to transactions of its own.
+    /// lack the last transactions, and may give their positions to transactions of its own.
     func checkTimeline(_ replication: Connection) throws {
         let timeline = try replication.timeline()
         defer { source.timeline = timeline }
         guard let known = source.timeline, known != timeline else { return }
         let end = try replication.end(ofTimeline: known, before: timeline)
-        // Until the store is consistent, copied rows may be newer than the position.
+        // Until the store is consistent, copied rows may be newer than the position, so the position proves nothing.
         if source.isConsistent, let end, stored.position <= end { return }
         let what =
             end.map { "with the old server's log up to \($0)" } ?? "with a log that does not continue the old one"
@@ -102,8 +102,9 @@ extension Follower {
         return try publicationMark()
     }
 
-    /// Returns the numbers (OIDs) of the publication and of its catalogue entries for the followed tables, each with
-    /// the number of the transaction that wrote it.
+    /// Returns the numbers (OIDs) of the publication, of its catalogue entries for the followed tables and their
+    /// schemas, and of the tables' parents, each with the number of the transaction that wrote the entry. Returns nil
+    /// if the publication is missing.
     private func publicationMark() throws -> String? {
         let schemas =
             connection.serverVersion < FollowPreparation.firstWithFilters

@@ -20,7 +20,8 @@ extension Follower {
         if becomesConsistent, let end = position?.text { tell(.consistent(end)) }
     }
 
-    /// Whether the position is at least as new as the copied rows.
+    /// Whether the position has become at least as new as the copied rows. While streaming, this is false if the store
+    /// doesn't wait for a position (`consistentFrom` is nil).
     private var isPastCopies: Bool {
         switch phase {
         case .starting: return false
@@ -68,8 +69,8 @@ extension Follower {
         }
     }
 
-    /// Links the rows of a commit to the rows that their foreign keys name. `known` are tables whose readers exist
-    /// already.
+    /// Links the rows of a commit to the rows that their foreign keys name, and waiting rows to the rows of the commit.
+    /// `known` are tables whose readers exist already.
     func linkLater(_ writer: KeyedRowWriter, _ known: [RowTable] = []) throws {
         var tables = Dictionary(known.map { ($0.entityNumber, $0) }) { first, _ in first }
         let model = writer.model

@@ -3,9 +3,9 @@ internal import FetchIndexModels
 
 // Tables whose columns change while they are followed, and the migrations of their entities.
 extension Follower {
-    /// Adopts the changes of a table since the last comparison. Added, removed and renamed columns are free changes of
-    /// the model, which rewrite no record. If the source has changed rows without sending them, or may have, another
-    /// copy of the table becomes due. Throws `SourceError` for other changes, before anything is written.
+    /// Adopts the changes of a table since the last comparison: adds, removes and renames attributes of its entity,
+    /// which rewrites no record. If the source may have changed rows without sending them, another copy of the table
+    /// becomes due. Throws `SourceError` for a change that can't be adopted, before anything is written.
     func followChanges(ofTable index: Int, _ streamed: StreamedTable? = nil) throws {
         guard var change = try relevantChange(of: index, streamed) else { return }
         if change.needsCopy { change.followed.copy.requireCopy() }
@@ -21,7 +21,7 @@ extension Follower {
     /// Adopts the table's current columns from the catalogue, before rows are copied.
     func adoptCatalogue(_ index: Int) throws {
         guard var change = try change(of: index) else { return }
-        // Rows that were copied earlier may have other columns.
+        // Rows that were copied earlier may have other columns, so the copy begins again.
         if change.needsCopy, change.followed.copy.hasBegun { change.followed.copy.requireCopy() }
         try adopt(change, index)
     }

@@ -34,7 +34,7 @@ extension Follower {
             """, [table.schema, table.name])) == "f"
     }
 
-    /// Checks that each condition reads only columns that the source sends of old rows. If a condition read other
+    /// Checks that each condition reads only columns whose old values the source sends. If a condition read other
     /// columns, PostgreSQL would refuse updates and deletions in the table, and the source's own programs would fail.
     private func requireIdentities() throws {
         for table in source.tables where table.condition != nil && !isFull(table) {

@@ -43,7 +43,7 @@ package struct Recovery {
         while true {
             do {
                 let connection = try Connection(source.address)
-                // One of several hosts in an address may be another server.
+                // One of several hosts in an address may be another server, so each connection is checked.
                 try FollowPreparation.checkServer(
                     connection, source.address, source.way, is: copiesAgain ? nil : source.systemIdentifier)
                 return connection

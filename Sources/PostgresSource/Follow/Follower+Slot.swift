@@ -2,8 +2,9 @@ internal import FetchIndex
 
 // The slot in the source, for which the source retains its log (WAL).
 extension Follower {
-    /// Creates the slot if the store has no position yet. Otherwise checks that following can continue at the position:
-    /// the source still has the log after it, and the tables and the publication are the followed ones.
+    /// Creates the slot, or advances a given one, if the store has no position yet. Otherwise checks that following can
+    /// continue at the position: the source still has the log after it, and the tables and the publication are the
+    /// followed ones.
     func prepareSlot() throws {
         guard let reached else { return try makeSlot() }
         try checkSlot(has: reached)
@@ -34,7 +35,7 @@ extension Follower {
     }
 
     /// Checks that the source's log is at least as long as each of its positions that the store has. The log of an
-    /// older copy of the source would be shorter.
+    /// older copy of the source may be shorter.
     private func checkEnd() throws {
         let known = [reached, source.consistentFrom.flatMap { LogPosition($0) }] + source.tables.map(\.copy.after)
         let text = try connection.value("SELECT pg_catalog.pg_current_wal_insert_lsn()")
@@ -112,8 +113,8 @@ extension Follower {
         }
     }
 
-    /// Advances a given slot to the current end of the source's log, and returns its position. The older log may show
-    /// the tables or the publication in an earlier form.
+    /// Advances a given slot to the current end of the source's log, and returns its position. The older log is
+    /// skipped, because it may show the tables or the publication in an earlier form.
     private func advanceGivenSlot() throws -> String? {
         try waitForOpenTransactions()
         return try connection.slowValue(
@@ -141,7 +142,7 @@ extension Follower {
         source.consistentFrom = nil
         unseen.removeAll()
         let writer = try KeyedRowWriter(in: container, author: "postgres", changesRecords: false)
-        // `endFollowing` also removes the stored position.
+        // `endFollowing` is called because it removes the stored position.
         try writer.endFollowing()
         try writer.setFollowedSource(source)
         position = nil
@@ -154,7 +155,7 @@ extension Follower {
         let server = try FollowPreparation.checkServer(connection, source.address, source.way, is: nil)
         if server == source.systemIdentifier { return }
         source.systemIdentifier = server
-        // Another server has other table numbers (OIDs).
+        // Another server has other table numbers (OIDs). With 0, columns are found by their names.
         for index in source.tables.indices { source.tables[index].number = 0 }
         if source.way == .stream, source.ownsSlot {
             tell(.warning("the server that was followed before may still keep its log for the slot \(source.slot)"))
@@ -162,7 +163,7 @@ extension Follower {
     }
 
     /// Ends following. Drops the slot and the publication if they are the store's own; the rows stay in the store. If
-    /// the source can't be reached, returns a sentence about what may be left in it; otherwise nil.
+    /// the source can't be reached, returns a sentence about what may be left in the source; otherwise nil.
     package static func end(storeAt path: String) throws -> String? {
         let container = try PersistentContainer(storeAt: path)
         let lock = try lock(path)
@@ -181,7 +182,8 @@ extension Follower {
         return left
     }
 
-    /// Drops the slot and the publication if they are the store's own. A change table has no record of its followers.
+    /// Drops the slot and the publication if they are the store's own. A change table has no record of its followers,
+    /// so nothing is dropped for it.
     private static func dropOwned(of source: FollowedSource) throws {
         guard source.way == .stream else { return }
         let connection = try Connection(source.address)

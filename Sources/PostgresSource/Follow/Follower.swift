@@ -4,11 +4,11 @@ internal import FetchIndexPlatform
 
 /// Keeps entities of a store in step with tables of a PostgreSQL source.
 ///
-/// The follower creates a slot, for which the source retains its log (WAL). Then it copies the tables, and applies the
-/// log's changes, starting at the slot's position. A change that a copied row already includes is applied again, by the
-/// row's key, so each row exists exactly once. After the stream has passed the end of the copy, the store equals the
-/// source at the end of each further transaction. The position is stored in the transaction that stores the rows, and
-/// reported to the source only afterwards.
+/// The follower creates a slot, or uses a given one, for which the source retains its log (WAL). Then it copies the
+/// tables, and applies the log's changes, starting at the slot's position. A change that a copied row already includes
+/// is applied again, by the row's key, so each row exists exactly once. After the stream has passed the end of the
+/// copy, the store equals the source at the end of each further transaction, until a table must be copied again. The
+/// position is stored in the transaction that stores the rows, and reported to the source only afterwards.
 ///
 /// A follower that reads the change table has no slot: its positions are snapshots of the source.
 package final class Follower {
@@ -33,7 +33,7 @@ package final class Follower {
     //                 ▼                                                                                │
     //     run ──▶ starting ── slot or snapshot made or checked, tables copied ──▶ streaming | reading ─┤
     //                                                                                                  ▼
-    //                                                              interrupted, everything here, or an error
+    //                                                              interrupted, caught up, or an error
 
     /// The current phase of the work.
     enum Phase {
@@ -57,10 +57,11 @@ package final class Follower {
     var phase = Phase.starting
     /// The description of the source and its tables. It may be newer than the stored description until the next commit.
     var source: FollowedSource
-    /// The source has no change before this position that the store will lack after the next commit. It may be newer
-    /// than the stored position.
+    /// After the next commit, the store has all changes before this position, except in tables that are still to be
+    /// copied. This position may be newer than the stored one. Nil until the slot or the snapshot is prepared.
     var position: SourcePosition?
-    /// A commit stores the description only if it differs from this one. The position is reported to the source.
+    /// The description and the position that are in the store. A commit writes the description only if it has changed
+    /// since. Only this position is reported to the source.
     var stored = Stored()
     /// The connection for commands and copies. A lost connection is replaced.
     var connection: Connection

@@ -15,7 +15,7 @@ package struct UnseenTransactions {
 
     package mutating func insert(_ number: UInt32) { numbers.insert(number) }
 
-    /// Forgets all transactions, because the source's log is followed anew.
+    /// Forgets all transactions. It is called when the source's log is followed anew.
     mutating func removeAll() { numbers = [] }
 
     /// Forgets transactions that a snapshot shows: they are before its end and not open in it. Numbers wrap around.

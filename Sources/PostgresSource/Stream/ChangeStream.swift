@@ -14,8 +14,8 @@ struct StreamedTransaction {
 }
 
 /// The stream of a logical replication slot: whole transactions, in the order of their commits. It belongs to the
-/// follower's thread. PostgreSQL documentation, 55.4 "Streaming Replication Protocol" and 55.5 "Logical Streaming
-/// Replication Protocol".
+/// follower's thread. PostgreSQL documentation, "Streaming Replication Protocol" and "Logical Streaming Replication
+/// Protocol".
 final class ChangeStream {
     enum Event {
         case transaction(StreamedTransaction)
@@ -29,9 +29,9 @@ final class ChangeStream {
     private static let mostBytes = 32 << 20
     /// A transaction is part of a backlog if it was committed more than this many seconds ago.
     private static let backlogSeconds = 0.5
-    /// The time, in milliseconds, that a group waits for each further transaction of a backlog. It no longer waits when
-    /// `longestBacklogPause` has passed since its first transaction.
+    /// The time, in milliseconds, that a group waits for each further transaction of a backlog.
     private static let backlogPause: Int32 = 25
+    /// A group no longer waits when this time has passed since its first transaction.
     private static let longestBacklogPause = Duration.milliseconds(500)
     /// The interval of reports. By default, a server ends a connection after a minute without a report.
     private static let reportInterval = Duration.seconds(5)
@@ -41,7 +41,7 @@ final class ChangeStream {
     private let connection: Connection
     private let folder: String
     private let groupLength: Int
-    /// The transaction whose messages arrive, until its commit arrives.
+    /// The transaction whose messages have arrived, but not yet its commit, if any.
     private var open: (end: LogPosition, number: UInt32, buffer: TransactionBuffer)?
     /// The position up to which the server has sent its log.
     private(set) var sent: LogPosition
@@ -49,8 +49,7 @@ final class ChangeStream {
     private var stored: LogPosition
     /// When the flush position was last reported. The server ends a connection without reports.
     private var lastReport = ContinuousClock.now
-    /// When a message last arrived. A server that has disappeared doesn't end the connection, so only its silence shows
-    /// that.
+    /// When a message last arrived. If the server disappears, the connection doesn't end: only the silence shows it.
     private var lastHeard = ContinuousClock.now
     /// Whether the server has asked for a report.
     private(set) var isReplyWanted = false
@@ -79,7 +78,7 @@ final class ChangeStream {
         if now - lastReport > Self.reportInterval || isReplyWanted { try report(wantsReply: wantsReply) }
         if let event = try take() { return event }
         let end = now + .milliseconds(milliseconds)
-        // What arrives may be only a part of a transaction.
+        // The bytes that arrive may be only a part of a transaction, so several waits may be needed.
         while try connection.wait(milliseconds: max(0, Int32((end - .now) / .milliseconds(1)))) {
             if let event = try take() { return event }
             if ContinuousClock.now >= end { return nil }
@@ -169,7 +168,7 @@ final class ChangeStream {
     /// Reports the flush position to the server, which answers immediately if `wantsReply`.
     func report(wantsReply: Bool = false) throws {
         var message: [UInt8] = [UInt8(ascii: "r")]
-        // The positions written, flushed and applied.
+        // The flush position is also reported as the position written and as the position applied.
         for _ in 0..<3 { message.append(bigEndian: stored.rawValue) }
         let microseconds = (Date().timeIntervalSince1970 - 946_684_800) * 1e6
         message.append(bigEndian: UInt64(max(0, microseconds)))

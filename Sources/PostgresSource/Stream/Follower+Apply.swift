@@ -6,7 +6,7 @@ internal import FetchIndexValues
 // Applying transactions of the stream to the store.
 extension Follower {
     /// Writes transactions of the source, each as a commit of the store. Group commit: transactions received together
-    /// share one disk sync, and a page that several of them change is written once. O(k log n) for k rows.
+    /// share one disk sync, and a page that several of them change is written once. O(k log n) for k changed rows.
     func apply(_ transactions: [StreamedTransaction], _ session: StreamSession) throws {
         var waiting: [StreamedTransaction] = []
         for transaction in transactions {
@@ -34,7 +34,8 @@ extension Follower {
     }
 
     /// Whether the store's model fits a table as the stream describes it; true for tables that aren't followed. Details
-    /// that the description lacks are read from the catalogue, because descriptions are few.
+    /// that the description lacks are read from the catalogue, which is affordable because the stream describes tables
+    /// rarely.
     private func isFollowed(_ streamed: StreamedTable) throws -> Bool {
         guard let index = try index(of: streamed) else { return true }
         guard streamed.sendsKey(source.tables[index].key) else { return false }
@@ -84,7 +85,7 @@ extension Follower {
         case .table(let table): try note(table, in: writer.model, session)
         case .insert(let table, let row):
             try withReader(of: table, row, session) { reader in
-                // A row that enters the condition by a change of its key is sent in part.
+                // If a row meets the condition only since its key changed, it is sent as an insertion, and in part.
                 if row.contains(.unchanged) {
                     try session.incomplete.append((table, reader.key(row, bytes)))
                 } else {
@@ -95,7 +96,7 @@ extension Follower {
             try withReader(of: table, row, session) { reader in
                 if let old { try reader.requireWidth(old) }
                 let new = try reader.row(row, bytes)
-                // The source sends the old key only if it has changed.
+                // If the source sends no old key, the key hasn't changed.
                 let oldKey = try old.map { try reader.key($0, bytes) } ?? new.key
                 // While the store isn't consistent, stored rows may be newer than the streamed ones.
                 if try !writer.update(new, oldKey: oldKey, isCatchingUp: !source.isConsistent, reader.table) {
@@ -127,8 +128,8 @@ extension Follower {
         defer { session.tables[table] = found }
         try found.reader.requireWidth(row)
         do { try body(&found.reader) } catch let error as SourceError {
-            // The row may be from before a change of the column's type; the table is copied after the stream has passed
-            // the change.
+            // The row may be from before a change of the column's type; the row is left out, because the table is
+            // copied after the stream has passed the change.
             guard error.kind == .refused, source.tables[found.index].copy.after != nil else { throw error }
         }
     }

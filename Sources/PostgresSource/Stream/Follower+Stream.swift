@@ -47,7 +47,7 @@ extension Follower {
         case .transaction(let first):
             let transactions = try session.stream.transactions(after: first)
             // A stream may repeat transactions that are stored, and older servers send transactions that have nothing
-            // for the store.
+            // for the store. Both kinds are left out.
             let new = transactions.filter { $0.next > stored.position && $0.messages.count > 0 }
             if !new.isEmpty {
                 try apply(new, session)
@@ -60,8 +60,9 @@ extension Follower {
         }
     }
 
-    /// Advances to a position before which the source has nothing further for the store. Stores the position every ten
-    /// seconds, at the goal, and immediately if the server wants a reply: a server that shuts down waits for one.
+    /// Advances to a position before which the source has nothing further for the store. Stores the position when the
+    /// store becomes consistent, at the goal, and otherwise every ten seconds, or immediately if the server wants a
+    /// reply: a server that shuts down waits for one.
     private func reach(_ reached: LogPosition, _ session: StreamSession) throws {
         try advance(to: reached)
         let isDue = session.stream.isReplyWanted || ContinuousClock.now - session.lastStored > Self.idleInterval
@@ -71,7 +72,7 @@ extension Follower {
     }
 
     /// Whether following ends here: the store has all that the source had when the follower connected, including
-    /// changes of tables.
+    /// changes of tables. If such a change is pending, raises the goal to its position.
     private func isAtGoal(_ session: StreamSession) throws -> Bool {
         guard let goal = session.goal, stored.position >= goal, source.isConsistent else { return false }
         try checkSource()

@@ -11,8 +11,9 @@ package struct TransactionBuffer {
     /// The last messages, each after its length in 4 bytes. Earlier messages are in the file.
     private var bytes: [UInt8] = []
     private var file: TemporaryFile?
-    /// The number of messages, and of their bytes with the lengths. Both limit a group of transactions.
+    /// The number of messages. It limits a group of transactions.
     package private(set) var count = 0
+    /// The number of the messages' bytes, with 4 more for each message. It limits a group of transactions, too.
     package private(set) var byteCount = 0
 
     package init(folder: String, mostBytes: Int = Self.mostBytes) {
@@ -45,7 +46,8 @@ package struct TransactionBuffer {
             var offset = 0
             var part: [UInt8] = []
             while offset < file.length {
-                // Each part begins with a whole message.
+                // Each part begins with the length of a message. It is read again, longer, if it lacks the message's
+                // end.
                 part = try Self.read(file, offset, max(mostBytes, 4))
                 let length = Self.length(part, 0)
                 if 4 + length > part.count { part = try Self.read(file, offset, 4 + length) }

@@ -5,8 +5,8 @@ package import FetchIndexValues
 
 /// Converts values between the source's texts and the store.
 package enum ColumnValue {
-    /// The type as which the store keeps values of a PostgreSQL type, which is given by its number (OID); a string if
-    /// it has no counterpart. The numbers are from PostgreSQL's catalogue file pg_type.dat.
+    /// The type that values of a PostgreSQL type, given by its number (OID), have in the store; string if the type has
+    /// no counterpart. The numbers are from PostgreSQL's catalogue file pg_type.dat.
     package static func type(of number: UInt32) -> ValueType {
         switch number {
         case 16: .boolean
@@ -70,7 +70,7 @@ package enum ColumnValue {
         }
     }
 
-    /// The end of a sentence about a text that isn't a value of the type.
+    /// Returns the end of an error message about a text that isn't a value of the type.
     static func reason(_ text: UnsafeRawBufferPointer, _ type: ValueType) -> String {
         if text.firstInvalidUTF8 != nil { return "is not UTF-8" }
         let shown = String(decoding: text.prefix(60), as: UTF8.self) + (text.count > 60 ? "…" : "")
@@ -91,7 +91,7 @@ package enum ColumnValue {
             if overflows || sumOverflows { return nil }
             (number, hasDigits) = (sum, true)
         }
-        // The sum is negative, because the least number has no positive counterpart.
+        // `number` is the negative of the digits' value, because the least number has no positive counterpart.
         if !hasDigits || !isNegative && number == .min { return nil }
         return isNegative ? number : -number
     }
@@ -112,9 +112,9 @@ package enum ColumnValue {
         return String((digits.first == "." ? digits.dropFirst() : digits).reversed())
     }
 
-    /// Reads a day or a time in the session's ISO style: 2024-01-31, 2024-01-31 12:34:56.789012, the same with +00
-    /// after it, and each with BC at its end. A time without a zone is UTC. A fraction is read in the same way as in
-    /// imported files. PostgreSQL documentation, 8.5.2 "Date/Time Output".
+    /// Reads a day or a time in the session's ISO style: 2024-01-31, or 2024-01-31 12:34:56.789012, which +00 may
+    /// follow; BC may end each of them. A time without a zone is taken for UTC. A fraction is read in the same way as
+    /// in imported files. Returns nil for other texts. PostgreSQL documentation, "Date/Time Output".
     private static func date(_ text: UnsafeRawBufferPointer) -> Date? {
         var reader = DateReader(text)
         guard var year = reader.number(), reader.skip("-"), let month = reader.number(), (1...12).contains(month),

@@ -6,13 +6,14 @@
 //                                                        ▼
 //                               copied ◀──last range── again
 //
-// A table is copied again after a change that the rows of the stream don't show, after its slot was lost, or if the
-// user asks for it.
+// A table is copied again after a change of the table that the rows of the stream don't show, after changes were lost,
+// or if the user asks for it.
 package enum CopyState: Equatable, Sendable {
     /// All rows are in the store.
     case copied
     /// Rows must be copied. `after` is a position in the source's log before which the table had another form: the copy
-    /// waits until the stream has passed it. Otherwise older rows of the stream would be written over copied ones.
+    /// waits until the stream has passed this position. Otherwise older rows of the stream would be written over copied
+    /// ones.
     case due(Copy, after: LogPosition?)
 
     package enum Copy: Equatable, Sendable {
@@ -49,14 +50,14 @@ package enum CopyState: Equatable, Sendable {
         if case .due(let copy, _) = self { self = .due(copy, after: position) }
     }
 
-    /// Notes the last key of a committed range of a first copy.
+    /// Sets the key after which a first copy continues: the last key of a range. Does nothing if no first copy is due.
     package mutating func advance(through key: String?) {
         if case .due(.first, let after) = self { self = .due(.first(through: key), after: after) }
     }
 }
 
 // The stored form: four members of the table's JSON. Earlier versions could store `copiedThrough` together with a true
-// `replaces`; it is ignored in that case.
+// `replaces`; the key is ignored in that case.
 extension CopyState: Codable {
     private enum CodingKeys: String, CodingKey {
         case isCopied

@@ -2,15 +2,15 @@ internal import FetchIndex
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// The new form of an entity whose table has changed. Added, removed and renamed columns are free changes of the model,
-/// which rewrite no record; other changes are refused.
+/// The new form of an entity whose table has changed. Attributes may be added, removed and renamed: these changes of
+/// the model are free, they rewrite no record. A change that needs more is refused.
 struct EntityChange {
     let entity: Entity
     /// The names of the columns that the entity no longer has.
     let removed: [String]
 
     /// Computes the entity for a changed table, which the store remembers as `table`. Throws `SourceError` for a change
-    /// that isn't free.
+    /// that isn't free, and if a column's name is taken.
     init(_ change: TableChange, of table: FollowedSource.Table, in model: Model) throws {
         guard let stored = model.entity(named: table.entity) else { throw StoreError.unknownEntity(table.entity) }
         let kept = Set(change.followed.columns.map { change.renamed[$0.name] ?? $0.name })
@@ -66,7 +66,7 @@ struct EntityChange {
             remedy: .startAnew(entity: table.entity))
     }
 
-    /// Refuses the name of a removed attribute: its values would be read as values of the new attribute.
+    /// Refuses a former name of another attribute: its values would be read as values of the new attribute.
     private static func requireUnused(
         _ name: String, in stored: Entity, _ removed: [String], _ table: FollowedSource.Table
     ) throws {

@@ -1,7 +1,7 @@
-/// The source that a store follows: its address, its tables, and what is needed to continue after a restart. It has no
-/// password.
+/// The source that a store follows: its address without a password, its tables, and what a follower needs, besides the
+/// position, to continue after a restart.
 ///
-/// The store keeps it as JSON in an attachment, whose names and values other versions must be able to read.
+/// It is stored as JSON in an attachment. Other versions must be able to read the JSON's names and values;
 /// `SourceFacts` in FetchIndex reads some of them, for `info`.
 package struct FollowedSource: Codable, Equatable, Sendable {
     package struct Column: Codable, Equatable, Sendable {
@@ -9,12 +9,13 @@ package struct FollowedSource: Codable, Equatable, Sendable {
         package var name: String
         /// The column's number, which stays when the column is renamed; 0 if unknown.
         package var number: Int
-        /// The number (OID) of the type in the source, and the type's modifier, such as a length or numbers of digits.
+        /// The number (OID) of the type in the source.
         package var type: UInt32
+        /// The type's modifier, such as a length or numbers of digits; -1 if the type has none.
         package var modifier: Int32
         /// A number that changes with the column's definition; 0 if unknown.
         package var mark: UInt32
-        /// The values of enumerations in the type, with their numbers; the fields of composite types.
+        /// The values of enumerations and the fields of composite types that the type consists of, with their numbers.
         package var labels: [String]
 
         package init(
@@ -40,7 +41,7 @@ package struct FollowedSource: Codable, Equatable, Sendable {
     package enum Way: String, Codable, Sendable {
         /// Logical replication, with a slot and a publication.
         case stream
-        /// A table that triggers write.
+        /// The change table, which triggers write.
         case changeTable
     }
 
@@ -51,17 +52,18 @@ package struct FollowedSource: Codable, Equatable, Sendable {
     package var systemIdentifier: String
     package var slot: String
     package var publication: String
-    /// Whether the slot and the publication were created for this store. If so, they are dropped when following ends.
+    /// Whether the slot was created for this store, and is dropped when following ends.
     package var ownsSlot: Bool
+    /// Whether the publication was created for this store, and is dropped when following ends.
     package var ownsPublication: Bool
     package var tables: [Table]
     /// The position at which the store becomes consistent. Before it, the store may have rows of different times. Nil
     /// if the store doesn't wait for a position.
     package var consistentFrom: String?
-    /// Whether foreign keys of rows name rows that are missing.
+    /// Whether a row of the store has a foreign key that names a missing row.
     package var hasWaitingRows = false
-    /// A text that differs after the publication or the triggers were changed. If it differs, changes of rows may be
-    /// missing.
+    /// A text that stands for the state of the publication or of the triggers. If the source gives another text later,
+    /// changes of rows may be missing (`checkMark`).
     package var mark: String?
     /// The timeline of the log that the position belongs to.
     package var timeline: UInt32?

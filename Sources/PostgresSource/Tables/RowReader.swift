@@ -7,15 +7,15 @@ package struct RowReader {
     package let table: RowTable
     package var entity: Entity { table.entity }
     private let title: String
-    /// Names and types of followed columns, by place in a row; nil for columns that aren't followed.
+    /// Names and types of the columns, by their index in a row; nil for columns that aren't followed.
     private let columns: [(name: String, type: ValueType)?]
-    /// The place in a row of each slot's value; nil if rows lack it.
+    /// For each slot of the entity, the index of its value in a row; nil if rows lack the value.
     private let places: [Int?]
     private let keyPlace: Int
     /// The slots that rows lack: a stored object keeps its values in these slots.
     private let otherSlots: Set<Int>
     private let form: RowForm
-    /// The buffer in which each record is built, so that rows cost no allocations.
+    /// The buffer in which records are built. It is reused, to save allocations.
     private var builder = RowBuilder()
 
     /// Makes a reader of rows whose columns have the given names, in order. Throws `SourceError` if the key isn't
@@ -53,7 +53,8 @@ package struct RowReader {
         form = RowForm(of: entity, columnOfSlot: places, mayUpdate: true)
     }
 
-    /// The slots whose values an object keeps: those that rows lack, and those whose values weren't sent.
+    /// Returns the slots in which a stored object keeps its values: the slots that rows lack, and the slots whose
+    /// values weren't sent with this row.
     func keptSlots(_ row: [StreamedValue]) -> Set<Int> {
         guard row.contains(.unchanged) else { return otherSlots }
         return otherSlots.union(places.indices.filter { slot in places[slot].map { row[$0] == .unchanged } ?? false })
@@ -108,8 +109,8 @@ package struct RowReader {
 
     func hasKey(_ row: [StreamedValue]) -> Bool { row[keyPlace] != .null }
 
-    /// Returns the key of a row or, if `place` isn't nil, the value at this place, read as the key's type. Throws if
-    /// the value wasn't sent.
+    /// Returns the key of a row or, if `place` isn't nil, the value at this index, read as the key's type. Throws
+    /// `SourceError` if the value is null, wasn't sent, or isn't of the type.
     package func key(_ row: [StreamedValue], _ bytes: UnsafeRawBufferPointer, at place: Int? = nil) throws -> Value {
         guard case .text(let range) = row[place ?? keyPlace], let column = columns[keyPlace] else {
             throw SourceError(

@@ -2,7 +2,7 @@ internal import FetchIndexModels
 
 // Foreign keys between followed tables, which become relationships.
 extension SourceTable {
-    /// A foreign key of one column, which refers to the key of a table.
+    /// A foreign key of one column, which refers to the column `key` of a table.
     struct Reference {
         let column: String
         let schema: String
@@ -24,7 +24,8 @@ extension SourceTable {
         ).map { Reference(column: $0[0] ?? "", schema: $0[1] ?? "", table: $0[2] ?? "", key: $0[3] ?? "") }
     }
 
-    /// Returns the table that a foreign key refers to, if it is followed without a condition and by that key.
+    /// Returns the table that a foreign key refers to, if that table is followed without a condition and its key is the
+    /// column that the foreign key refers to; otherwise nil.
     private func destination(_ reference: Reference, among tables: [SourceTable]) -> SourceTable? {
         tables.first {
             $0.choice.schema == reference.schema && $0.choice.name == reference.table && $0.key.name == reference.key

@@ -22,7 +22,7 @@ struct SourceTable {
         let hasOwnOrder: Bool
         /// A number that changes with the column's definition.
         let mark: UInt32
-        /// The values of enumerations in the type, with their numbers; the fields of composite types.
+        /// The values of enumerations and the fields of composite types that the type consists of, with their numbers.
         let labels: [String]
     }
 
@@ -55,7 +55,7 @@ struct SourceTable {
                 "\(title) consists of other tables; each of its partitions can be followed as a table of its own")
         }
         guard row[1] == "r" else {
-            throw SourceError(.refused, "\(title) is not a table, so that its changes cannot be followed")
+            throw SourceError(.refused, "\(title) is not a table, so its changes cannot be followed")
         }
         guard row[3] == "p" else {
             throw SourceError(
@@ -144,8 +144,8 @@ struct SourceTable {
         ).map { Key(column: $0[0] ?? "", isPrimary: $0[1] == "t", isIdentity: $0[2] == "t") }
     }
 
-    /// Checks that the condition is valid, reads only its own row, and contains no other command. Otherwise throws a
-    /// `SourceError` of the kind `usage`.
+    /// Checks that the condition is valid, reads only the row that it is evaluated for, and contains no other command.
+    /// Otherwise throws a `SourceError` of the kind `usage`.
     func checkCondition(_ connection: Connection) throws {
         guard let condition = choice.condition else { return }
         do {
@@ -153,8 +153,8 @@ struct SourceTable {
             let plan =
                 try connection.value(
                     "EXPLAIN (FORMAT JSON) SELECT FROM \(choice.quoted) WHERE (\(condition))") ?? ""
-            // If a condition read other rows, a change of another row could let this row enter or leave, and the source
-            // wouldn't send that.
+            // If a condition read other rows, a change of another row could change whether this row meets it, and the
+            // source wouldn't send that.
             guard plan.split(separator: "\"Relation Name\"").count <= 2, !plan.contains("\"Subplan Name\"") else {
                 throw SourceError(.refused, "it reads more than the row")
             }
@@ -176,13 +176,13 @@ struct SourceTable {
         guard column.hasOwnOrder else {
             throw SourceError(
                 .refused,
-                "\(title) cannot be followed by \(name): values of the type \(column.typeName) are compared by an extension's rules"
+                "\(name) cannot be the key of \(title): values of the type \(column.typeName) are compared by an extension's rules"
             )
         }
         guard keys.contains(where: { $0.column == name }) else {
             throw SourceError(
                 .refused,
-                "\(title) cannot be followed by \(name): it needs to be NOT NULL and to have a unique index that is not deferrable: "
+                "\(name) cannot be the key of \(title): it needs to be NOT NULL and to have a unique index that is not deferrable: "
                     + "ALTER TABLE \(choice.quoted) ADD UNIQUE (\(name.quotedName))")
         }
         return column
@@ -212,7 +212,7 @@ struct SourceTable {
                 + "ALTER TABLE \(choice.quoted) REPLICA IDENTITY \(command)")
     }
 
-    /// The columns to follow. Throws `SourceError` for a column that can't be followed.
+    /// Returns the columns to follow. Throws `SourceError` for a column that can't be followed.
     func followedColumns() throws -> [Column] {
         for name in (choice.columns ?? []) + choice.asText where !columns.contains(where: { $0.name == name }) {
             throw SourceError(.usage, "\(choice.title) has no column \(name)")
@@ -233,7 +233,8 @@ struct SourceTable {
         return chosen
     }
 
-    /// The type that values of a column are stored as. Throws `SourceError` for an array.
+    /// Returns the type that values of a column have in the store. Throws `SourceError` for an array, unless the user
+    /// chose to store it as text.
     func type(of column: Column) throws -> ValueType {
         if choice.asText.contains(column.name) { return .string }
         if column.isArray {

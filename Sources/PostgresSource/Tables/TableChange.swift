@@ -6,16 +6,16 @@ struct TableChange {
     var followed: FollowedSource.Table
     /// The former names of renamed columns, by their present ones.
     let renamed: [String: String]
-    /// Whether the store's rows may differ from the source's in a way that no further row shows.
+    /// Whether the source's rows may have changes that were never sent, so that the table must be copied again.
     let needsCopy: Bool
 
     /// Compares a remembered table with the table in the catalogue. Returns nil if they are equal.
     ///
     /// - Parameters:
     ///   - streamed: the description of the table that the stream has just sent, if any.
-    ///   - rewritesAreSilent: whether a rewritten table may have rows that weren't sent. TRUNCATE and VACUUM FULL also
-    ///     rewrite a table, and leave nothing unsent. But a table that is published only as one of all tables may have
-    ///     been unlogged for a while.
+    ///   - rewritesAreSilent: whether a table that has another file now may have changes that weren't sent. TRUNCATE
+    ///     and VACUUM FULL, which also give a table another file, leave nothing unsent. But if the publication is for
+    ///     all tables, a table may have been unlogged for a while.
     init?(
         from remembered: RememberedTable, to table: SourceTable, streamed: StreamedTable?, rewritesAreSilent: Bool
     ) throws {
@@ -28,7 +28,7 @@ struct TableChange {
             old.columns.contains { $0.name == column.name && $0.number != column.number }
         }
         (self.table, followed) = (table, new)
-        // If a name belongs to another column now, all values are copied under their present names.
+        // If a name belongs to another column now, no column counts as renamed: all values are copied again.
         renamed = reusesName ? [:] : Self.renamed(from: old, to: new)
         needsCopy =
             hasLostKeys || reusesName || table.number != old.number || isRewritten && rewritesAreSilent
@@ -48,8 +48,9 @@ struct TableChange {
         return renamed
     }
 
-    /// Whether rows may have values of a column that weren't sent: the column is new and has a default, it wasn't
-    /// followed before, or its values were converted.
+    /// Whether rows may have values of a column that weren't sent: the column is new and has a default, or the table
+    /// was rewritten; it wasn't followed before; its values were converted; or values of its enumerations or fields of
+    /// its composite types were renamed or removed.
     private static func hasUntoldValues(
         _ column: FollowedSource.Column, _ old: FollowedSource.Table, _ table: SourceTable, isRewritten: Bool
     ) -> Bool {
@@ -70,7 +71,7 @@ extension StreamedTable {
     /// Whether the source sends a column's old value for deleted rows and for rows whose key changes.
     func sendsKey(_ name: String) -> Bool { columns.contains { $0.isIdentity && $0.name == name } }
 
-    /// Whether the stream sends all columns of a table as the catalogue has them.
+    /// Whether the stream describes each column of a followed table with the name and the type that the catalogue has.
     fileprivate func describes(_ table: FollowedSource.Table) -> Bool {
         table.columns.allSatisfy { column in columns.contains { $0.name == column.name && $0.type == column.type } }
     }

@@ -63,7 +63,7 @@ package struct TableChoice: Sendable {
         return nil
     }
 
-    /// Returns the choice by which a followed table was chosen, under the table's current names.
+    /// Makes the choice that describes a followed table as it is now.
     init(_ table: FollowedSource.Table) {
         self.init(
             schema: table.schema, name: table.name, entity: table.entity, key: table.key,

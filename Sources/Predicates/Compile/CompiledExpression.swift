@@ -28,8 +28,9 @@ package struct CompiledExpression: Sendable {
     }
 
     /// The expression's value for a row, converted to a type; nil if the expression has no value of that type. A number
-    /// becomes the nearest double or decimal, but an integer only if it's whole. O(size of the expression and of the
-    /// values that it reads), except for predicates on the elements of lists.
+    /// becomes the nearest double, a double becomes the decimal with its printed digits, and a number becomes an
+    /// integer only if it's whole. O(size of the expression and of the values that it reads), except for predicates on
+    /// the elements of lists.
     package func value<Row: PredicateRow & ~Escapable>(of row: borrowing Row, as type: ValueType) throws -> Value? {
         guard case .one(let value) = try operand.value(row, []) else { return nil }
         if value.isNull || value.type == type { return value }

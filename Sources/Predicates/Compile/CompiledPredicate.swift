@@ -53,7 +53,7 @@ package struct CompiledPredicate: Sendable {
         case exact(where: [Operand], Operand, Operand)
     }
 
-    /// Parts of an OR that all require certain values of the same operand.
+    /// Parts of an OR, each of which holds only if the same operand has one of a few values.
     struct Branches: Sendable {
         let operand: Operand
         let parts: [Node]

@@ -34,8 +34,11 @@ extension ExpressionSyntax {
         }
     }
 
-    /// Whether a double literal is part of a calculation, or is too large to equal its printed digits. Other double
-    /// literals needn't be replaced: they compare with decimals by their digits.
+    /// Whether decimals must replace the double literals of this expression: one of them is part of a calculation, or
+    /// has a magnitude of 2^53 or more, so that its exact value may differ from its printed digits. Any other double
+    /// literal gives the same result as the decimal with its digits, because a comparison with a decimal uses these
+    /// digits. Doubles without an `asDecimalLiteral` don't count. `isPart`: whether this expression is part of a
+    /// calculation.
     func calculatesWithDoubles(isPart: Bool) -> Bool {
         switch self {
         case .value(.double(let number)):
@@ -80,7 +83,8 @@ extension ExpressionSyntax {
 }
 
 extension Value {
-    /// The decimal with the digits of this double; nil for other values, and for doubles outside of a decimal's range.
+    /// The decimal with the digits of this double; nil for other values, for NaN, and for nonzero doubles with a
+    /// magnitude outside of 1e-60 to 1e60: calculations with such decimals could leave the range of `Decimal`.
     fileprivate var asDecimalLiteral: Value? {
         guard case .double(let number) = self, number.isFinite else { return nil }
         if number == 0 { return .decimal(0) }
@@ -124,8 +128,8 @@ extension PredicateCompiler {
         return operands.isEmpty ? .never : .any(operands)
     }
 
-    /// Compiles a comparison by `make`. If the comparison may contain decimals, its literals are decimals in each row
-    /// for which another value is a decimal.
+    /// Compiles a comparison by `make`. If it may contain decimals, each evaluation decides whether its number literals
+    /// count as decimals: they do if any other value in the comparison is a decimal.
     func withDecimals(
         _ comparison: Comparison, _ scope: [String], _ make: (Comparison) throws -> Node
     ) throws -> Node {
@@ -139,8 +143,8 @@ extension PredicateCompiler {
         }
     }
 
-    /// Compiles an expression outside of comparisons. Its literals are decimals in each row for which another value is
-    /// a decimal.
+    /// Compiles an expression that isn't part of a comparison. Each evaluation decides whether its number literals
+    /// count as decimals: they do if any attribute or other value in the expression is a decimal.
     func operandWithDecimals(_ expression: ExpressionSyntax) throws -> Typed {
         let typed = try operand(expression, [])
         guard expression.calculatesWithDoubles(isPart: false) else { return typed }
@@ -155,8 +159,8 @@ extension PredicateCompiler {
 }
 
 extension CompiledPredicate.Node {
-    /// Whether the node only compares a decimal attribute with constants. For null, such a node has the same result as
-    /// with doubles.
+    /// Whether the node only compares a decimal attribute with constants. If the attribute is null, the node has the
+    /// same result with decimal constants as with doubles.
     fileprivate var comparesDecimal: Bool {
         switch self {
         case .decimal: true

@@ -21,7 +21,7 @@ extension PredicateCompiler {
         return .any(hasObject ? nodes : try chosen(parts, nodes, scope))
     }
 
-    /// The nodes, with those that require values of one operand combined into `.chosen`.
+    /// The nodes of an OR; nodes that require values of the same operand are combined into `.chosen`.
     private func chosen(_ parts: [PredicateSyntax], _ nodes: [Node], _ scope: [String]) throws -> [Node] {
         guard nodes.count >= Self.fewestBranches else { return nodes }
         let demands = parts.map(\.demandedValues)
@@ -60,7 +60,8 @@ extension PredicateSyntax {
         let folding: TextFolding
     }
 
-    /// Merges equalities of one operand with constants into one IN, in place of the first equality. O(parts).
+    /// Merges equalities of one operand with constants into one IN, in place of the first equality. O(parts and
+    /// constants).
     fileprivate static func mergingEqualities(_ parts: [PredicateSyntax]) -> [PredicateSyntax] {
         var places: [Target: Int] = [:]
         var values: [(target: Target, values: [ExpressionSyntax])?] = []

@@ -14,7 +14,7 @@ struct PredicateCompiler {
     /// The value of `now()` for all rows.
     let now: Date
 
-    /// `scope` has the names of the enclosing variables, outermost first.
+    /// Compiles a predicate. `scope` has the names of the enclosing variables, outermost first.
     func compile(_ syntax: PredicateSyntax, _ scope: [String] = []) throws -> Node {
         switch syntax {
         case .constant(let result): .constant(result)
@@ -136,7 +136,8 @@ extension Comparator {
 }
 
 extension Comparator {
-    /// The equivalent comparison of an integer with an integer instead of a fraction, such as `<= 2` for `< 2.5`.
+    /// The equivalent comparison of an integer with an integer instead of a fraction, such as `<= 2` for `< 2.5`. Nil
+    /// for `==` and `!=`, and if the integer doesn't fit in 64 bits.
     fileprivate func whole(_ number: Double) -> (Comparator, Int64)? {
         switch self {
         case .less, .lessOrEqual: Int64(exactly: number.rounded(.down)).map { (.lessOrEqual, $0) }
@@ -147,7 +148,8 @@ extension Comparator {
 }
 
 extension Value {
-    /// Converts a number to another numeric type; nil if the conversion isn't exact.
+    /// Converts a number to another numeric type; a double becomes the decimal with its printed digits. Nil if the
+    /// conversion isn't exact or isn't supported, such as that of a double outside of 1e-15 to 1e15 to a decimal.
     func exactly(as type: ValueType) -> Value? {
         switch (self, type) {
         case (.integer(let number), .double): Int64(exactly: Double(number)) == number ? .double(Double(number)) : nil
@@ -170,7 +172,7 @@ extension Value {
 
 extension CompiledPredicate {
     /// Compiles a predicate for rows of stored objects. `resolve` finds the attribute that a key path begins with.
-    /// Throws for an unknown attribute, and for types that can't be compared.
+    /// Throws `FetchPredicateError`, for example for types that can't be compared, and the errors of `resolve`.
     package init(
         _ syntax: PredicateSyntax, now: Date = Date(), resolving resolve: ([String]) throws -> ResolvedAttribute
     ) throws {

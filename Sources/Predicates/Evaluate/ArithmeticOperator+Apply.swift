@@ -3,7 +3,7 @@ internal import FetchIndexValues
 
 extension ArithmeticOperator {
     /// The result for two operands. Null if an operand is null or has a type that the operator doesn't support, or if
-    /// an integer or a decimal is divided by zero.
+    /// the divisor is zero and neither operand is a double.
     func apply(_ left: PredicateValue, _ right: PredicateValue) throws -> PredicateValue {
         if let moment = moment(left, right) { return moment }
         guard let left = Number(left), let right = Number(right) else { return .null }

@@ -56,8 +56,8 @@ struct BytePattern: Sendable {
     }
 }
 
-/// The number of comparisons that one text may need, about a second of work. A pattern that needs more comparisons
-/// backtracks too often.
+/// The number of comparisons that a pattern may make on one text, about a second of work. A pattern that needs more
+/// comparisons backtracks too often.
 struct ComparisonBudget {
     /// The default budget, in comparisons of at most 64 bytes.
     private static let most = 50_000_000

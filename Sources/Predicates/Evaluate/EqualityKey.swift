@@ -4,8 +4,8 @@ internal import FetchIndexValues
 /// A hashable key for values: two values have the same key exactly if `==` of the format language holds for them. So an
 /// integer, a double, a decimal and a boolean of equal value have the same key.
 enum EqualityKey: Hashable, Sendable {
-    /// An integer, a double outside of a decimal's range, or a value that isn't a number. A URL is represented by its
-    /// text.
+    /// An integer, a double that isn't compared as a decimal (`Decimal(comparedWith:)`), or a value that isn't a
+    /// number. A URL is represented by its text.
     case value(Value)
     /// The decimal digits of another number.
     case digits(String)

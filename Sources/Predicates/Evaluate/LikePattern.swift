@@ -1,8 +1,8 @@
 internal import FetchIndexValues
 
 /// A pattern of LIKE: `?` matches one character, `*` any number of characters, and a backslash escapes the next
-/// character. Characters are grapheme clusters, as in Swift. The characters of the original text count, because folding
-/// turns some of them, such as ß, into several.
+/// character. Characters are grapheme clusters, as in Swift. `?` matches a character of the original text, because
+/// folding turns some characters, such as ß, into several.
 struct LikePattern: Sendable {
     private enum Piece: Sendable {
         /// UTF-8 text, folded.

@@ -71,8 +71,8 @@ enum Number {
         return calculate(left, right, { $0.multipliedReportingOverflow(by: $1) }, *, *)
     }
 
-    /// Divides numbers; the quotient of integers is rounded toward zero. Returns nil if an integer or a decimal is
-    /// divided by zero.
+    /// Divides numbers; the quotient of integers is rounded toward zero. Returns nil if the divisor is zero and neither
+    /// number is a double.
     func divided(by other: Number) -> Number? {
         if case .double = other {} else if case .double = self {} else if other.double == 0 { return nil }
         if let left = decimal, let right = other.decimal, !left.canDivide(by: right) {
@@ -81,8 +81,8 @@ enum Number {
         return Self.calculate(self, other, { $0.dividedReportingOverflow(by: $1) }, /, /)
     }
 
-    /// The remainder of a division, with the sign of the dividend. Returns nil if an integer or a decimal is divided by
-    /// zero.
+    /// The remainder of a division, with the sign of the dividend. Returns nil if the divisor is zero and neither
+    /// number is a double.
     func remainder(dividingBy other: Number) -> Number? {
         if let left = integer, let right = other.integer {
             return right == 0 ? nil : .integer(right == -1 ? 0 : left % right)
@@ -99,7 +99,8 @@ enum Number {
 
     /// Calculates with two integers, decimals or doubles. Two integers give an integer, or a double if the result
     /// exceeds 64 bits. If one number is a double, the result is a double. Otherwise the result is a decimal, or a
-    /// double outside of a decimal's range.
+    /// double if it would be outside of a decimal's range. Callers that multiply or divide must first ask `canMultiply`
+    /// or `canDivide`.
     private static func calculate(
         _ left: Number, _ right: Number, _ integers: (Int64, Int64) -> (partialValue: Int64, overflow: Bool),
         _ doubles: (Double, Double) -> Double, _ decimals: (Decimal, Decimal) -> Decimal
@@ -116,8 +117,8 @@ enum Number {
     }
 
     /// Raises to a power. An integer to a nonnegative integer power is an integer if it fits in 64 bits. A decimal to
-    /// an integer power from 0 to 1000 is a decimal if the result is in a decimal's range. All other results are
-    /// doubles.
+    /// an integer power from 0 to 1000 is a decimal, unless a multiplication on the way could leave a decimal's range
+    /// (`canMultiply`). All other results are doubles.
     func power(_ exponent: Number) -> Number {
         if case .decimal = self, let times = exponent.wholeNumber, (0...1000).contains(times) {
             return (0..<times).reduce(.decimal(1)) { power, _ in power * self }
@@ -162,15 +163,14 @@ enum Number {
 }
 
 extension Decimal {
-    // Whether a multiplication is safe: Foundation traps if a product's or quotient's exponent leaves a decimal's
-    // range, -128 to 127.
+    // Whether a product or a quotient surely stays in a decimal's range: Foundation traps if its exponent leaves -128
+    // to 127. The limits are narrower, because the digits of the result may change the exponent.
 
     fileprivate func canMultiply(by other: Decimal) -> Bool { (-100...80).contains(exponent + other.exponent) }
 
     fileprivate func canDivide(by other: Decimal) -> Bool { (-60...80).contains(exponent - other.exponent) }
 }
 
-// The C library's functions, whose names the enclosing cases hide.
 extension Double {
     fileprivate func raised(to exponent: Double) -> Double { pow(self, exponent) }
 }

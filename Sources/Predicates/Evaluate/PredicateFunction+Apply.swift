@@ -76,8 +76,8 @@ extension PredicateFunction {
         }
     }
 
-    /// The average or the median as a decimal, if one of the numbers is a decimal and none is a double. Nil for other
-    /// numbers and functions.
+    /// Calculates an average or a median with decimals. Returns nil for other functions, and if the sum of the numbers
+    /// isn't a decimal, for example because one of them is a double.
     private func exactMean(of numbers: [Number], _ sum: Number) -> Number? {
         guard self == .average || self == .median, case .decimal = sum else { return nil }
         if self == .average { return sum.divided(by: .integer(Int64(numbers.count))) }
@@ -133,7 +133,7 @@ extension CollectionOperator {
     }
 }
 
-// The cases above hide the C library's functions of the same names.
+// In the methods of `PredicateFunction`, its cases `log` and `exp` hide the C library's functions of these names.
 extension Double {
     fileprivate var naturalLogarithm: Double { log(self) }
     fileprivate var exponential: Double { exp(self) }

@@ -4,7 +4,7 @@ internal import FetchIndexValues
 /// A text operator with a constant on its right side, prepared for many rows: the constant is folded, and a regular
 /// expression is compiled.
 ///
-/// It is a class, so that a row retains one object instead of each of the test's parts.
+/// It is a class, so that the evaluation of a row retains one object instead of each of the test's parts.
 package final class TextTest: Sendable {
     private enum Kind: Sendable {
         case order(Comparator)
@@ -22,7 +22,7 @@ package final class TextTest: Sendable {
     private let kind: Kind
     /// The folded constant of a comparison, CONTAINS, BEGINSWITH or ENDSWITH.
     private let bytes: [UInt8]
-    /// The pattern of CONTAINS, otherwise empty. It isn't part of `kind`, because rows would then retain it, and
+    /// The pattern of CONTAINS, otherwise empty. It isn't part of `kind`, because each evaluation would retain it, and
     /// threads would contend for its reference count.
     private let pattern: BytePattern
     /// The sorted, folded constants of `isIn`.
@@ -61,7 +61,8 @@ package final class TextTest: Sendable {
         }
     }
 
-    /// Makes a test that passes for each of n texts, in O(log n) comparisons.
+    /// Makes a test that passes for each text of a list. Testing a text takes O(log n) comparisons with the list's n
+    /// texts.
     convenience init(oneOf texts: [String], _ folding: TextFolding) {
         self.init(.isIn, texts: texts.map(folding.fold).sorted { $0.lexicographicallyPrecedes($1) }, folding: folding)
     }

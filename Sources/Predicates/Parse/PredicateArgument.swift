@@ -111,7 +111,7 @@ extension Set: PredicateArgument where Element: PredicateArgument {
 }
 
 extension PredicateValue {
-    /// Bytes whose order is the order of the values.
+    /// Bytes by which the elements of a set are sorted.
     fileprivate var sortKey: [UInt8] {
         var key: [UInt8] = []
         switch self {

@@ -39,7 +39,7 @@ extension PredicateParser {
         }
     }
 
-    /// Takes the next argument, for a placeholder such as %@ or %d.
+    /// Takes the next argument, for a placeholder other than %@: %K, %s, or one for numbers such as %d.
     mutating func argument(_ letters: String) throws(FetchPredicateError) -> ExpressionSyntax {
         guard let argument = arguments.popFirst()?.predicateValue else { throw unexpected("an argument for it") }
         switch (letters, argument) {
@@ -92,7 +92,8 @@ extension PredicateParser {
         }
     }
 
-    /// Splits a key path at its dots into collection operators and names, which may contain any other characters.
+    /// Splits the argument of %K at its dots into collection operators and names. A name can't be empty, begin with @
+    /// or contain a backquote.
     private func keyPath(_ path: String) throws(FetchPredicateError) -> [KeyPathStep] {
         var steps: [KeyPathStep] = []
         for name in path.split(separator: ".", omittingEmptySubsequences: false) {

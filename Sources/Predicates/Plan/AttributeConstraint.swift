@@ -1,8 +1,8 @@
 internal import FetchIndexEssentials
 package import FetchIndexValues
 
-/// A condition on one attribute that a part of a predicate implies: one of a few values, or a range of the attribute's
-/// order.
+/// A condition on one attribute that a part of a predicate implies: the attribute has one of a few values, is in a
+/// range of the sorted values, or meets a combination of such conditions.
 package struct AttributeConstraint: Equatable, Sendable {
     package indirect enum Demand: Equatable, Sendable {
         case values([Value])
@@ -28,15 +28,15 @@ package struct PartConstraints: Equatable, Sendable {
 }
 
 extension CompiledPredicate {
-    /// The constraints that each part of the topmost AND of `syntax` puts on attributes. This predicate must be
-    /// compiled from `syntax`. `types` returns a slot's type, or nil if the slot isn't looked up. O(size of the
-    /// predicate).
+    /// The constraints that each part of an AND, and of ANDs inside it, puts on attributes; for another predicate,
+    /// those of the whole predicate. This predicate must be compiled from `syntax`. `types` returns a slot's type, or
+    /// nil if constraints on the slot aren't wanted. O(size of the predicate).
     package func constraints(onPartsOf syntax: PredicateSyntax, _ types: (Int) -> ValueType?) -> [PartConstraints] {
         // `syntax` distinguishes the parts: BETWEEN is one part, but is compiled to an AND of two nodes.
         Self.constraints(root, syntax, types)
     }
 
-    /// The constraints of a node's parts. Splits an AND at any depth.
+    /// The constraints of each part of an AND and of ANDs inside it; for another node, those of the node.
     private static func constraints(
         _ node: Node, _ syntax: PredicateSyntax, _ types: (Int) -> ValueType?
     ) -> [PartConstraints] {

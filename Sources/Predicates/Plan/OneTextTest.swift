@@ -13,7 +13,7 @@ package struct OneTextTest: Sendable {
 }
 
 extension CompiledPredicate {
-    /// The parts of the topmost AND that read a single slot for which `isText` returns true.
+    /// The parts of the predicate (`conjuncts`) that read a single slot, if `isText` returns true for the slot.
     package func testsOfOneText(where isText: (_ slot: Int) -> Bool) -> [(slot: Int, test: OneTextTest)] {
         root.conjuncts.compactMap { node in
             guard let slots = node.slots, slots.count == 1, let slot = slots.first, isText(slot) else { return nil }
@@ -23,7 +23,7 @@ extension CompiledPredicate {
 }
 
 extension CompiledPredicate.Node {
-    /// The parts of the topmost AND, at any depth.
+    /// The parts of an AND and of ANDs inside it; for another node, the node itself.
     var conjuncts: [CompiledPredicate.Node] {
         if case .all(let parts) = self { parts.flatMap(\.conjuncts) } else { [self] }
     }

@@ -1,4 +1,5 @@
-/// A part of a predicate's topmost AND. Common kinds of parts are tested on many rows in one loop.
+/// A part of a predicate that is an AND, or another predicate as a whole. Common kinds of parts are tested on many rows
+/// in one loop.
 package enum PredicatePart: Sendable {
     case text(slot: Int, TextTest)
     case integer(slot: Int, Comparator, Int64)
@@ -9,8 +10,8 @@ package enum PredicatePart: Sendable {
 }
 
 extension CompiledPredicate {
-    /// The parts of the topmost AND; the predicate holds if all of them hold. If several parts throw for a row, the
-    /// error may differ from the one that `evaluate` throws.
+    /// The parts of an AND and of ANDs inside it, or the predicate itself; it holds if all parts hold. If several parts
+    /// throw for a row, the error may differ from the one that `evaluate` throws.
     package var parts: [PredicatePart] {
         root.conjuncts.map { node in
             switch node {

@@ -1,6 +1,6 @@
 package import FetchIndexValues
 
-/// An expression: a side of a comparison, or a part of one.
+/// An expression: a side of a comparison, or a part of such a side.
 package indirect enum ExpressionSyntax: Hashable, Sendable {
     case value(Value)
     /// SELF, the object on which the predicate is evaluated.
@@ -87,8 +87,9 @@ package enum PredicateFunction: String, Hashable, Sendable, CaseIterable {
     case length = "length:"
     case canonical = "canonical:"
     case now = "now"
-    /// The prefix operators - and ~.
+    /// The prefix operator -.
     case negative = "-"
+    /// The prefix operator ~, which can also be called by this name.
     case onesComplement = "onesComplement:"
 
     /// The allowed number of arguments. An aggregate function takes one list, or any number of values.
@@ -101,7 +102,7 @@ package enum PredicateFunction: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Finds a function by its name with colons. They may be omitted if the function has one argument.
+    /// Finds a function by its name; the last colon may be omitted. Nil for other names.
     init?(written name: String) {
         guard name != "-", let function = Self(rawValue: name) ?? Self(rawValue: name + ":") else { return nil }
         self = function

@@ -88,8 +88,8 @@ extension ExpressionSyntax {
         }
     }
 
-    /// The key path with its attribute renamed; nil if it stays. An attribute's name may contain dots and so take
-    /// several steps; the longest known name is used.
+    /// The key path with its attribute renamed; nil if the attribute keeps its name, and for other expressions. An
+    /// attribute's name may contain dots and so take several steps; the longest known name is used.
     fileprivate func renamingAttribute(_ name: (String) -> String?) -> ExpressionSyntax? {
         guard case .keyPath(.object, let steps) = self else { return nil }
         let names = steps.prefix { if case .name = $0 { true } else { false } }

@@ -12,7 +12,7 @@ public enum StoreCopyError: Error, Equatable, Sendable, CustomStringConvertible 
         case .destinationExists(let path): "\(path) already exists; choose a new or empty folder"
         case .failed(let path, let reason): "\(path) cannot be written: \(reason)"
         case .inUse(let process, let program):
-            "process \(process)\(program.map { " (\($0))" } ?? "") has the store open; compact it when no process has"
+            "process \(process)\(program.map { " (\($0))" } ?? "") has the store open; compact it when no process has it open"
         }
     }
 }

@@ -10,7 +10,8 @@ package import FetchIndexLMDB
 ///              "model"            model | checksum 4                               -> Models/Coding/Model+Coding.swift
 ///              "state"            commit 8 | log start 8 | log bytes 8 | log limit 8 | model version 4
 ///                                   | LMDB transaction 8 (missing in version 2)
-///                                   | [entity without unique keys 2 | the first such object 8] | checksum 4
+///                                   | [entity whose objects may lack unique keys 2 | number of the first of them 8]
+///                                   | checksum 4
 ///              "identifier"       UUID 16 | checksum 4
 ///              "build"            cache 4 | checksum 4      while a cache is built in several transactions
 ///              "maintained"       names varint x text | checksum 4      caches that every writer maintains
@@ -31,11 +32,12 @@ package import FetchIndexLMDB
 ///              "zone" entity 2 BE | zone 8 BE     object numbers / 8,192       -> ScanSkipping/Zone.swift
 ///                                 objects varint | slots varint x bounds | [coded] | checksum 4 (XOR the key's)
 ///                  bounds         0: nothing is known, or type of value | 64 with nulls | 128 with values 1
-///                                   with values: least | greatest, each length 1 | first bytes of the value's place in its order
-///                  coded          slots with columns varint x slot varint | changed since varint x place varint | end varint:
-///                                   the place after the last number with codes; `coded` is missing without codes
+///                                   with values: least | greatest, each length 1 | bytes of a bound key -> Bounds/BoundKey.swift
+///                  coded          slots with columns varint x slot varint | changed objects varint x place varint | end varint
+///                                   a place is an object number's index in the zone; places below `end` have codes;
+///                                   without codes, `coded` is missing           -> Columns/CodedPlaces.swift
 ///              "column" entity 2 BE | zone 8 BE | slot 2 BE                        -> ScanSkipping/Columns/TextColumn.swift
-///                                 length of a code 1 | texts varint x text | codes of places | checksum 4 (XOR the key's)
+///                                 length of a code 1 | texts varint x text | a code per place | checksum 4 (XOR the key's)
 ///     records  entity 16 bits | object 48 bits (integer key)
 ///                                 record                                           -> Record/RecordLayout.swift
 ///     log      commit 8 BE | 0000 time 8 | transaction 8 | author text | entities varint x
@@ -46,30 +48,30 @@ package import FetchIndexLMDB
 ///                                 3 | entity varint | object varint | record length varint | old record    deleted
 ///     unique   entity 2 BE | attribute 2 BE | value as OrderKey
 ///              entity 2 BE | 32,768 + constraint 2 BE | values as OrderKeys
-///                                 number | checksum 4      object 6 | 2: 0, or the object's entity if it is another one;
-///                                   without high bytes that are 0 (before version 10: with them)
-///              from 32,768 on      links                                            -> Links/LinkKey.swift
-///                  inherited attributes: entity and number of the topmost superentity that has them
+///                                 number | checksum 4      low 6 bytes: object number; high 2 bytes: 0, or the object's
+///                                   entity if it isn't the key's; high bytes that are 0 are left out from version 10 on
+///              32,768 + entity ... links                                            -> Links/LinkKey.swift
+///                  for inherited attributes: entity and attribute of the topmost superentity that has them
 ///     caches   name               header                                           -> OrderCaches/Cache/CacheHeader.swift
 ///     nodes    cache 24 bits | node 40 bits (integer key)
 ///                                 node | [padding] | checksum 4 (XOR the key's)      -> CountedTree/Node/NodeLayout.swift
 ///
 /// Invariants
 /// - A commit number names one state of the records. It grows by one with each commit: a group of changes of records,
-///   or a migration that reads records. One transaction may have several commits. Only a repair of the state skips
-///   numbers.
-/// - The log holds every change after the commit `log start`. An object that was inserted and changed within one commit
-///   appears as inserted only; another object appears once per commit, with its first change. The object numbers of an
-///   entity are allocated once, in ascending order: objects whose numbers are at least the first number of an inserted
-///   range did not exist before the range's commit.
-/// - A link is stored in the record that refers to another object. A link key leads from that other object back to the
-///   record; it is derived from the record, and is written and deleted with it.
+///   or a migration that needs a pass over records. One transaction may have several commits. Only a repair of the
+///   state skips numbers.
+/// - The log holds every insertion, update and deletion of an object after the commit `log start`, but not how a
+///   migration rewrites records. An object that was inserted and changed within one commit appears as inserted only;
+///   another object appears once per commit, with its first change. The object numbers of an entity are allocated once,
+///   in ascending order: objects whose numbers are at least the first number of an inserted range did not exist before
+///   the range's commit.
+/// - A reference in a record leads to another object. A link key leads from that object back to the record; it is
+///   derived from the reference, and is written and deleted with it.
 /// - An inserted range may include objects that were deleted again in the same commit or later.
-/// - A zone counts all objects with its object numbers, and its bounds include all values of these objects. Its slots
-///   are those that the entity had when the zone's first object was written.
-/// - A column of a zone has the texts of the zone's objects in a slot, except for objects that the zone lists as
-///   changed, and for objects at or after the end that the zone names. A zone has columns for exactly the slots that it
-///   lists.
+/// - A zone counts all objects with its object numbers, and its bounds include all values of these objects. It may lack
+///   the slots of attributes that were added later.
+/// - A column of a zone has the texts of the zone's objects in a slot, except for objects whose places the zone lists
+///   as changed, and for places from the zone's `end` upwards. A zone has columns for exactly the slots that it lists.
 /// - A cache's nodes belong to it alone; deleting the cache deletes them. Nodes with the number under "build" belong to
 ///   a build that is running or was killed; the next build deletes them.
 ///
@@ -77,10 +79,11 @@ package import FetchIndexLMDB
 /// - 1: the first.
 /// - 2: the values of unique keys have checksums; a commit in the log names the LMDB transaction that made it,
 ///   and the checksums of its parts cover their keys.
-/// - 3: the state names the LMDB transaction that wrote it, and each transaction writes it. The next transaction raises
-///   a store of version 2 to version 3; after that, programs that know only version 2 refuse the store.
-/// - 4: stores have identifiers, and models may have attributes that are unique together. Raised in
-///   the same way; a store gets its identifier then.
+/// - 3: the state names the LMDB transaction that wrote it, and each transaction that writes anything writes the state.
+///   The next such transaction raises a store of version 2 to version 3; after that, programs that know only version 2
+///   refuse the store.
+/// - 4: stores have identifiers, and models may have attributes that are unique together. Raised in the same way; the
+///   same transaction gives the store its identifier.
 /// - 5: attributes have permanent numbers: entities remember removed attributes, former names, default values and the
 ///   declarations that they followed. Raised in the same way.
 /// - 6: models may have indexes and derived attributes, which every writer maintains. Raised in the same way.

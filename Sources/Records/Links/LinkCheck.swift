@@ -2,7 +2,8 @@ internal import FetchIndexPlatform
 internal import FetchIndexLMDB
 internal import FetchIndexModels
 
-/// Checks link keys: each reference in a record must have one, and each link key must belong to a record.
+/// Checks link keys: each non-null reference in a record must have a link key, and each link key must belong to a
+/// record.
 struct LinkCheck {
     private let reader: StoreReader
     private let links: [EntityLinks?]

@@ -2,10 +2,9 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// A link key in the unique table. Link keys lead from an object to its holders, which are the records that refer to
-/// it.
+/// A link key in the unique table. Link keys lead from an object to its holders, the objects whose records refer to it.
 ///
-///     all links to an object     32,768 + entity 2 BE | slot 2 BE | target 8 BE                  count 8 | checksum 4
+///     count of links to a target 32,768 + entity 2 BE | slot 2 BE | target 8 BE                  count 8 | checksum 4
 ///     a link                     ... | position as OrderKey | [other side as OrderKey] | holder 8 BE    checksum 4
 ///
 /// Entity and slot are those of the relationship's declaration in the topmost superentity that has it. Each checksum

@@ -19,7 +19,7 @@ extension StoreWriter {
         let entity = model.entities[entity]
         let view = try RecordView(record, of: entity)
         for reference in references {
-            // Only the link's target is used, so the holder may be any number.
+            // Only the link's target and the length of its key are used, so the holder may be any number.
             guard let link = try StoredLink(reference, of: view, RecordKey(rawValue: 0)) else {
                 if reference.isOptional || acceptsMissingReferences { continue }
                 throw StoreError.invalidValue(
@@ -106,8 +106,8 @@ extension StoreWriter {
         }
     }
 
-    /// Returns the new record, which was made from attributes only, with the old record's references where its own
-    /// references are null. Returns nil if the entity has no references.
+    /// Returns the new record, which was made from attributes only, with the old record's references where the new
+    /// record's are null. Returns nil if the entity has no references.
     func keepingReferences(of old: RawSpan, in new: RawSpan, _ entity: Int) throws -> [UInt8]? {
         let references = references(of: entity)
         if references.isEmpty { return nil }

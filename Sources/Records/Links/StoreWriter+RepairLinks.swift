@@ -3,11 +3,12 @@ internal import FetchIndexLMDB
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// Repairs link keys from the records. If they disagree, the record counts.
+/// Repairs link keys from the records. If a record and a link key disagree, the record is right.
 extension StoreWriter {
     /// Adds missing link keys, removes link keys that no record has, corrects the counts of links, and sets references
-    /// to missing objects to nil. Returns a report of the repair, one sentence each. O(n log n) for the records of
-    /// entities with relationships.
+    /// to missing objects to nil, unless their relationship has the rule no action. Deletes join objects that refer to
+    /// missing objects. Returns a report of the repair, one sentence for each kind of defect. O(n log n) for the
+    /// records of entities with relationships.
     func repairLinks() throws -> [String] {
         let entered = try enterLinks()
         let (removed, recounted) = try (removeStrayLinks(), recountLinks())

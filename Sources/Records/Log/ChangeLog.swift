@@ -28,8 +28,8 @@ extension StoreReader {
         return header
     }
 
-    /// The number of objects of these entities that were changed after a commit. An object is counted once per commit.
-    /// O(k log n) for k commits.
+    /// The number of objects of these entities that were changed after a commit, as far back as the log reaches. An
+    /// object is counted once per commit. O(k log n) for k commits.
     package func changeCount(of entities: [Int], after commit: UInt64) throws -> Int {
         try commits(after: commit).reduce(0) { sum, commit in
             entities.reduce(sum) { $0 + (commit.changes[$1]?.total ?? 0) }
@@ -85,9 +85,9 @@ extension StoreReader {
     }
 
     /// The kind of change that a commit made to each object, from the log. It's the kind of the first change: an object
-    /// that was inserted and deleted in the commit is `inserted`. A link of a many-to-many relationship counts as an
-    /// update of both objects; inserted links that no longer exist are left out. O(k log n) for k changes. Throws
-    /// `logTooShort` if the log no longer has the commit.
+    /// that was inserted and deleted in the commit is `inserted`. A changed link of a many-to-many relationship counts
+    /// as an update of both objects, if the commit didn't change them in another way; inserted links that no longer
+    /// exist are left out. O(k log n) for k changes. Throws `logTooShort` if the log no longer has the commit.
     package func changes(in commit: UInt64) throws -> [(object: RecordKey, kind: LogEntryKind)] {
         guard commit > 0, logReaches(back: commit - 1) else { throw StoreError.logTooShort(commit: commit) }
         var changes: [(object: RecordKey, kind: LogEntryKind)] = []

@@ -36,7 +36,7 @@ package enum LogEntryKind: UInt8 {
     case deleted = 3
 }
 
-/// The numbers of an entity's objects that a commit inserted, updated and deleted.
+/// The counts of an entity's objects that a commit inserted, updated and deleted.
 package struct EntityChanges: Equatable, Sendable {
     package var inserted = 0
     package var updated = 0

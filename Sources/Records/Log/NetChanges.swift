@@ -56,7 +56,7 @@ extension StoreReader {
     }
 
     private struct OldRecords {
-        /// By object number, the oldest logged record of each object that existed at the first commit.
+        /// By object number, the oldest logged record of each changed object that existed at the first commit.
         var records: [UInt64: [UInt8]] = [:]
         /// The least number of an object that was inserted after the first commit. Objects with greater numbers were
         /// inserted after it, too.

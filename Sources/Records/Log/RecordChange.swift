@@ -3,8 +3,7 @@ package import FetchIndexModels
 /// Reading the log gives changes in this form.
 package struct RecordChange: Equatable, Sendable {
     package let object: RecordKey
-    /// The object's key in the old state. It differs from `object` if the object had a temporary key; the row is the
-    /// same.
+    /// The object's key in the old state. It differs from `object` if the object had a temporary key in the old state.
     package let oldObject: RecordKey
     package let old: [UInt8]?
     package let new: [UInt8]?

@@ -105,7 +105,7 @@ extension StoreReader {
 }
 
 extension Value {
-    /// This value as another type; nil if converting it back gives another value.
+    /// This value as another type; nil if the conversion would change the value.
     func converted(to type: ValueType) -> Value? {
         guard let converted = read(as: type) else { return nil }
         let isSame =

@@ -243,7 +243,7 @@ extension Entity {
         return try builder.record(values, of: self)
     }
 
-    /// A copy of the new record, with the old record's values in these slots.
+    /// A copy of the new record, with the old record's values in `slots`.
     package func record(from new: RawSpan, keeping slots: Set<Int>, of old: RawSpan) throws -> [UInt8] {
         let (old, new) = (try RecordView(old, of: self), try RecordView(new, of: self))
         var builder = RecordBuilder()

@@ -5,7 +5,8 @@ internal import FetchIndexLMDB
 /// Rebuilds the data that is derived from records. Records are changed only if they refer to missing objects. Reports
 /// have one sentence for each kind of defect.
 extension StoreWriter {
-    /// Repairs the identifier, origins, zones, unique keys, links, counters and log. Returns a report. O(n log n).
+    /// Repairs the identifier, origins, zones, unique keys, links, counters and log. Returns a report. Calls `progress`
+    /// with the number of records whose unique keys were checked. O(n log n).
     package func repair(progress: (Int) -> Void) throws -> [String] {
         let hasNewIdentifier = try StoreIdentifier.repair(in: view, tables)
         let hasLostOrigins = try repairOrigins()

@@ -8,8 +8,8 @@ package struct NumberRanges: Sendable {
         let count: UInt64
     }
 
-    /// The least object number to read. If it isn't 0, no object with this or a greater number was deleted, so that the
-    /// number of these objects is known.
+    /// The least object number to read. If it isn't 0, no object with this or a greater number may have been deleted,
+    /// so that the count of these objects is known.
     let start: UInt64
     /// The skipped ranges, in ascending order.
     private let skipped: [Skipped]
@@ -36,10 +36,11 @@ package struct NumberRanges: Sendable {
     }
 }
 
-/// Ranges of object numbers without the gaps between them. A place is an index into the numbers of all ranges together.
+/// The object numbers of several ranges as one sequence, without the gaps between the ranges. A place is an index in
+/// this sequence.
 struct NumberParts {
     private let ranges: [Range<UInt64>]
-    /// For each range, the number of numbers in the ranges before it.
+    /// For each range, the count of object numbers in the ranges before it.
     private let before: [UInt64]
     let count: UInt64
 
@@ -53,7 +54,7 @@ struct NumberParts {
         (self.before, self.count) = (before, count)
     }
 
-    /// The numbers at a range of places. O(log ranges + k) for k ranges in the result.
+    /// The object numbers at a range of places. O(log ranges + k) for k ranges in the result.
     subscript(places: Range<UInt64>) -> [Range<UInt64>] {
         var numbers: [Range<UInt64>] = []
         var index = max(0, before.indices.firstNumber { before[$0] > places.lowerBound } - 1)

@@ -9,7 +9,7 @@ internal import FetchIndexValues
 ///     selection    candidates: looked up on the caller's thread
 ///                  numbers: divided into parts, which the threads share
 ///     filter       leaves out zones and objects that cannot match (scan skipping)
-///     block        records in place; the caller says which of them it keeps
+///     block        records, without copies; the caller says which of them stay selected
 package final class Scan {
     /// The number of parts per thread. Each thread reads several parts, since their costs differ.
     private static let partsOfThread: UInt64 = 8
@@ -18,9 +18,9 @@ package final class Scan {
     /// The readers, one for each thread. The first is the caller's.
     private let readers: [StoreReader]
 
-    /// Prepares a scan. Opens a reader for each of the store's threads, or for fewer threads if few objects are to be
-    /// read: starting a thread costs as much as comparing a number in several thousand objects. One thread is used for
-    /// candidates, and for a writer, whose transaction belongs to its thread.
+    /// Prepares a scan. Opens a reader for each of the store's threads. Uses fewer threads if a reader can't be opened,
+    /// or if few objects are to be read: starting a thread costs as much as comparing a number in several thousand
+    /// objects. One thread is used for candidates, and for a writer, whose transaction belongs to its thread.
     package init(
         of reader: StoreReader, _ selection: RecordSelection = .all, entities: [Int], fewestOfThread: UInt64 = 10_000
     ) throws {
@@ -164,8 +164,9 @@ package final class Scan {
     private func numbers(of entity: Int) throws -> NumberParts {
         let wanted = selection.numbers(of: entity)
         if isAlone { return NumberParts(wanted.within(0..<RecordKey.maximumNumber + 1)) }
-        // The first numbers may be unused, for example if all objects of a store were replaced. Parts begin at the
-        // start of a zone, because a zone that is divided among parts can't be skipped.
+        // The first numbers may be unused, for example if all objects of a store were replaced. The first part begins
+        // at the start of a zone, because a zone of which a part reads only some numbers can't be skipped by its
+        // bounds.
         let end = try readers[0].entityState(entity).nextObject
         let start = try min(readers[0].firstNumber(of: entity) / Zone.length * Zone.length, end)
         return NumberParts(wanted.within(start..<end))
@@ -185,9 +186,9 @@ package final class Scan {
     }
 }
 
-/// Divides the places of an entity's numbers into parts. The calling thread scans the first part alone, because many
-/// callers want only the first objects; with one thread, the first part has all numbers. The other parts become longer
-/// and longer, so that few records are read after the last object that the caller wants.
+/// Divides the places of `NumberParts` into parts of a scan. The calling thread scans the first part alone, because
+/// many callers want only the first objects; with one thread, the first part has all numbers. The other parts become
+/// longer and longer, so that few records are read after the last object that the caller wants.
 private struct ScanParts {
     private static let firstLength: UInt64 = 8192
     private static let shortest: UInt64 = 1024

@@ -31,7 +31,8 @@ final class OpenZones {
         /// Creates the zone if it's unknown. The objects that are noted afterwards must be the zone's only objects.
         func begin() { if zone == nil { zone = Zone(of: entity) } }
 
-        /// Includes inserted objects in the zone. If `rows` is nil, the zone's columns become unknown.
+        /// Includes inserted objects in the zone. If `rows` is nil, or if the objects don't follow those inserted
+        /// before, `columns` becomes nil.
         func noteInserted(_ numbers: Range<UInt64>, within bounds: RecordBounds, _ rows: BatchRows?) {
             guard let zone else { return }
             let place = key.place(of: numbers.lowerBound)

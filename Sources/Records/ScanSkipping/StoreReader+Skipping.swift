@@ -16,8 +16,8 @@ struct ZoneSelection {
 ///     forEachSelection      skips zones and objects during the scan
 extension StoreReader {
     /// The object numbers of an entity to scan: all except zones whose bounds show that none of their objects matches.
-    /// Returns all numbers if less than a quarter of the objects would be skipped, since a whole scan verifies the
-    /// records for later scans. Throws `corrupted` if a zone is damaged. O(zones).
+    /// Returns all numbers if less than a quarter of the objects would be skipped, since after a complete scan, later
+    /// scans needn't verify the records. Throws `corrupted` if a zone is damaged. O(zones).
     package func numbers(of entity: Int, where mayHave: (RecordBounds) -> Bool) throws -> NumberRanges {
         // Stored zones can't be used while the transaction has changed zones and hasn't written them yet.
         if hasOpenZones { return .all }
@@ -73,9 +73,11 @@ extension StoreReader {
         }
     }
 
-    /// Selects the numbers of a zone whose objects may pass the tests of a filter. Selects all numbers in three cases:
-    /// less than a quarter of the objects with codes could be skipped; the zone or a column is missing or damaged
-    /// (`check` reports the damage); or a test throws, so that the scan reads the object and throws the error.
+    /// Selects the numbers of a zone whose objects may pass the tests of a filter. Selects none if all numbers of the
+    /// zone are given and its bounds show that no object matches. Selects all numbers in four cases: less than a
+    /// quarter of the objects with codes could be skipped; no test has a column; the zone is damaged, or a column is
+    /// damaged or missing (`check` reports that); or a test throws, so that the scan reads the object and throws the
+    /// error.
     private func select(
         _ numbers: Range<UInt64>, of key: ZoneKey, _ zone: Zone?, _ filter: ScanFilter
     ) -> ZoneSelection {

@@ -47,7 +47,7 @@ extension StoreWriter {
             let isEmpty = if case .whole(let zone) = zone { zone.count == 0 && zone.coded.slots.isEmpty } else { false }
             if isEmpty && !all { continue }
             try deleteColumns(of: key)
-            // Not all numbers of the entity's last zone are allocated.
+            // The entity's last zone stays, without objects, because not all of its numbers are allocated.
             if let next, key.numbers.contains(next) {
                 let empty = Zone(of: model.entities[entity])
                 try view.put(empty.encoded(at: key), for: key.bytes, in: tables.meta)

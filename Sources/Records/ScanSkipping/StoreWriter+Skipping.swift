@@ -1,8 +1,8 @@
 internal import FetchIndexLMDB
 internal import FetchIndexModels
 
-/// Scan skipping for writers. A transaction includes each inserted, updated or deleted record in its zone. Changed
-/// zones and their columns are written once, at the end of a commit.
+/// Scan skipping for writers. A transaction notes each insertion, update and deletion of a record in the record's zone.
+/// Changed zones and their columns are written once, at the end of a commit.
 extension StoreWriter {
     /// Changes the zone of a record. `old` is nil for an insertion, `new` for a deletion. O(slots), and O(log n) for
     /// the first record of a zone in a transaction.
@@ -12,8 +12,8 @@ extension StoreWriter {
         try openZone(ZoneKey(object)).noteUpdated(object.number, new, replacing: old)
     }
 
-    /// Includes inserted objects with successive object numbers, beginning at `first`, in their zones. The objects'
-    /// records are in a part of a batch, at `places`, which is nil if the places aren't successive.
+    /// Includes inserted objects with successive object numbers, beginning at `first`, in their zones. `places` are the
+    /// indexes of the objects' records in a part of a batch; nil if they aren't successive.
     func noteInsertedRecords(_ first: RecordKey, count: UInt64, of part: BatchPart, places: Range<Int>?) throws {
         try (first.number..<first.number + count).forEachZone(of: first.entity) { _, numbers in
             let count = UInt64(numbers.count)

@@ -7,10 +7,10 @@ package struct ReaderInformation: Sendable {
     /// The number of LMDB transactions committed since the one whose state the reader sees.
     package let transactions: Int
     /// The age in seconds of the oldest commit in the log that the reader doesn't see; 0 if it sees the newest commit.
-    /// Nil if that is unknown, because the newest commit is no longer in the log, or is damaged.
+    /// Nil if the age is unknown, because the newest commit is no longer in the log, or its header is damaged.
     package let seconds: Double?
     /// Whether the log may lack some commits that the reader doesn't see. If so, the reader's state may be older than
-    /// `seconds`.
+    /// `seconds`. False if `seconds` is nil.
     package let isOlder: Bool
     /// The number of free pages that writers can't reuse because of this reader.
     package let pinnedPages: Int
@@ -24,7 +24,8 @@ package struct ReaderInformation: Sendable {
         let newest = snapshot.view.identifier
         return readers.compactMap { reader in
             guard let transaction = reader.transaction, let commits else { return nil }
-            // LMDB reuses a page only if it was freed before the oldest state that a reader or the next writer can see.
+            // LMDB reuses a page only if the transaction that freed it is older than the newest transaction and than
+            // the transactions of all readers.
             let pinned = free.reduce(0) { sum, freed in
                 sum + ((transaction..<max(transaction, newest)).contains(freed.transaction) ? freed.count : 0)
             }
@@ -39,18 +40,22 @@ package struct ReaderInformation: Sendable {
 /// The commits in the log that a reader's transaction doesn't see, newest first.
 private struct RecentCommits {
     private var headers: [CommitHeader] = []
-    /// Whether older commits may be missing, because they were trimmed from the log or follow a damaged header.
+    /// Whether older commits may be missing, because they were trimmed from the log or are older than a commit with a
+    /// damaged header.
     private var isCut = false
     private let now = currentTime()
 
     init(after transaction: Int, in snapshot: Snapshot) throws {
         var commit = snapshot.commit
         while commit > snapshot.state.logStart {
-            // A damaged header has no time, so the commits before it can't be dated.
+            // A damaged header ends the search, because its time and transaction are unknown.
             guard let header = try? snapshot.commitHeader(commit) else { break }
-            // In a compact copy, LMDB numbers transactions from 1 again. A greater number was assigned in the store
-            // that was copied.
-            if header.transaction <= transaction || header.transaction > headers.last?.transaction ?? .max { return }
+            // In a compact copy, LMDB numbers transactions from 1 again. So if an older commit has a greater number, it
+            // was made in the original, and every reader of the copy sees it.
+            if header.transaction <= transaction || header.transaction > headers.last?.transaction ?? snapshot.transactionNumber
+            {
+                return
+            }
             headers.append(header)
             commit -= 1
         }

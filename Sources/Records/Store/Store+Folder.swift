@@ -16,7 +16,8 @@ extension Store {
             ? StoreError.missing(path: path) : StoreError.inaccessible(path: path, "\(reason)")
     }
 
-    /// Throws if the folder has other files but no `data.mdb`: a new store must not share its folder.
+    /// Throws if the folder has no `data.mdb`, but files that don't belong to a store: a new store must not share its
+    /// folder.
     static func requireOwnFolder(at path: String) throws {
         var status = stat()
         if lstat(path + "/" + StoreFiles.data, &status) == 0 { return }

@@ -21,12 +21,12 @@ extension Store {
         }
     }
 
-    /// The number of the last LMDB transaction that any process committed. Each commit and each write of a cache
-    /// increments it. Only shared memory is read.
+    /// The number of the last LMDB transaction that any process committed. It grows by one with each transaction that
+    /// writes, including those that write only caches. Only shared memory is read.
     package func lastTransaction() throws -> Int { try environment.information().lastTransaction }
 
-    /// The size of the file, its free pages, and its readers. O(transactions with free pages + commits that readers
-    /// don't see).
+    /// The size of the file, its free pages, and its readers. O(r (f + c) + c log n) for r readers, f transactions with
+    /// free pages, and c commits that the oldest reader doesn't see.
     package func environmentInformation() throws -> EnvironmentInformation {
         // Readers are listed before the snapshot is opened, since the snapshot is one too.
         let readers = try environment.readers()
@@ -42,7 +42,8 @@ extension Store {
 }
 
 extension StoreReader {
-    /// The version of the store's format. If it's older than this program's, the next transaction raises it.
+    /// The version of the store's format. If it's older than this program's, the next transaction that writes raises
+    /// it.
     package func formatVersion() throws -> Int {
         guard let version = try Store.formatVersion(in: view, tables) else {
             throw StoreError.corrupted("the format version is missing")
@@ -53,8 +54,8 @@ extension StoreReader {
 
 extension Store {
     /// All defects of the pages of a store's file, one sentence each, including those that LMDB doesn't detect. The
-    /// store need not be open. LMDB reads only the meta pages. Throws `StoreError` if the store can't be opened.
-    /// O(pages).
+    /// store need not be open. LMDB itself reads only the meta pages, and no table is opened. Throws `StoreError` if
+    /// the store can't be opened. O(pages).
     package static func checkPages(at path: String) throws -> [String] {
         try requireFile(at: path)
         do {

@@ -121,8 +121,8 @@ package final class Store: Sendable {
         return environment
     }
 
-    /// Opens the tables. If `creating` and the environment is empty, creates them; an environment with other tables has
-    /// another program's data.
+    /// Opens the tables. If `creating` and the environment is empty, creates them. Otherwise throws
+    /// `DataFileError.foreign` if they are missing: the environment has another program's data.
     private static func openTables(of environment: Environment, creating: Bool) throws -> StoreTables {
         do {
             return try StoreTables(environment, creating: false)

@@ -5,8 +5,8 @@ internal import Synchronization
 
 /// The build of a cache in several transactions. All processes together run one build at a time.
 ///
-/// The store notes the cache number in the keys of the build's nodes. So the nodes of a killed build aren't mistaken
-/// for damage, and the next build deletes them.
+/// While a build runs, the store has a mark with the cache number of the build's nodes. So the nodes of a killed build
+/// aren't mistaken for damage, and the next build deletes them.
 package final class StoreBuild {
     package let store: Store
     private let lock: FolderLock
@@ -46,13 +46,14 @@ extension Store {
         }
     }
 
-    /// The commit at which the running build of any process reads records; nil if no build is running.
+    /// The commit at which the running build of any process reads records; nil if no build is running, or if it hasn't
+    /// called `begin` yet.
     package func commitBeingBuilt() -> UInt64? { FolderLock.valueOfHeld(StoreFiles.buildLock, inFolder: path) }
 }
 
 extension StoreReader {
-    /// The cache number in the keys of the nodes of a build that is running or was killed; nil if the store notes no
-    /// build.
+    /// The mark of a build that is running or was killed: the cache number with which the keys of its nodes begin. Nil
+    /// if the store has no mark.
     package func markedBuild() throws -> UInt32? {
         var number: UInt32?
         _ = try view.get(StoreLayout.buildKey, in: tables.meta) { value in
@@ -64,7 +65,8 @@ extension StoreReader {
 }
 
 extension StoreWriter {
-    /// Notes the cache number in the keys of a build's nodes, or removes the note if `number` is nil.
+    /// Stores a mark of the running build: the cache number with which the keys of its nodes begin. Nil removes the
+    /// mark.
     package func markBuild(_ number: UInt32?) throws {
         let key = StoreLayout.buildKey
         guard let number else {

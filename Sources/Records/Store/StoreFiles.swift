@@ -20,8 +20,8 @@ package enum StoreFiles {
     /// The files that a store creates in addition to LMDB's.
     static let beside = [writerLock, buildLock, followLock, statistics, sourceStatus]
 
-    /// Whether a folder that contains a file of this name may become a store. These are a store's own files, names that
-    /// begin like the data file's, and files that file systems or file managers leave.
+    /// Whether a folder that contains a file of this name may become a store. True for a store's own files, for names
+    /// that begin with the data file's name, and for files that file systems or file managers leave.
     static func mayBe(_ name: String) -> Bool {
         name == lock || beside.contains(name) || name == formerStatistics || name == "lost+found"
             || name.hasPrefix(data) || name.hasPrefix(".")

@@ -50,7 +50,8 @@ extension StoreReader {
         defects += links.defects
         try zones.end()
         defects += zones.defects
-        // If a first import is running or was killed, only some of its keys may be written.
+        // If a first import is running or was killed, only some of its unique keys may be written, so their number
+        // isn't checked.
         if state.unkeyed == nil, stored != uniqueKeys {
             defects.append("there are \(stored) unique keys for \(uniqueKeys) unique values")
         }

@@ -42,8 +42,8 @@ extension StoreReader {
         let prefix = StoreLayout.uniqueKey(entity: entity, constraint)
         let (lower, upper) = (prefix + lower, prefix + upper)
         try view.withCursor(on: tables.unique) { cursor in
-            // LMDB limits the length of a key, so the seek uses a prefix of the bound. A stored key that equals the
-            // prefix is less than the bound.
+            // LMDB limits the length of a key, so the seek uses a prefix of a longer bound. The stored keys that are
+            // less than the bound itself are then skipped.
             var isFound = try cursor.seek(toKeyFrom: Array(lower.prefix(Table.maximumKeyLength)).span.bytes)
             while isFound, cursor.key.compare(lower.span.bytes) < 0 { isFound = try cursor.seekToNext() }
             while isFound, try cursor.key.compare(upper.span.bytes) < 0 && body(cursor.key, cursor.value) {

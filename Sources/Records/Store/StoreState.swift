@@ -16,8 +16,8 @@ package struct StoreState: Equatable, Sendable {
     /// number.
     var modelVersion: UInt32 = 0
 
-    /// The objects that may lack their unique keys, because a first import of them is running, was killed, or met
-    /// damage.
+    /// The objects that may lack their unique keys, because a first import of them is running or was killed, or because
+    /// damage prevented it from writing the keys.
     struct UnkeyedObjects: Equatable, Sendable {
         let entity: Int
         /// The number of the first object that may lack its unique keys.
@@ -42,7 +42,8 @@ package struct StoreState: Equatable, Sendable {
         modelVersion = try reader.uint32()
         if !reader.isAtEnd { transaction = try reader.uint64() }
         if !reader.isAtEnd {
-            // An older program's state lacks this number, since that program left out the keys of all objects.
+            // An older program's state lacks this number, since that program left out the unique keys of all objects of
+            // the entity.
             let entity = Int(try reader.uint16())
             unkeyed = UnkeyedObjects(entity: entity, first: reader.isAtEnd ? 0 : try reader.uint64())
         }

@@ -8,8 +8,9 @@ struct BatchInsertion {
     let entity: Int
     /// The part of the batch from which records are being inserted; nil before the first record.
     private var part: (number: Int, part: BatchPart)?
-    /// The number of the next object, and the number of the first object that isn't yet in counters, zones and log.
+    /// The number of the next object.
     private var next: UInt64
+    /// The number of the first object that isn't yet in counters, zones and log.
     private var first: UInt64
     /// The indexes in the batch of the objects that aren't yet in counters, zones and log; nil if they aren't
     /// successive.
@@ -37,8 +38,8 @@ struct BatchInsertion {
         rows = rows.flatMap { $0.upperBound == row ? $0.lowerBound..<row + 1 : nil }
         next += 1
         keys.note(object, insertedFor: row)
-        // The first object is noted immediately. So updates of this object and of later ones aren't logged, since this
-        // commit inserts them.
+        // The first object is entered in counters, zones and log immediately. So the writer knows the least number that
+        // this commit inserted, and doesn't log updates of objects with this or a greater number.
         if !hasNoted { try noteInserted(in: writer) }
         return object
     }
@@ -66,8 +67,9 @@ struct BatchInsertion {
         try keys.write(in: writer)
     }
 
-    /// Ends the batch after an error, and returns the error to throw: this one, or an error of ending the batch. If
-    /// this error ended the transaction, ending the batch fails with `badTransaction`, and this error is returned.
+    /// Ends the batch after an error. Returns the error to throw: the given one, or the one with which ending the batch
+    /// fails. If the given error ended the transaction, ending the batch fails with `badTransaction`, and the given
+    /// error is returned.
     mutating func end(in writer: StoreWriter, after error: any Error) -> any Error {
         do { try end(in: writer) } catch let later {
             return later as? LMDBError == .badTransaction ? error : later

@@ -1,4 +1,4 @@
-/// A set of object numbers with one bit per number: about 3 MB for ten million successive numbers.
+/// A set of object numbers with one bit per number: about 4 MB for ten million successive numbers.
 package struct ObjectNumbers: Sendable {
     /// Words of 64 bits, by number / 64. A dictionary, since numbers may have large gaps.
     private var words: [UInt64: UInt64] = [:]

@@ -8,9 +8,10 @@ internal import FetchIndexSorting
 /// these objects, and the next writer of records first writes the missing keys. So a store needs no repair after an
 /// import was killed.
 extension Store {
-    /// The maximum number of bytes of keys that are sorted in memory, and the number of bytes after which a transaction
-    /// is committed, because LMDB holds the changed pages of a transaction in memory.
+    /// The maximum number of bytes of keys that are sorted in memory.
     private static let memoryBudget = 96 << 20
+    /// The approximate number of bytes after which a transaction is committed, because LMDB holds the changed pages of
+    /// a transaction in memory.
     private static let partLength = 24 << 20
 
     /// Writes the missing unique keys under the writer's lock, and returns the lock. If a record is damaged, or two

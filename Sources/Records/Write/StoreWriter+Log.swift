@@ -20,7 +20,7 @@ extension StoreWriter {
             return true
         }
         state.logStart = max(state.logStart, last)
-        // An empty log has no bytes, even if damage changed their stored sum.
+        // An empty log has no bytes, even if damage changed the stored size of the log.
         state.logBytes = state.logStart == state.commit ? 0 : state.logBytes - min(freed, state.logBytes)
         isStateChanged = true
     }

@@ -22,8 +22,8 @@ extension StoreWriter {
 }
 
 extension EntityState {
-    /// The maximum number of object numbers that a given number may skip. Scans go through all numbers, so larger gaps
-    /// would make scans slow.
+    /// The maximum number of object numbers that a given number may skip. A scan on several threads divides all numbers
+    /// into parts, used or not, so larger gaps would make it slow.
     private static let mostSkipped: UInt64 = 1 << 28
 
     /// The greatest object number that may be given for the next object.

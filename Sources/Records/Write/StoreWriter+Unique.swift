@@ -76,7 +76,7 @@ extension StoreWriter {
         for (index, key) in keys.enumerated() {
             if index < old.count, let oldKey = old[index] {
                 if oldKey == key { continue }
-                // Another object may have taken over the old key.
+                // If another object has taken over the old key, the key stays.
                 if try self.object(unique: oldKey) == object {
                     try view.delete(oldKey, in: tables.unique)
                 }

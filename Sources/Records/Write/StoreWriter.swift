@@ -2,7 +2,7 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 internal import FetchIndexLMDB
 
-/// A write transaction of a store. Only one exists at a time, in all processes together. If it's released without
+/// A write transaction of a store. A store has only one at a time, in all processes together. If it's released without
 /// `commit()`, it's rolled back; release it after an error.
 ///
 /// Each insertion, update and deletion of an object is also written to the change log, in the same transaction. A
@@ -16,9 +16,9 @@ package final class StoreWriter: StoreReader {
     /// By entity, the number of the first object that the current commit inserted.
     var firstInserted: [Int: UInt64] = [:]
     let zones = OpenZones()
-    /// Whether each new record's key was the greatest key of its table so far. `canAppendUniqueKeys` says the same of
-    /// unique keys.
+    /// Whether so far, each new record's key was the greatest key of the records table.
     var canAppend = true
+    /// Whether so far, each unique key of `writeUniqueKeys` was the greatest key of the unique table.
     var canAppendUniqueKeys = true
     private var isCounted = false
     /// Whether an entity of the model has derived attributes. It's stored here, because asking an entity would copy the
@@ -79,8 +79,8 @@ package final class StoreWriter: StoreReader {
     // MARK: Commit
 
     /// Commits the transaction. Its changes become the store's newest state; the store's durability says when they are
-    /// on disk. Returns the number of the newest commit, which is a new one only if objects changed or a migration read
-    /// records.
+    /// on disk. Returns the number of the newest commit, which is a new one only if objects changed or a migration
+    /// needed a pass over records.
     @discardableResult
     package func commit() throws -> UInt64 {
         defer { finish() }

@@ -2,8 +2,8 @@ internal import Synchronization
 internal import FetchIndexCLibrary
 
 /// Waits for SIGINT or SIGTERM on the main thread. Waiting needs no descriptor and no other thread, so the signals end
-/// the program even if descriptors run out or other threads hang. It must be created before any other thread, because
-/// it blocks the signals, and a new thread inherits the blocked signals of its creator.
+/// the program even if descriptors run out or other threads hang. An `Interruption` must be created before any other
+/// thread, because it blocks the signals, and a new thread inherits the blocked signals of its creator.
 struct Interruption: Sendable {
     private static let signals = [SIGINT, SIGTERM]
     /// The signal that the program sends to itself to end the wait.

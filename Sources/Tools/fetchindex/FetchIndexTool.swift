@@ -3,7 +3,6 @@ internal import FetchIndexCatalogues
 internal import FetchIndexModels
 internal import ArgumentParser
 internal import FetchIndexCLibrary
-internal import FetchIndexCatalogues
 internal import FetchIndexPlatform
 internal import FetchIndexInspection
 

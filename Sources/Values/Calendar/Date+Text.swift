@@ -43,7 +43,8 @@ extension Date {
         let scale = Self.powers[places]
         var number = whole + digits / scale
         if places > told {
-            // The difference is exact, and the fused multiplication and addition keeps the sign of the remainder.
+            // Takes the next lower double while the double is later than the given time. The difference is exact, and
+            // the fused multiplication and addition keeps the sign of the remainder, so this comparison is exact, too.
             while (-digits).addingProduct(number - whole, scale) > 0 { number = number.nextDown }
             // If the fraction, rounded to the digits that a double distinguishes, would print as a later time than was
             // given, takes the next lower double.

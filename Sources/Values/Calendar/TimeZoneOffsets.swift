@@ -30,8 +30,8 @@ package final class TimeZoneOffsets: Sendable {
     private let file: ZoneFile?
     private let state: Mutex<State>
 
-    /// Throws if the system's data aren't newer or lack the zone, and ICU lacks it too; also throws if the system's
-    /// file for the zone is damaged.
+    /// Throws `UnknownTimeZone` if ICU lacks the zone, and the folder lacks it or isn't newer than ICU's data. Throws
+    /// `UnusableTimeZone` if a file of the folder is damaged or can't be read.
     package init(_ name: String, in folder: ZoneFolder = .ofProcess) throws {
         self.name = name
         if name == "UTC" {

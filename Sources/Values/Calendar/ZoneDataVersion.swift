@@ -4,8 +4,8 @@ package struct ZoneDataVersion: Comparable, Sendable, CustomStringConvertible {
     private let year: Int
     private let release: String
 
-    /// Parses the version that a text begins with; nil if the text doesn't begin with one. The text after the letters
-    /// is ignored.
+    /// Parses a text that begins with a version; nil if it doesn't, or if it has more than 64 bytes, blanks, or
+    /// characters that aren't printable ASCII. Comparisons ignore the text after the letters.
     package init?(_ text: some StringProtocol) {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let letters = text[digits.endIndex...].prefix { ("a"..."z").contains($0) }

@@ -54,7 +54,7 @@ struct ZoneFile: Sendable {
             offset: Double(offsets[place]))
     }
 
-    /// The header of a block.
+    /// The version and the counts before the changes.
     private struct Header {
         let version: UInt8
         private let utIndicators, standardIndicators, leapSeconds, changes, types, characters: Int
@@ -70,8 +70,7 @@ struct ZoneFile: Sendable {
             characters = try reader.count()
         }
 
-        /// The length in bytes of the block that follows the header. The counts have 32 bits, so the sum can't
-        /// overflow.
+        /// The length in bytes of the data that follow the header. The counts have 32 bits, so the sum can't overflow.
         func length(bytesOfChange width: Int) -> Int {
             changes * (width + 1) + types * 6 + characters + leapSeconds * (width + 4) + standardIndicators
                 + utIndicators

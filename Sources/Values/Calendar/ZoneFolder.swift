@@ -96,8 +96,8 @@ package final class ZoneFolder: Sendable {
         }
     }
 
-    /// Whether a text is the name of a zone in the folder. Names of zones that depend on the machine or count leap
-    /// seconds are excluded.
+    /// Whether a text can be the name of a zone in the folder. The names of zones that depend on the machine, that
+    /// count leap seconds (right/), or that are duplicates (posix/) are excluded.
     private static func isName(_ text: String) -> Bool {
         let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         let letters = text.utf8.allSatisfy { byte in

@@ -17,8 +17,8 @@ final class Sale: ManagedObject {
         .count(\.sold), .min(\.sold), .max(\.sold),
     ]
 
-    /// The oracle: aggregates of an array of objects, computed one by one. Weights are quarters, so that their sums are
-    /// exact.
+    /// The oracle: aggregates of an array of objects, computed one by one. Weights are multiples of 1/4, so that their
+    /// sums are exact.
     static func plain(_ sales: [Sale]) -> [Value] {
         let (amounts, weights) = (sales.compactMap(\.amount), sales.compactMap(\.weight))
         let (costs, dates) = (sales.compactMap(\.cost), sales.compactMap(\.sold))
@@ -216,7 +216,7 @@ final class Sale: ManagedObject {
         #expect(try open() == (.hit, [.double(2.5), .double(0)]))
     }
 
-    @Test func aggregatesOfUnfitAttributesAreErrors() throws {
+    @Test func aggregatesOfUnsuitableUnknownOrTooManyAttributesAreErrors() throws {
         func fetch(_ aggregates: [Aggregate<Sale>]) throws {
             _ = try FetchedResultsController(fetchRequest: request(aggregates), context: context).performFetch()
         }

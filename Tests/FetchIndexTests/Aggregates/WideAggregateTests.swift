@@ -48,7 +48,7 @@ import Testing
     }
 
     /// Aggregates of integers take few bytes, so the sums and maxima of sixteen attributes fit.
-    @Test func sumsOfSixteenIntegersFitTheirNodes() throws {
+    @Test func sumsAndMaximaOfSixteenIntegerAttributesFitTheirNodes() throws {
         let names = (0..<16).map { "n\($0)" }
         let store = try LiveStore(Model(entities: [Entity("Many", names.map { AttributeDescription($0, .integer) })]))
         let writer = try BatchWriter(store.container, entity: "Many")
@@ -63,7 +63,7 @@ import Testing
     }
 
     /// The keys of a node share their common beginning, even if the node has aggregates.
-    @Test func aggregatesAtMostDoubleTheNodesOfLongKeys() throws {
+    @Test func aggregatesAtMostDoubleTheNumberOfNodesForLongKeys() throws {
         let model = Model(entities: [
             Entity("Page", [AttributeDescription("path", .string), AttributeDescription("size", .integer)])
         ])

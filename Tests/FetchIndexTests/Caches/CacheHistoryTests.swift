@@ -36,8 +36,9 @@ import Testing
         try container.cacheHistory(name).hitsByHour.map(\.count).reduce(0, +)
     }
 
-    /// A container holds hits in memory for a second. It writes the hits that it still holds when it's released.
-    @Test func closingAContainerWritesItsRemainingHits() throws {
+    /// A container may hold hits in memory until a later hit. When it's released, it writes the hits that it still
+    /// holds.
+    @Test func aReleasedContainerWritesItsRemainingHits() throws {
         try open()
         do {
             let other = try PersistentContainer(at: URL(fileURLWithPath: store.folder.path))
@@ -94,7 +95,7 @@ import Testing
         #expect(last.kind == .caughtUp(rowCount: 2) && !last.isStored)
     }
 
-    @Test func aControllerIsRecordedWithItsContextsAuthor() throws {
+    @Test func theOpeningOfAControllerIsRecordedWithItsContextsAuthor() throws {
         let context = container.newContext()
         context.transactionAuthor = "view"
         var request = FetchRequest<ManagedObject>(entityName: "Item")
@@ -141,9 +142,9 @@ import Testing
         #expect(history.hitsByHour.map(\.count) == [1])
     }
 
-    /// Each byte of the first opening, and of the head of the history, is damaged in turn. A damaged opening is left
+    /// Damages each byte of the first opening, and of the head of the history, one at a time. A damaged opening is left
     /// out, `check` reports the damage, and no other opening is lost.
-    @Test func damageOfAHistoryIsReportedAndRepairedAndLosesNoOtherEntry() throws {
+    @Test func aDamagedHistoryIsReportedAndRepairedAndLosesNoOtherOpening() throws {
         try open()
         try insert(1)
         try open()

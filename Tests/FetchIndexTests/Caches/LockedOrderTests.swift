@@ -43,7 +43,7 @@ import Testing
         #expect(throws: StoreError.cacheLocked("c")) { try container.deleteCache(named: nil) }
     }
 
-    @Test func aLockedCacheServesItsOwnRequest() throws {
+    @Test func aLockedCacheServesOnlyItsOwnRequest() throws {
         try requireLocked()
         #expect(try open(byPrice) == .hit)
         #expect(try container.cacheStatistics().map(\.isLocked) == [true])

@@ -24,7 +24,7 @@ import Testing
     ]
 
     @Test(arguments: 0..<6 as Range<UInt64>, definitions.indices)
-    func replayedBatchesOfARelatedOrderGiveTheOrder(seed: UInt64, number: Int) throws {
+    func replayedBatchesGiveAnOrderThatDependsOnRelatedObjects(seed: UInt64, number: Int) throws {
         let definition = Self.definitions[number]
         var random = SeededGenerator(seed: seed &+ TestSettings.seed &* 100)
         let store = try LiveStore(Self.model)

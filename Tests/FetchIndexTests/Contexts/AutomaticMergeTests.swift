@@ -29,7 +29,8 @@ import Testing
         }
     }
 
-    /// A commit is in the file a moment before readers see it. If the stream looks in that moment, it must look again.
+    /// A commit is in the file a moment before readers see it. If the stream reads the store's state in that moment, it
+    /// must read the state again.
     @Test func theCommitStreamDeliversTheNewestCommit() async throws {
         let folder = TemporaryFolder()
         let url = URL(fileURLWithPath: folder.path)

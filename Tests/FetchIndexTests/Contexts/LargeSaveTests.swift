@@ -4,7 +4,7 @@ import Synchronization
 import FetchIndexTestSupport
 import Testing
 
-/// Saves of 100 objects or more: a second thread updates the orders of caches while the first thread writes the
+/// Saves of 100 updated objects or more: a second thread updates the orders of caches while the first thread writes the
 /// records.
 @Suite struct LargeSaveTests {
     /// The threads on which a section function ran, and the errors that it caught.
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(.enabled(if: ProcessInfo.processInfo.activeProcessorCount > 1, "needs two processors"))
-    func sectionFunctionsRunOnASecondThreadThatCannotWaitForTheSave() throws {
+    func sectionFunctionsRunOnASecondThreadAndCannotWriteDuringTheSave() throws {
         let store = try LiveStore(Model(Book.self))
         try fill(store, 500)
         let notes = Notes()

@@ -6,7 +6,7 @@ import Testing
 
 /// Contexts of a store whose folder is moved.
 @Suite struct MovedStoreTests {
-    @Test @MainActor func aMovedStoreCanBeReadButNotSavedUntilItIsMovedBack() async throws {
+    @Test @MainActor func aMovedStoreCanBeReadButNotWrittenUntilItIsMovedBack() async throws {
         let folder = TemporaryFolder()
         let away = folder.path + "-away"
         defer { try? FileManager.default.removeItem(atPath: away) }

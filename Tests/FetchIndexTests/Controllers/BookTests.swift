@@ -95,7 +95,7 @@ import Testing
         #expect(recorder.take() == [], "an equal value changes nothing")
     }
 
-    @Test func deletingAPublisherDeletesItsSection() throws {
+    @Test func deletingAllBooksOfAPublisherDeletesItsSection() throws {
         try controller.performFetch()
         for book in controller.sections[2].objects { context.delete(book) }
         try context.save()

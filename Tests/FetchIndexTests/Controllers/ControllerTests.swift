@@ -149,7 +149,7 @@ import Testing
         #expect(grouped.sections.isEmpty)
     }
 
-    @Test func aDamagedCacheIsReadFromRecordsAndRebuiltByASave() throws {
+    @Test func aControllerReadsRecordsInsteadOfADamagedCacheAndASaveRebuildsTheCache() throws {
         let controller = try controller(cacheName: "c")
         try controller.performFetch()
         let expected = controller.listing(\.title)

@@ -82,7 +82,7 @@ final class Magazine: ManagedObject {
         #expect(try context.fetch(request).map(\.price) == [390, 480])
     }
 
-    @Test func theObjectTrumpPolicyKeepsOnlyEditedAttributes() throws {
+    @Test func theObjectTrumpPolicyOverwritesOnlyEditedAttributes() throws {
         let other = store.container.newContext()
         let theirs = try #require(try other.fetch(search("コロコロ")).first)
         let ours = try #require(try context.fetch(search("コロコロ")).first)
@@ -154,7 +154,7 @@ final class Reading: ManagedObject {
         #expect(try store.container.verifyCache("by function") == [])
     }
 
-    @Test func aSectionFunctionWithoutAVersionIsNotCached() throws {
+    @Test func anOrderCannotBeCachedIfItsSectionFunctionHasNoVersion() throws {
         let key: SectionKey = .computed("note") { (reading: Reading) in reading.note }
         #expect(throws: ContextError.notCacheable("the computed section key note has no version")) {
             try controller(key, cacheName: "c")

@@ -52,7 +52,7 @@ import Testing
 
     /// The batch that maps a row's temporary id also deletes the row, because a new row takes its place within the
     /// limit.
-    @Test func theIDOfARowThatASaveMovesBeyondTheLimitIsMapped() throws {
+    @Test func aSaveMapsTheTemporaryIDOfARowThatItMovesBeyondTheLimit() throws {
         let controller = try FetchedResultsController(fetchRequest: request(limit: 1), context: context)
         let keeper = Keeper()
         controller.delegate = keeper
@@ -118,8 +118,8 @@ import Testing
         #expect(try commit("e", store) == .rebuilt(.first))
     }
 
-    /// The definition is checked before the transaction ends, so that its objects can still be committed.
-    @Test func aDefinitionThatDoesNotFitLosesNoWrittenObjects() throws {
+    /// The definition is checked before the transaction ends, so that the written objects can still be committed.
+    @Test func aCommitWithAnInvalidDefinitionKeepsTheWrittenObjects() throws {
         let store = try LiveStore(Model(Book.self))
         let writer = try BatchWriter(store.container, entity: "Book")
         try writer.insert([.string("a"), .string("P"), .integer(1)])

@@ -82,8 +82,8 @@ struct Scenario: CustomStringConvertible {
     }
 }
 
-/// Replays a change in the way of a list without moves: removes rows and whole sections at their old places, then
-/// inserts sections and rows at their new places. Returns nil if the change has a move.
+/// Replays a change in the way of a list without moves: removes rows and whole sections at their old indexes, then
+/// inserts sections and rows at their new indexes. Returns nil if the change has a move.
 func replayedByAList(_ change: ResultsChange, on old: [[ObjectID]]) -> [[ObjectID]]? {
     var left: [[ObjectID?]?] = old
     for case .delete(_, let from) in change.rows { left[from.section]?[from.row] = nil }

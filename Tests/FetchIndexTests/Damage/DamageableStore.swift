@@ -12,7 +12,7 @@ import FetchIndexValues
 /// record of several pages, a log, current caches and caches that are behind. Two caches depend on relationships, and
 /// one is maintained and locked. Tests damage copies of the store.
 struct DamageableStore {
-    /// A value in a table of the store's LMDB environment.
+    /// An entry in a table of the store's LMDB environment.
     struct Entry {
         let table: String
         let key: [UInt8]

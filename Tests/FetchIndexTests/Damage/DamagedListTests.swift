@@ -57,7 +57,7 @@ import Testing
         #expect(try container.cacheStatistics().map(\.name) == ["a", "b"])
     }
 
-    @Test func aDamagedRecordOfTheOriginOfNumbersIsRemoved() throws {
+    @Test func aDamagedOriginOfObjectNumbersIsReportedAndRemoved() throws {
         let writer = try container.store.beginWrite()
         try writer.view.put(Array("damaged".utf8), for: StoreLayout.numbersKey, in: writer.tables.meta)
         try writer.commit()

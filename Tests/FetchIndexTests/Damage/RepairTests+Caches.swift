@@ -29,7 +29,7 @@ extension RepairTests {
             try repair("nodes without a cache").repairs == ["nodes with cache number 9 belonged to no cache: deleted"])
     }
 
-    @Test func aCacheWithAnUnreadableRequestIsDeleted() throws {
+    @Test func aRepairDeletesADamagedCacheWhoseRequestItCannotRead() throws {
         try change(\.caches, Array("by price".utf8), flipped)
         let repair = try repair()
         #expect(repair.repairs.contains { $0.contains("\"by price\"") && $0.contains("has been deleted") })

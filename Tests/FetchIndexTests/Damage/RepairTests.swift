@@ -168,7 +168,7 @@ import FetchIndexValues
     }
 
     /// The last objects are deleted, so only the log has their object numbers.
-    @Test func theNextObjectNumberIsTakenFromTheLog() throws {
+    @Test func aMissingObjectCounterIsRestoredFromTheLog() throws {
         try write { writer in for number in 561...600 { try writer.delete(Self.book(number)) } }
         try change(\.meta, StoreLayout.entityKey(0)) { _ in nil }
         _ = try PersistentContainer.repair(at: URL(fileURLWithPath: copy.path)) { _, _ in }
@@ -204,7 +204,7 @@ import FetchIndexValues
         #expect(try container.store.snapshot().state.logStart == 0)
     }
 
-    @Test func aRepairReplacesADamagedStateByALaterCommit() throws {
+    @Test func aRepairReplacesADamagedStateByAStateWithALaterCommit() throws {
         for (isMissing, commit) in [(false, UInt64(7)), (true, 8)] {
             try damageState(isMissing: isMissing)
             #expect(throws: StoreError.self) { try container.store.snapshot() }
@@ -259,7 +259,7 @@ import FetchIndexValues
     @Test func aRepairListsDamagedRecordsAndRepairsEverythingElse() throws {
         try change(\.records, [1, 1, 0, 0, 0, 0, 0, 0], flipped)
         try change(\.caches, Array("by price".utf8), flipped)
-        // These keys lead to other records. The unique key of the damaged record couldn't be written again.
+        // Removes unique keys of other records, because the unique key of the damaged record couldn't be written again.
         let unique = try entries(\.unique).keys.sorted { $0.lexicographicallyPrecedes($1) }.prefix(3)
         for lost in unique { try change(\.unique, lost) { _ in nil } }
         let (records, repair) = try (

@@ -29,7 +29,7 @@ import Testing
 
     @Test func theMessageForAMissingInverseSaysHowToNameIt() throws {
         let text = try complaints("@Relationship(\"books\") var books: Related<Book>", book)
-        #expect(text.contains("A to-many relationship needs the other side: inverse: \"author\""), "\(text)")
+        #expect(text.contains("A to-many relationship needs its inverse, a relationship of the other class: inverse: \"author\"."), "\(text)")
     }
 
     @Test(arguments: ["[Book]", "Set<Book>"])

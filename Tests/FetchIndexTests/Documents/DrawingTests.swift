@@ -68,7 +68,7 @@ import Testing
         #expect(declared.count == 7)
     }
 
-    @Test func eachTargetDependsOnTargetsBeforeIt() throws {
+    @Test func eachTargetDependsOnlyOnTargetsBeforeIt() throws {
         var known: Set<String> = []
         let targets = try targets()
         let own = Set(targets.map { $0.names[0] })

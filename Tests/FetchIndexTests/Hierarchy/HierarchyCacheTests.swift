@@ -31,7 +31,7 @@ import Testing
         #expect(statistics.rowCount == 801)
     }
 
-    @Test func anIndexOfAnAbstractEntityNeedsAPassOnlyIfSubentitiesHaveObjects() throws {
+    @Test func anIndexOfAnAbstractEntityNeedsAPassOverRecordsOnlyIfSubentitiesHaveObjects() throws {
         func model(_ indexes: [Index]) -> Model {
             Model(entities: [
                 Entity("Base", [.title], indexes: indexes, isAbstract: true), Entity("One", [], superentity: "Base"),
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func aContextCannotMergeANewSubentity() throws {
+    @Test func aContextWithALiveControllerOfAnEntityCannotMergeItsNewSubentity() throws {
         let first = Model(entities: [Entity("Base", [.title]), Entity("One", [], superentity: "Base")])
         let container = try store.open(first)
         try store.insert("One", [["title": "b"]], container)

@@ -4,7 +4,7 @@ import FetchIndexModels
 import FetchIndexTestSupport
 import Testing
 
-/// Hierarchies whose model changes.
+/// Changes of a model that has a hierarchy of entities.
 @Suite struct HierarchyModelTests {
     private static let base = [
         AttributeDescription("code", .integer, isUnique: true), AttributeDescription("name", .string),
@@ -87,7 +87,7 @@ import Testing
         // The attribute is removed from both entities.
         let removed = try store.open(model(Self.base, removed: ["price"], with: declared))
         #expect(try removed.model().entities.allSatisfy { $0.attributes.map(\.name) == ["code", "name"] })
-        // A type is changed in both entities, by a pass over each.
+        // A type is changed in both entities, by a pass over the records of each.
         let text = [AttributeDescription("code", .string, isUnique: true), AttributeDescription("name", .string)]
         let converted = try store.open(model(text, with: declared), .automatic)
         #expect(try codes("Base", in: converted) == (0..<4).map { .string("\($0)") })

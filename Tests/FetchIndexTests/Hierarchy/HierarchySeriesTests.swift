@@ -40,7 +40,7 @@ import Testing
             if let new = change.replay(on: rows.map { $0.map { change.renumbered[$0] ?? $0 } }) {
                 rows = new
             } else {
-                Issue.record("\(entity): \(change) does not fit")
+                Issue.record("\(entity): \(change) does not fit the rows")
             }
         }
 

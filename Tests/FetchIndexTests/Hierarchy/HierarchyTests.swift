@@ -55,7 +55,7 @@ import Testing
         #expect(try context.fetch(tomes).contains { $0 === manga })
     }
 
-    @Test func idsOfABaseEntitysObjectsNameTheirSubentities() throws {
+    @Test func idsInAFetchOfABaseEntityNameTheSubentities() throws {
         let container = try store.open()
         try store.fill(container, 9)
         let context = container.newContext()
@@ -143,7 +143,7 @@ import Testing
         #expect(found == [taken])
     }
 
-    @Test func insertingAnObjectOfAnAbstractEntityIsAnError() throws {
+    @Test func anObjectOfAnAbstractEntityCannotBeStored() throws {
         let container = try store.open()
         let context = container.newContext()
         let work = try context.insert("Work")
@@ -199,7 +199,8 @@ import Testing
         inserted["code"] = .integer(77)
         try context.save()
         #expect(try context.fetch(FetchRequest<Work>(sortKeys: [SortKey(\.code)])).map(\.code) == [0, 1, 2, 77])
-        // Requesting a Tome object as a Work fails if no class is declared. The object can still become a Tome.
+        // Requesting a Tome object as a Work fails if no class is declared. Afterwards a fetch of Tome objects still
+        // works.
         let tomes = try PersistentContainer(at: URL(fileURLWithPath: store.folder.path), durability: .none)
         let second = tomes.newContext()
         let id = try second.objectID(of: "Tome", number: 1)

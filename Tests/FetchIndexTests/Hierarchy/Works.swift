@@ -25,7 +25,7 @@ final class Periodical: Work {
 /// A store of works, which are tomes, manga or periodicals.
 struct Works {
     let folder = TemporaryFolder()
-    // Subclasses are listed before their base classes, since the order has no meaning.
+    // Subclasses are listed before their base classes, because the order must not matter.
     static let model = Model(Manga.self, Periodical.self, Tome.self, Work.self)
 
     func open(_ model: Model? = Works.model, _ migration: MigrationPolicy = .freeChanges) throws

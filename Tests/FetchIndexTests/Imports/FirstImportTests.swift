@@ -70,9 +70,9 @@ import Testing
         return order.enumerated().map { "\($0 + 1) \($1) \(sizes[$1] ?? 0)" }
     }
 
-    @Test(arguments: 1...8 as ClosedRange<UInt64>) func shuffledAndRepeatedRowsGiveTheObjectsOfADictionary(seed: UInt64)
-        throws
-    {
+    @Test(arguments: 1...8 as ClosedRange<UInt64>) func shuffledAndRepeatedRowsGiveTheSameObjectsAsADictionary(
+        seed: UInt64
+    ) throws {
         var generator = SeededGenerator(seed: seed)
         let rows = (0..<2000).map { _ -> Row in
             (
@@ -165,7 +165,7 @@ import Testing
     }
 
     /// A unique value may occur only once among all entities of a hierarchy.
-    @Test func aRowWithTheValueOfAnotherEntityIsRefused() throws {
+    @Test func aRowWithTheUniqueValueOfAnotherEntitysObjectIsRefused() throws {
         let id = AttributeDescription("id", .string, isUnique: true)
         let works = Model(entities: [Entity("Work", [id]), Entity("Film", [id], superentity: "Work")])
         let folder = TemporaryFolder()

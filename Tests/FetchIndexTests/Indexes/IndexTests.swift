@@ -140,7 +140,7 @@ import Testing
 
     /// The change log is trimmed after each save. A batch writer that began before an index was added maintains the
     /// index, too.
-    @Test func indexesStayCurrentWithATrimmedLogAndEarlierImports() throws {
+    @Test func indexesStayCurrentAfterTheLogIsTrimmedAndAfterOlderWritersCommit() throws {
         let other = Entity("Other", [AttributeDescription("name", .string)], indexes: [Index(["name"])])
         let container = try open(Model(entities: Model(Book.self).entities + [other]))
         try fill(container)
@@ -165,7 +165,7 @@ import Testing
         try expectKept(container, ["index:Book(price)"] + names)
     }
 
-    @Test func anIndexOfAnExistingStoreNeedsAPass() throws {
+    @Test func addingAnIndexToAnEntityWithObjectsIsNotAFreeChange() throws {
         try fill(open(Self.plain))
         #expect(throws: StoreError.self) { try open(Model(Book.self)) }
         let plan = try open(nil).plan(for: Model(Book.self))
@@ -184,7 +184,7 @@ import Testing
         try expectKept(container)
     }
 
-    @Test func anIndexOfAnEmptyEntityNeedsNoPass() throws {
+    @Test func addingAnIndexToAnEmptyEntityIsAFreeChange() throws {
         _ = try open(Self.plain)
         let container = try open(Model(Book.self))
         try fill(container)

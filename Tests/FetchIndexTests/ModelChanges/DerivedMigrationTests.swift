@@ -7,7 +7,7 @@ import Testing
 @Suite struct DerivedMigrationTests {
     let store = ItemStore()
 
-    @Test func aPassThatChangesAnInputUpdatesDerivedValuesAndTheirIndexes() throws {
+    @Test func aMigrationPassThatChangesAnAttributeUpdatesDerivedValuesAndTheirIndexes() throws {
         let count = AttributeDescription("count", .integer)
         let total = AttributeDescription("total", .integer, derivation: "price * count")
         let entity = Entity(
@@ -26,7 +26,7 @@ import Testing
         #expect(try container.check { _, _ in } == [])
     }
 
-    @Test func anOlderContextWritesDerivedValues() throws {
+    @Test func aContextOpenedBeforeAMigrationWritesDerivedValues() throws {
         let container = try store.models.open(store.model())
         let context = container.newContext()
         let item = try context.insert("Item")
@@ -45,7 +45,7 @@ import Testing
         #expect(try other.count(for: store.request("total == 7")) == 1)
     }
 
-    @Test func aProgramThatDeclaresAPlainAttributeKeepsTheDerivation() throws {
+    @Test func aStoredDerivationStaysIfAProgramDeclaresThePlainAttribute() throws {
         let total = AttributeDescription("total", .integer, derivation: "price * count")
         let container = try store.models.open(store.model(total))
         let plain = try store.models.open(store.model(AttributeDescription("total", .integer)))
@@ -79,7 +79,7 @@ import Testing
     }
 
     /// A derivation contains the former name of a renamed attribute, so no other attribute can get this name.
-    @Test func aNameThatADerivationUsesIsNotReused() throws {
+    @Test func noOtherAttributeGetsANameThatADerivationUses() throws {
         let value = AttributeDescription("value", .integer)
         let total = AttributeDescription("total", .integer, derivation: "price * count")
         let container = try store.models.open(store.model(value, total))

@@ -100,7 +100,8 @@ import Testing
 }
 
 extension Model {
-    /// Returns the model without an entity's unique constraints and indexes. It asks for the removal of an index.
+    /// Returns the model without an entity's unique constraints and indexes. The returned model asks for the removal of
+    /// `index`.
     fileprivate func removingLists(of name: String, _ index: Index) -> Model {
         Model(
             entities: entities.map { entity in

@@ -22,7 +22,7 @@ private final class Guest: ManagedObject {
     @Relationship("slot", inverse: "guest") var slot: Slot?
 }
 
-/// An entity without attributes and relationships.
+/// An entity without attributes or relationships.
 private final class Marker: ManagedObject {}
 
 /// A team. Its captain is a member, and a member's unique key includes the team: team and captain refer to each other.

@@ -8,7 +8,7 @@ import Testing
 @Suite struct MigrationPassTests {
     let store = ModelStore()
 
-    @Test func aDefaultValueThatReplacesNullIsFetchedAndRebuildsItsCache() throws {
+    @Test func fetchesFindADefaultValueThatAMigrationPutInPlaceOfNull() throws {
         let container = try store.open(ModelStore.first)
         let context = container.newContext()
         for number in 0..<400 {

@@ -55,7 +55,7 @@ import FetchIndexValues
         #expect(try container.check { _, _ in } == [])
     }
 
-    @Test func aRequiredAttributeWithoutAValueIsRefused() throws {
+    @Test func aRequiredAttributeWithoutADefaultValueNeedsAValuesClosure() throws {
         try store.fill(store.open(ModelStore.first))
         let second = ModelStore.book(
             ModelStore.first.entities[0].attributes + [
@@ -74,7 +74,7 @@ import FetchIndexValues
         #expect(try store.open(nil).check { _, _ in } == [])
     }
 
-    @Test func aRenameKeepsCachesAndFormerNames() throws {
+    @Test func aRenamedAttributeKeepsItsCachesAndFormerName() throws {
         try store.fill(store.open(ModelStore.first))
         #expect(try store.opened(store.open(nil), "title", where: "title CONTAINS 'book'") == .rebuilt(.first))
         let second = ModelStore.book([
@@ -200,7 +200,7 @@ import FetchIndexValues
         #expect(try store.values(store.open(nil), of: "price")[3] == .integer(-1))
     }
 
-    @Test func uniquenessIsAddedAndRemoved() throws {
+    @Test func migrationsAddAndRemoveUniqueness() throws {
         let container = try store.open(ModelStore.first)
         try store.fill(container)
         let unique = ModelStore.book([

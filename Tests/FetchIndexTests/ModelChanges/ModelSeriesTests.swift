@@ -12,12 +12,11 @@ import FetchIndexValues
 @Suite struct ModelSeriesTests {
     let store = ModelStore()
 
-    /// The expected attributes and objects. A change of the model changes the values of all objects here.
+    /// The expected attributes and objects. A change of the model immediately changes the values of all objects in the
+    /// oracle.
     private struct Oracle {
         var attributes: [AttributeDescription]
         var rows: [[String: Value]] = []
-        /// The removed names and the former names. A change without a pass can't give them to a new attribute.
-        var usedNames: Set<String> = []
         var nextName = 0
 
         mutating func freshName() -> String {
@@ -49,7 +48,7 @@ import FetchIndexValues
     }
 
     @Test(arguments: 1...(TestSettings.isLong ? 200 : 12))
-    func changedModelsAgreeWithAnOracle(seed: Int) throws {
+    func objectsAgreeWithAnOracleAfterRandomModelChanges(seed: Int) throws {
         var generator = SeededGenerator(seed: UInt64(seed))
         let key = AttributeDescription("key", .integer, isOptional: false, isUnique: true)
         var oracle = Oracle(attributes: [key])

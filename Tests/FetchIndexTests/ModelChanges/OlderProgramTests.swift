@@ -8,7 +8,7 @@ import Testing
 @Suite struct OlderProgramTests {
     let store = ModelStore()
 
-    @Test func aProgramThatUsesANameOfAnotherAttributeIsRefused() throws {
+    @Test func aProgramIsRefusedIfItsNameForAnAttributeNowBelongsToAnotherAttribute() throws {
         let start = ModelStore.book([AttributeDescription("a", .string), AttributeDescription("c", .string)])
         _ = try store.open(start)
         #expect(throws: StoreError.self) {
@@ -23,9 +23,9 @@ import Testing
         #expect(throws: StoreError.self) { try store.open(start) }
     }
 
-    /// The older program declares only a part of the model, so opening the store with its model changed no attribute.
-    /// It's refused after the attribute that it declares got another type.
-    @Test func anOlderProgramThatNeverChangedTheModelIsRefused() throws {
+    /// The program declares only a part of the model, so opening the store with it changed no attribute. It's refused
+    /// all the same.
+    @Test func aProgramIsRefusedAfterAnAttributeThatItDeclaresGotAnotherType() throws {
         try store.fill(store.open(ModelStore.first))
         let part = ModelStore.book([AttributeDescription("price", .integer)])
         _ = try store.open(part)

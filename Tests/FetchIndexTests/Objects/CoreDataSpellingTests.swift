@@ -162,7 +162,7 @@ private final class Team: ManagedObject {
         #expect(try found("z") === first && found("a@example.org") == nil)
     }
 
-    @Test func anInheritedUniqueValueIsFoundInBaseAndSubentity() throws {
+    @Test func anInheritedUniqueValueIsFoundByBaseClassAndSubclass() throws {
         let (guest, person) = (Guest(context: context), Visitor(context: context))
         (guest.badge, person.badge) = (1, 2)
         for isSaved in [false, true] {

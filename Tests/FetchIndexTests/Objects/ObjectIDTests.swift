@@ -131,7 +131,8 @@ final class Post: ManagedObject {
         #expect(try reader.fetch(request).map(\.text) == ["second", "first"])
     }
 
-    /// A store of an older version gets an identifier with its next commit. Ids that were made earlier stay valid.
+    /// A store that an older version of FetchIndex made has no identifier, and gets one with its next commit. Ids that
+    /// were made earlier stay valid.
     @Test func aStoreOfAnOlderVersionAcceptsIDsAndGetsAnIdentifier() throws {
         let folder = TemporaryFolder()
         let url = URL(fileURLWithPath: folder.path)
@@ -162,7 +163,7 @@ final class Post: ManagedObject {
 
     /// Ids in a backup's attributes identify the backup's objects. After the backup, both stores give new objects the
     /// same numbers, but different ids.
-    @Test func aBackupAcceptsOnlyIDsFromBeforeItWasMade() throws {
+    @Test func aBackupAcceptsIDsOfItsOriginalOnlyFromBeforeItWasMade() throws {
         _ = try message("a")
         try context.save()
         let folder = TemporaryFolder()

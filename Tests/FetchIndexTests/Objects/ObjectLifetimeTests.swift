@@ -80,7 +80,7 @@ final class Draft: ManagedObject {
         #expect(try self.novels().map { $0.writer?.name } == ["Ito", "Ito", nil])
     }
 
-    @Test func newObjectsThatOnlyTheContextRetainedAreSaved() throws {
+    @Test func newObjectsThatOnlyTheReleasedContextRetainedAreSaved() throws {
         func makeNovel() -> Novel {
             let context = container.newContext()
             context.transactionAuthor = "nobody"
@@ -229,7 +229,7 @@ final class Draft: ManagedObject {
         #expect(remains.areGone)
     }
 
-    @Test func anObjectEditedWithoutItsContextIsReleased() throws {
+    @Test func aReleasedContextsStateIsReleasedWithItsLastObjectEvenIfEdited() throws {
         var kept: Novel?
         let remains = try remains { kept = try $0.fetch(FetchRequest<Novel>()).first }
         kept?.title = "edited"

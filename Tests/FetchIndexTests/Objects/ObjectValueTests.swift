@@ -184,7 +184,7 @@ final class Ticket: ManagedObject {
         }
     #endif
 
-    @Test func valueOfThrowsOnUnreadableValues() throws {
+    @Test func valueOfThrowsForMissingObjectsAndUnknownAttributes() throws {
         let id = try context.objectID(of: "Note", number: 7)
         #expect(throws: StoreError.unknownObject("7")) { try context.existingObject(with: id) }
         let fault = context.object(with: id)

@@ -2,7 +2,7 @@ import FetchIndex
 import FetchIndexTestSupport
 import Testing
 
-/// Insertions of more rows than one batch of records holds.
+/// Batch insertions, most of them of more rows than one batch of records holds.
 @Suite struct RowInsertionTests {
     private struct Stop: Error {}
 
@@ -49,7 +49,7 @@ import Testing
         #expect(try sizes(where: "size == 2") == Self.count + 1)
     }
 
-    @Test(arguments: [3, 8192, 19_999]) func aRepeatedUniqueValueRefusesAllRows(row: Int) throws {
+    @Test(arguments: [3, 8192, 19_999]) func noRowIsInsertedIfAUniqueValueRepeats(row: Int) throws {
         var rows = Self.rows(1)
         rows[row][0] = .string(Self.code(1))
         let error = StoreError.notUnique(entity: "Item", attribute: "code", value: Self.code(1))
@@ -115,7 +115,7 @@ import Testing
         #expect(controller.fetchedObjects?.count == Self.count)
     }
 
-    @Test func aBatchInsertUpdatesByTheFirstMatchingConstraint() throws {
+    @Test func aBatchInsertUpdatesTheObjectThatHasAnyOfARowsUniqueValues() throws {
         var request = BatchInsertRequest(entityName: "Pair", rows: [["a", 1], ["b", 2]] as [[Value]])
         #expect(try context.execute(request) == 2)
         request = BatchInsertRequest(entityName: "Pair", rows: [["c", 3], ["d", 2]] as [[Value]])

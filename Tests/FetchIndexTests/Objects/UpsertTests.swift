@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func attributesThatAreUniqueTogetherMayRepeatOneByOne() throws {
+    @Test func attributesThatAreUniqueTogetherMayRepeatIndividually() throws {
         part("a", "bolt", 1)
         part("b", "bolt", 2)
         part("c", "nut", 1)
@@ -166,7 +166,7 @@ import Testing
         #expect(try listing() == ["#1 z bolt 1 edited"])
     }
 
-    @Test func anUpsertThatMatchesTwoStoredOrNewObjectsIsAnError() throws {
+    @Test func anUpsertThatMatchesTwoStoredObjectsOrAnotherNewObjectIsAnError() throws {
         part("a", "bolt", 1)
         part("b", "bolt", 2)
         try context.save()

@@ -7,7 +7,7 @@ import FetchIndexValues
 
 @testable import FetchIndex
 
-/// An OR of equalities is looked up like IN, and costs as much as IN.
+/// An OR of equalities is looked up like IN, instead of testing each row against each term.
 @Suite struct DisjunctionTests {
     private static let entity = Entity(
         "Item",

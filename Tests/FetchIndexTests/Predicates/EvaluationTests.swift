@@ -102,7 +102,7 @@ import FetchIndexValues
         #expect(compiledCount > 250, "seed \(seed): only \(compiledCount) were of fitting types")
     }
 
-    /// Scans evaluate blocks of records. Some of the records lack the value of an added attribute.
+    /// Scans evaluate blocks of records. With even seeds, some of the records lack the value of an added attribute.
     @Test(arguments: 1...10) func scansAgreeWithEvaluatingEachRecord(seed: UInt64) throws {
         var random = Random(generator: SeededGenerator(seed: seed))
         let folder = TemporaryFolder()

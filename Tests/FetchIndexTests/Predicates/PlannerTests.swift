@@ -159,7 +159,7 @@ import FetchIndexValues
         ("rate IN {2}", "by rate"), ("price == 1.5", "by price"), ("price > 1", "by price"),
         ("name BEGINSWITH '影'", "by name"),
         ("built BETWEEN {'2001-01-03', '2001-01-04'}", "by built"), ("name == nil AND size * 2 == 4", "by name"),
-    ]) func aConditionOnALeadingAttributeIsLookedUpInACache(format: String, order: String) throws {
+    ]) func aConditionOnTheFirstSortKeyOfACacheIsLookedUpInIt(format: String, order: String) throws {
         var generator = SeededGenerator(seed: 5)
         let folder = TemporaryFolder()
         let container = try store(400, using: &generator, at: folder.path)

@@ -4,7 +4,7 @@ import FetchIndexPredicates
 import FetchIndexRecords
 import FetchIndexValues
 
-/// A line of the table of predicate cases, `PredicateCases/*.tsv`.
+/// A line of a table of predicate cases, `PredicateCases/*.tsv`.
 struct PredicateCase: CustomStringConvertible, Sendable {
     let place: String
     let object: String

@@ -112,7 +112,7 @@ import Testing
         #expect(try titles("entity.name.length == 5").count == 7)
     }
 
-    @Test func theEntityOfAnObjectInAPredicateIsItsSubentity() throws {
+    @Test func entityInAPredicateIsTheObjectsSubentityInAFetchOfTheSuperentity() throws {
         let works = Works()
         let container = try works.open()
         try works.fill(container, 12)
@@ -168,7 +168,7 @@ import Testing
         #expect(plan.source == .identifiers)
         #expect(plan.rowsRead == 30)
         #expect(try titles("SELF IN %@", ids).count == 30)
-        // One of the objects is deleted, and another one is new.
+        // One of the objects is deleted, and a new object is inserted; both edits are unsaved.
         let gone = try context.existingObject(with: ids[0])
         context.delete(gone)
         let new = context.novel("new")

@@ -173,7 +173,7 @@ import FetchIndexValues
 
     /// In a store of 20,000 objects, a range of unique keys is looked up if it has at most 1/64 of the objects (312),
     /// or at most 128 if the fetch ends early.
-    @Test func longRangesAreNotLookedUp() throws {
+    @Test func rangesWithTooManyKeysAreNotLookedUp() throws {
         let container = try container()
         // The values are shuffled, so that each zone may have any value and a scan cannot skip it.
         let weights = (0..<20_000).map { $0 * 7919 % 20_000 }
@@ -199,7 +199,7 @@ import FetchIndexValues
 
     /// The value of a unique key is damaged, or leads to another object or a missing one. The fetch scans all objects
     /// instead.
-    @Test(arguments: [0, 1, 2]) func aDamagedKeyDoesNotHideAnObject(kind: Int) throws {
+    @Test(arguments: [0, 1, 2]) func aDamagedUniqueKeyDoesNotHideAnObjectFromFetches(kind: Int) throws {
         let container = try container()
         let items = (0..<1000).map { Item(key: String(format: "k%03d", $0), weight: nil, size: 1) }
         try insert(items, into: container)

@@ -10,7 +10,7 @@ import FetchIndexValues
 /// Zones in changed models, with unsaved edits, and under live controllers.
 extension ZoneFetchTests {
     /// Objects that are older than an attribute have its default value, but the bounds of their zones lack it.
-    @Test func zonesOlderThanAnAttributeAreNotSkippedByIt() throws {
+    @Test func zonesOlderThanAnAttributeAreNotSkippedByConditionsOnIt() throws {
         var generator = SeededGenerator(seed: 8)
         do { try insert(Self.files(10_000, .sorted, &generator), into: try container()) }
         let entity = Entity(
@@ -44,7 +44,7 @@ extension ZoneFetchTests {
     }
 
     /// Removing an attribute changes no record. Converting an attribute rewrites all records and their zones.
-    @Test func zonesFollowRemovedAndConvertedAttributes() throws {
+    @Test func zonesAreSkippedAfterAnAttributeWasRemovedOrConverted() throws {
         var generator = SeededGenerator(seed: 9)
         do { try insert(Self.files(30_000, .sorted, &generator), into: container()) }
         let others = Self.entity.attributes.filter { $0.name != "weight" && $0.name != "size" }

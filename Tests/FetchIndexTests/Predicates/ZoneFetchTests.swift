@@ -185,8 +185,9 @@ import FetchIndexValues
         }
     }
 
-    /// Random predicates are fetched by number, sorted and with a limit, and are counted. The same is done with unsaved
-    /// edits, which may make objects of skipped zones match, and after they are saved.
+    /// The matches of random predicates are fetched in the order of object numbers, sorted and with a limit, and are
+    /// counted. The same is done with unsaved edits, which may make objects of skipped zones match, and after the edits
+    /// are saved.
     @Test(arguments: Arrangement.allCases, [1, 4]) func fetchesThatSkipZonesFindAllMatches(
         _ arrangement: Arrangement, threads: Int
     ) throws {

@@ -133,7 +133,7 @@ import Testing
             [RelationshipDescription("author", toOne: "Author", inverse: "books", isOptional: false)],
             [RelationshipDescription("books", toMany: "Book", inverse: "author")])
         let error = #expect(throws: StoreError.self) { try store.open(required, .automatic) }
-        #expect(error.map { "\($0)" }?.contains("existing objects have none") == true)
+        #expect(error.map { "\($0)" }?.contains("existing objects have no related object") == true)
         // The migration succeeds once all books have an author.
         let container = try store.open(Self.related)
         let (context, books) = try objects("Book", container)
@@ -152,7 +152,7 @@ import Testing
         try requireWhole(reopened)
     }
 
-    @Test func anEntityThatRelationshipsLeadToIsNotDropped() throws {
+    @Test func anEntityIsNotDroppedWhileRelationshipsLeadToIt() throws {
         let container = try store.open(Self.related)
         #expect(throws: StoreError.invalidModel("Book.author leads to Author, and must be removed first")) {
             try container.dropEntity(named: "Author")

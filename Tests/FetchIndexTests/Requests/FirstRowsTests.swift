@@ -4,8 +4,9 @@ import Testing
 
 @testable import FetchIndex
 
-/// A fetch with a limit must find the first objects of the fetch without a limit. The fetch stops making a row key as
-/// soon as the key is beyond the limit. A thread drops such keys when it has 4,096, so the tests have more objects.
+/// A fetch with a limit must find the first objects of the fetch without a limit. A thread that has 256 row keys, or
+/// four times the limit if that is more, drops the keys beyond the limit. It then stops making a row key as soon as the
+/// key is greater than all kept keys. The tests have enough objects for both.
 @Suite struct FirstRowsTests {
     private let folder = TemporaryFolder()
     private let container: PersistentContainer
@@ -127,7 +128,8 @@ import Testing
                     let some = try context.fetch(request).map(\.objectID)
                     #expect(all.count > 9000 && some == Array(all.prefix(50)), "\(sortKeys), \(format)")
                     let definition = OrderDefinition(entity: "Book", predicate: request.predicate, sortKeys: sortKeys)
-                    // An entity has some 15,000 objects. Threads divide the objects after the first 8,192.
+                    // Each entity has about 15,000 objects. For a request without sort keys, one thread reads the first
+                    // 8,192 objects alone.
                     for most in TestSettings.isLong ? [1, 50, 8192, 8200, 20_000, 50_000] : [50, 8200, 50_000] {
                         var options = PersistentContainer.OrderOptions()
                         options.limitRows(to: most, countingAll: false)

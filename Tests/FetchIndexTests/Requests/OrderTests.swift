@@ -178,7 +178,8 @@ extension PlainSectionOrder {
     }
 
     /// Random requests on random rows, uncached and cached, between random changes.
-    @Test(arguments: 1...60 as ClosedRange<UInt64>) func fetchesAgreeWithFilterSortAndGroup(seed: UInt64) throws {
+    @Test(arguments: 1...60 as ClosedRange<UInt64>)
+    func fetchesAgreeWithPlainFilteringSortingAndGrouping(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let container = try container()
         let writer = try BatchWriter(container, entity: "Book")

@@ -8,7 +8,7 @@ import Testing
     @Test(arguments: [
         "price", "price:desc", "name:caseInsensitive", "name:desc:localized=ja", "`a b,c`:desc",
         "name:localizedStandard=en_GB",
-    ]) func aSortKeyReadsBackFromItsText(text: String) throws {
+    ]) func aSortKeyIsReadBackFromItsText(text: String) throws {
         #expect(try SortKey<ManagedObject>(parsing: text).description == text)
     }
 
@@ -19,12 +19,12 @@ import Testing
         "week(released)", "quarter(released,Asia/Tokyo)", "month(`a b`,UTC,japanese)", "year(released,UTC,hebrew)",
         "week(released,Asia/Tokyo,gregorian=sunday)", "week(released,UTC,islamic-umalqura=saturday)",
         "indexTitle(name,ja)", "indexTitle(`a,b`,de@collation=phonebook)",
-    ]) func aSectionKeyReadsBackFromItsText(text: String) throws {
+    ]) func aSectionKeyIsReadBackFromItsText(text: String) throws {
         #expect(try SectionKey(parsing: text).description == text)
     }
 
     @Test(arguments: ["first-row", "name", "name:desc", "count", "count:asc", "name:desc:localized=ja"])
-    func aSectionOrderReadsBackFromItsText(text: String) throws {
+    func aSectionOrderIsReadBackFromItsText(text: String) throws {
         #expect(try SectionOrder(parsing: text).text == text)
     }
 
@@ -71,7 +71,8 @@ import Testing
         #expect(index.contains("collator "))
     }
 
-    /// In older versions, averages of decimals were doubles. So caches of such orders must not be used.
+    /// Older versions of FetchIndex computed averages of decimals as doubles. So their caches of orders by such
+    /// averages must not be used.
     @Test(arguments: [("books.@avg.price", true), ("books.@sum.price", false), ("books.@avg.pages", false)])
     func aFingerprintHasTheVersionOfDecimalRulesOnlyForAveragesOfDecimals(path: String, matters: Bool) throws {
         let model = Model(entities: [

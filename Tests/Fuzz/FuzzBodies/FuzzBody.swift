@@ -8,7 +8,7 @@ package enum FuzzBody: String, CaseIterable, Sendable {
     case catalogue = "FuzzImport"
     case stream = "FuzzStream"
 
-    /// Cost: O(length of the input), times the work that the input asks for.
+    /// Runs the body on an input. Traps if the body finds a contradiction.
     package func run(_ input: [UInt8]) {
         switch self {
         case .predicate: PredicateBody.run(input)

@@ -1,5 +1,5 @@
-/// Reads the numbers that shape a fuzz input from its bytes. A too short input continues with zeros, so that
-/// every input has a meaning.
+/// Reads numbers and byte strings from a fuzz input. Numbers beyond its end are read as 0, and byte strings are cut off
+/// there, so that every input has a meaning.
 struct InputReader {
     private var rest: ArraySlice<UInt8>
 

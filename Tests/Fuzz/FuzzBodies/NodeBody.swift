@@ -10,7 +10,7 @@ import FetchIndexCountedTree
 /// Flags: 1, the tree is weighted; only then edits have a weight. Numbers are little-endian.
 enum NodeBody {
     private static let capacity = 256
-    /// The limit on walks, since a damaged tree may claim any number of entries.
+    /// The maximum number of entries in a walk. A damaged tree may claim any number of entries.
     private static let longestWalk = 2000
 
     static func run(_ input: [UInt8]) {
@@ -96,8 +96,8 @@ enum NodeBody {
         return keys
     }
 
-    /// Applies all edits together, and in a second fork one after the other. Both ways must keep a sound tree sound,
-    /// and give the same tree.
+    /// Applies all edits together in one fork, and one after the other in a second fork. Both ways must keep a sound
+    /// tree sound, and give the same keys, count and weight.
     private static func edit(_ tree: CountedTree, _ edits: [TreeEdit], isWhole: Bool) {
         var together = tree.reopened(in: ForkNodeStore(over: tree.store))
         let outcomes = attempt(isWhole, "edits") { try together.apply(edits) }

@@ -21,7 +21,7 @@ enum PredicateBody {
         if let view = try? RecordView(record.span.bytes) { _ = try? compiled.evaluate(view) }
     }
 
-    /// Most inputs use the first list, since mutations begin with a 0.
+    /// The first byte of an input, modulo the number of lists, selects a list. 0 selects the list without arguments.
     private static let argumentLists: [[any PredicateArgument & Sendable]] = [
         [], [5], ["title"], ["title", 583], [[1, 2, 3]], [Int?.none], [1.5, "x%@\"'", true],
         [Date(timeIntervalSinceReferenceDate: 0.5), Data([0, 255])], [Decimal(5) / 3, ["a", "影"]],

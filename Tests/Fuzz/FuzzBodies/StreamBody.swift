@@ -28,7 +28,7 @@ enum StreamBody {
         var reader = InputReader(input)
         let isCopy = reader.byte() % 2 == 1
         var rows = try? RowReader(table, table.columns.map(\.name), in: model)
-        precondition(rows != nil, "the table has its columns")
+        precondition(rows != nil, "the row reader refuses the columns of its own table")
         var copied = CopiedRow()
         while !reader.isAtEnd {
             let length = reader.number()

@@ -86,7 +86,9 @@ import Testing
 
     /// If a change of the model makes a cache unusable, the cache's unread changes are lost, and `apply` reports a
     /// rebuild. If the cache stays usable, `apply` also reports the unread changes.
-    @Test(arguments: [false, true]) func applyReportsARebuildAfterAChangeOfTheModel(readsType: Bool) throws {
+    @Test(arguments: [false, true]) func applyReportsARebuildOnlyIfAModelChangeMakesTheCacheUnusable(readsType: Bool)
+        throws
+    {
         try importRows(400)
         #expect(try tool.run(["fetch", tool.store, "--sections-only"] + request).status == 0)
         let first = try changes([3], kind: "new")

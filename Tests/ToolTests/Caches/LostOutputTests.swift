@@ -159,7 +159,7 @@ import Testing
         }
         kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
-        // Each transaction notes that the batch before it was printed. So only the last batch can be without a note.
+        // Each transaction marks the batch before it as printed. So only the last printed batch can be unmarked.
         #expect(try [[], [transactions]].contains(reported()))
         #expect(try tool.rows("--entity", "Row", "--where", "size > 600").count == transactions)
         try succeed(["cache", "verify", tool.store])
@@ -181,7 +181,7 @@ import Testing
         process.waitUntilExit()
     }
 
-    @Test func aKillBetweenTheOutputAndTheCacheRepeatsTheBatch() throws {
+    @Test func aKillAfterTheOutputAndBeforeTheCatchUpRepeatsTheBatch() throws {
         try apply(3, 7)
         try beforeTheCacheAdvances { process, _ in kill(process.processIdentifier, SIGKILL) }
         #expect(try reported() == [3, 7])
@@ -241,7 +241,7 @@ import Testing
             state = try tool.run("cache", "show", tool.store, "c", "--output", "json").cacheState
         } while state != "fresh" && Date() < patience
         #expect(state == "fresh")
-        // A maintained cache is always fresh, so the test gives the watcher 0.5 s to note that its batch was printed.
+        // A maintained cache is always fresh, so the test gives the watcher 0.5 s to mark its batch as printed.
         if isMaintained { usleep(500_000) }
         #expect(try reported() == [])
         #expect(try tool.run("cache", "verify", tool.store).status == 0)

@@ -32,7 +32,7 @@ import Testing
         let shown = try tool.run("cache", "show", tool.store, "c", "--output", "json")
         let history = try #require(shown["history"] as? [String: Any])
         let openings = try #require(history["openings"] as? [[String: Any]])
-        // A process doesn't wait for the file, so openings may be missing, but no opening is recorded twice or in part.
+        // A process doesn't wait for the file of openings. So openings may be missing, but none is recorded twice.
         #expect((5...5 * rounds + 1).contains(openings.count), "\(openings.count)")
         #expect(openings.allSatisfy { $0["process"] as? String == "fetchindex" })
         let check = try tool.run("check", tool.store)

@@ -54,9 +54,8 @@ import Testing
         #expect(table.output.contains(": 200 rows"))
     }
 
-    /// There are enough records for three threads. `cache rebuild --all` builds all caches in one shared scan, and
-    /// their rows stay as they were.
-    @Test(arguments: [1, 3]) func cachesThatShareAScanHaveTheSameRows(threads: Int) throws {
+    /// `cache rebuild --all` builds all caches in one shared scan. There are enough records for three threads.
+    @Test(arguments: [1, 3]) func cachesRebuiltInASharedScanKeepTheirRows(threads: Int) throws {
         let rows = (0..<30_000).map { "\($0 * 7919 % 30_000),k\($0 % 40),\($0 % 1000)\n" }
         let file = try tool.file("many.csv", "id,kind,size\n" + rows.joined())
         let store = tool.store + "-many"
@@ -116,7 +115,7 @@ import Testing
         #expect(try fetch("b", "size") == "caughtUp")
     }
 
-    @Test func aFailedRefreshDoesNotStopTheOthers() throws {
+    @Test func otherCachesAreRefreshedAfterTheRefreshOfOneFails() throws {
         try change(3)
         #expect(try tool.run("model", "migrate", tool.store, "--entity", "Item", "--drop", "name").status == 0)
         let result = try tool.run("refresh", tool.store)

@@ -34,7 +34,7 @@ import Testing
         return (kind, sections.compactMap { $0["name"] as? String })
     }
 
-    @Test func cachesWithSectionsByAZoneAreRebuiltWhenTheZoneDataChange() throws {
+    @Test func cachesWithSectionsInATimeZoneAreRebuiltWhenItsDataChange() throws {
         let old = try zones("2098a", hours: 2)
         #expect(try fetch("day(at,Africa/Cairo)", old) == ("rebuilt first", ["2030-01-01"]))
         #expect(try fetch("year(at,Africa/Cairo,coptic)", old) == ("rebuilt first", ["2029-09-11"]))
@@ -43,16 +43,16 @@ import Testing
         #expect(try fetch("day(at,Africa/Cairo)", new) == ("rebuilt collationChanged", ["2030-01-02", "2030-01-01"]))
         #expect(try fetch("year(at,Africa/Cairo,coptic)", new).0 == "rebuilt collationChanged")
         #expect(try fetch("day(at,Africa/Cairo)", new) == ("hit", ["2030-01-02", "2030-01-01"]))
-        // ICU supplies a zone that the data lack, and UTC needs no data.
+        // ICU supplies a time zone that the system's data lack, and UTC needs no data.
         #expect(try fetch("day(at)", new).0 == "hit")
         #expect(try fetch("day(at,Asia/Tokyo)", new).0 == "hit")
-        // The zone changes, but the version stays.
+        // The time zone changes, but the version of the data stays.
         #expect(try fetch("day(at,Africa/Cairo)", zones("2098b", hours: 2)).0 == "rebuilt collationChanged")
         // Data older than ICU's are not used.
         #expect(try fetch("day(at,Africa/Cairo)", zones("2001a", hours: 14)).1 == ["2030-01-01"])
     }
 
-    @Test func infoShowsTheUsedZoneData() throws {
+    @Test func infoShowsWhichTimeZoneDataAreUsed() throws {
         let environment = try zones("2098c", hours: 2)
         let table = try tool.run(["info", tool.store], environment: environment)
         #expect(table.output.contains("zones   time zones of the system, 2098c; ICU has 20"), "\(table.output)")
@@ -68,9 +68,8 @@ import Testing
         #expect(none.status == 0 && none.output.contains("; the system does not tell a version"), "\(none.output)")
     }
 
-    /// Only the fetch that needs the damaged zone fails, with one sentence. Other commands work, and the store is
-    /// sound.
-    @Test func damagedZoneDataFailOnlyTheFetchThatNeedsThem() throws {
+    /// The error is one sentence. Other commands work, and the store is sound.
+    @Test func ifTheDataOfATimeZoneAreDamagedOnlyFetchesThatNeedThemFail() throws {
         let good = try zones("2098a", hours: 2)
         #expect(try fetch("day(at,Africa/Cairo)", good).0 == "rebuilt first")
         #expect(

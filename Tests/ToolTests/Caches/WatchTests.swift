@@ -60,7 +60,7 @@ import Testing
         var left: [[Int?]] = old
         for row in batch.rows where row.kind == "delete" || row.kind == "move" {
             let from = try #require(row.from)
-            try #require(left[from[0]][from[1]] == row.id, "an event has another row than its old position")
+            try #require(left[from[0]][from[1]] == row.id, "another row is at the old position of an event")
             left[from[0]][from[1]] = nil
         }
         var sections: [[Int]?] = left.map { $0.compactMap { $0 } }

@@ -58,7 +58,7 @@ import Testing
         #expect(try rows() == after && commit() == before)
         #expect(
             try tool.run(arguments).error.contains("line 1: Item.code must be unique, but another object has \"c\""),
-            "without them, it stops")
+            "without the options, apply stops")
         #expect(
             try tool.run(arguments + ["--ignore-present"]).error.contains("line 3: there is no Item with code \"b\""))
         #expect(try rows() == after)

@@ -47,7 +47,7 @@ import Testing
             (uncached["outcome"] as? [String: Any])?["kind"] as? String == "computed" && uncached["count"] as? Int == 1)
     }
 
-    @Test func aSyntaxErrorIsShownWithItsPlace() throws {
+    @Test func aSyntaxErrorIsShownWithItsPosition() throws {
         let result = try tool.run("fetch", tool.store, "--entity", "Book", "--where", "title == '影' AND price ~~ 5")
         #expect(result.status == 2)
         #expect(
@@ -257,12 +257,12 @@ import Testing
         #expect(help.error.isEmpty)
     }
 
-    @Test func aCacheIsNotReplacedByMistake() throws {
+    @Test func fetchUsesACachesOwnRequestAndChangesRefusesAnother() throws {
         _ = try fetch()
         let plain = try tool.run("fetch", tool.store, "--entity", "Book", "--cache", "by publisher", "--output", "json")
         #expect(
             (plain["outcome"] as? [String: Any])?["kind"] as? String == "hit",
-            "without options the cache's own request counts")
+            "without request options, the cache's own request is fetched")
         let other = try tool.run("changes", tool.store, "--cache", "by publisher", "--section", "title")
         #expect(other.status == 2)
         #expect(other.error.contains("another request"))

@@ -114,7 +114,7 @@ import FetchIndex
         #expect(try tool.run("export", copy, "--entity", "Row", "--format", format).status == 0)
     }
 
-    /// SIGINT, SIGTERM and SIGHUP end an export and remove its unfinished file. Only SIGKILL leaves it.
+    /// SIGINT, SIGTERM and SIGHUP end an export and remove its unfinished file. SIGKILL would leave the file.
     @Test func aSignalRemovesTheUnfinishedFile() throws {
         let rows = try tool.file("rows.csv", "id,note\n" + (0..<60_000).map { "\($0),note \($0)\n" }.joined())
         _ = try tool.run("import", tool.store, rows, "--entity", "Row", "--key", "id")
@@ -126,7 +126,9 @@ import FetchIndex
             while export.isRunning, access(file + ".partial", F_OK) != 0 { usleep(200) }
             if export.isRunning { unfinished += 1 }
             export.send(signal)
-            #expect(export.wait(seconds: 20) == nil || access(file, F_OK) == 0, "\(signal) ends it as it ends others")
+            #expect(
+                export.wait(seconds: 20) == nil || access(file, F_OK) == 0,
+                "after signal \(signal), the export exited without a file")
             #expect(access(file + ".partial", F_OK) != 0, "\(signal)")
             unlink(file)
         }

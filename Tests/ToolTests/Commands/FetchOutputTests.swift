@@ -36,12 +36,13 @@ import Testing
         #expect(again.output.split(separator: "\n").count == 3002)
     }
 
-    /// If a fetch has neither a cache nor sections, it sorts only the rows that it prints, but counts all.
+    /// A fetch with neither a cache nor sections drops the rows beyond its offset and limit while it sorts, but counts
+    /// all rows.
     @Test(
         arguments: zip(
             ["note", "price:desc,code", "house:desc,code:desc", "code"],
             ["code CONTAINS '1'", "price > 5", "price > 5", "price > 9999"]))
-    func limitAndOffsetPrintTheRowsOfTheWholeOrder(sort: String, predicate: String) throws {
+    func limitAndOffsetPrintARangeOfTheWholeOrder(sort: String, predicate: String) throws {
         // There are enough rows for the fetch to drop rows beyond the limit several times.
         let copies = (0..<8).map { copy in
             (0..<3000).map { "\(copy)-\($0),house \($0 % 7),\($0 * 7919 % 3001),n \($0 % 100)" }.joined(separator: "\n")

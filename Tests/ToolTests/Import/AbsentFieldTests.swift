@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Null and empty fields of a file clear values and links; absent fields keep them.
+/// Null fields of a file clear values and links, and empty fields clear links. Absent fields keep both.
 @Suite struct AbsentFieldTests {
     private let tool: Tool
 

@@ -23,7 +23,7 @@ import Testing
         #expect(none.status == 1 && none.error.contains("line 1: a member has an empty name"))
     }
 
-    @Test func aControlCharacterIsAllowedInANameThatTypesGive() throws {
+    @Test func aMemberNamedByTheTypesOptionMayHaveAControlCharacter() throws {
         let lines = (0..<3).map { "{\"k\":\($0),\"a\\tb\":\($0 * 2)}\n" }.joined()
         let file = try tool.file("names.jsonl", lines)
         let arguments = ["import", tool.store, file, "--entity", "E", "--key", "k"]
@@ -48,8 +48,8 @@ import Testing
             "\(result.error)")
     }
 
-    @Test(arguments: ["csv", "tsv"]) func aHeaderMayHaveControlCharactersOnlyInNamesThatTypesGive(format: String) throws
-    {
+    @Test(arguments: ["csv", "tsv"])
+    func theNameOfANewColumnMayHaveControlCharactersOnlyIfTheTypesOptionHasIt(format: String) throws {
         let name = "a\u{1}b"
         let file = try tool.file("a.\(format)", format == "csv" ? "k,\(name)\n1,2\n" : "k\t\(name)\n1\t2\n")
         let arguments = ["import", tool.store, file, "--entity", "E", "--key", "k"]
@@ -68,7 +68,7 @@ import Testing
         #expect(result.output.contains("0 inserted, 0 updated, 1 unchanged"), "\(result.error)")
     }
 
-    @Test func aCSVHeaderMayHaveLineEndsOnlyInNamesThatTypesGive() throws {
+    @Test func theNameOfANewCSVColumnMayHaveLineEndsOnlyIfTheTypesOptionHasIt() throws {
         let file = try tool.file("a.csv", "k,\"a\nb\"\n1,2\n")
         let arguments = ["import", tool.store, file, "--entity", "E", "--key", "k"]
         #expect(try tool.run(arguments).error.contains("column 2: "))

@@ -51,7 +51,7 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    @Test func aTruncatedFileKeepsTheRowsBeforeItsEnd() throws {
+    @Test func rowsBeforeAnUnclosedQuotationMarkAreSaved() throws {
         let file = try tool.file("a.csv", "k,n\na,1\nb,2\n\"c,3\nd,4\n")
         #expect(
             try failure("import", tool.store, file, "--entity", "E", "--types", "n:integer").hasSuffix(
@@ -118,7 +118,7 @@ import Testing
             #expect(
                 error.hasSuffix("; 1 transaction before it is applied"),
                 "\(error)")
-            #expect(error.utf8.count < 600, "an error cites no more than it must")
+            #expect(error.utf8.count < 600, "an error quotes only the beginning of a long text")
             #expect(try tool.rows("--entity", "E", "--sort", "k").map { $0["n"] as? Int } == [1, number + 10])
         }
     }

@@ -28,7 +28,7 @@ import Testing
             ]),
     ])
 
-    @Test(arguments: 0..<trials) func aSeriesOfImportsEqualsADictionary(trial: Int) throws {
+    @Test(arguments: 0..<trials) func theStoreEqualsADictionaryAfterEachImport(trial: Int) throws {
         let tool = try Tool()
         var series = ImportSeries(seed: Self.seed + UInt64(trial))
         _ = try PersistentContainer(path: tool.store, model: Self.model)
@@ -139,7 +139,7 @@ private struct StoredItems {
             numbers[key] = row["@id"] as? Int
             store = row["@store"] as? String ?? ""
         }
-        // The export has `friendOf` and not `friends`, because it has the side whose name sorts first.
+        // An export has only one of two inverse to-many relationships: `friendOf`, whose name sorts before `friends`.
         for row in rows {
             guard let key = row["k"] as? String, let friends = row["friendOf"] as? String else { continue }
             for friend in friends.split(separator: " ") {

@@ -42,7 +42,7 @@ import Testing
         #expect(rows[0]["n"] as? Int == 1 && rows[1]["f"] as? Double == 2 && rows[1]["ok"] as? Bool == true)
     }
 
-    @Test func repeatingAnImportChangesNoRowsAndWritesNoLog() throws {
+    @Test func repeatingAnImportChangesNoRowsAndMakesNoCommit() throws {
         let file = try tool.file("a.csv", "id,price\na,1\nb,2\n")
         _ = try tool.run("import", tool.store, file, "--entity", "Book", "--key", "id")
         let before = try tool.run("info", tool.store, "--output", "json")
@@ -66,7 +66,7 @@ import Testing
             "line 1, column 2: the first line must name the columns, each with a name of its own in UTF-8; column 1 is called "
                 + "\"a\", too"
         ),
-    ]) func aBadRowEndsTheImportWithItsPlaceAndReason(name: String, text: String, expected: String) throws {
+    ]) func aBadRowEndsTheImportWithItsLineAndReason(name: String, text: String, expected: String) throws {
         let file = try tool.file(name, text)
         // The types are declared, because the bad row would change inferred types.
         let result = try tool.run(
@@ -147,7 +147,7 @@ import Testing
     @Test func typesThatContradictStoredOnesAreWrongUsage() throws {
         let file = try tool.file("a.csv", "k,n\na,1\n")
         #expect(try tool.run("import", tool.store, file, "--entity", "E", "--types", "n:nope").status == 2)
-        #expect(!FileManager.default.fileExists(atPath: tool.store), "wrong use leaves nothing behind")
+        #expect(!FileManager.default.fileExists(atPath: tool.store), "wrong usage creates no store")
         #expect(try tool.run("import", tool.store, file, "--entity", "E").status == 0)
         #expect(try tool.run("import", tool.store, file, "--entity", "E", "--types", "n:double").status == 2)
     }

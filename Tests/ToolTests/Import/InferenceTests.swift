@@ -35,7 +35,7 @@ import Testing
         #expect(try tool.importedTypes(file, "--key", "k") == "k:integer,v:\(type)\n")
     }
 
-    @Test(arguments: ["csv", "csv.gz", "pipe"]) func typesAreInferredFromAllRows(form: String) throws {
+    @Test(arguments: ["csv", "csv.gz", "pipe"]) func typesOfACSVFileAreInferredFromAllRows(form: String) throws {
         let rows = (0..<5000).map { "\($0),\($0),\($0 % 2 == 0 ? "" : "1")\n" }.joined()
         let file = try tool.file("a.csv", "k,n,m\n" + rows + "5000,0042,2.5\n")
         // The wide file is larger than the part of a pipe that an import keeps in memory.

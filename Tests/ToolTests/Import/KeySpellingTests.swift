@@ -110,7 +110,8 @@ import Testing
         #expect(try tool.run("import", text, file, "--entity", "E", "--key", "k").output.contains("3 inserted"))
     }
 
-    /// A form has only one text for each moment, so that two texts of a file are never the same key.
+    /// The first time of a column decides the form of all. In one form, each moment has only one text, so two texts of
+    /// the column are never the same key.
     @Test(arguments: [
         (
             ["2024-01-02T03:04:05.000Z", "2024-01-02T03:04:07.120Z"],

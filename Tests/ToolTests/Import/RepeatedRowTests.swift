@@ -87,7 +87,7 @@ import Testing
     }
 
     /// Two objects exchange the values of a second unique attribute, and one of the objects has two rows.
-    @Test func rowsThatExchangeUniqueValuesAreWrittenInOrder() throws {
+    @Test func rowsOfOneFileMayExchangeUniqueValues() throws {
         let entity = Entity(
             "Item",
             [AttributeDescription("k", .integer, isUnique: true), AttributeDescription("v", .string, isUnique: true)])

@@ -75,7 +75,7 @@ import Testing
         #expect(try rows().count == 2)
     }
 
-    @Test func aLinkThatCannotBeMadeIsNamedAndUndoesTheImport() throws {
+    @Test func replaceChangesNothingIfALinkCannotBeMade() throws {
         let model = try tool.file(
             "model.json",
             #"{"entities":[{"name":"A","attributes":[{"name":"n","type":"string","isUnique":true}],"relationships":[{"name":"next","destination":"A"}]}]}"#
@@ -112,7 +112,7 @@ import Testing
         #expect(result.error.contains("--replace needs --key"))
     }
 
-    @Test func missingColumnsKeepTheirValues() throws {
+    @Test func objectsKeepTheirValuesOfMissingColumns() throws {
         #expect(try replace(file([1: "a", 2: "b", 3: "c"])).status == 0)
         let codes = try tool.file("codes.csv", "code\n1\n3\n")
         #expect(try replace(codes, "--replace")["deleted"] as? Int == 1)

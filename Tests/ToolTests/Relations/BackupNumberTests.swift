@@ -3,7 +3,8 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Object numbers in a backup and its original. The two share the numbers from before the backup, but not later ones.
+/// Object numbers in a backup and its original. Once the backup has numbered a new object itself, the two share only
+/// earlier numbers.
 @Suite struct BackupNumberTests {
     private let books: BookStores
     private var tool: Tool { books.tool }

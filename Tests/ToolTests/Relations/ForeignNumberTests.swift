@@ -10,9 +10,8 @@ import Testing
 
     init() throws { books = try BookStores() }
 
-    @Test(arguments: ["jsonl", "csv", "tsv"]) func importsWithAKeyDoNotMistakeForeignNumbersForOwn(format: String)
-        throws
-    {
+    @Test(arguments: ["jsonl", "csv", "tsv"])
+    func importsWithAKeyDoNotTakeAnotherStoresNumbersAsTheirOwn(format: String) throws {
         let other = tool.store + " other"
         try books.make(tool.store, ["x", "y", "a"])
         try books.make(other, ["a", "b", "c"])
@@ -50,8 +49,8 @@ import Testing
         #expect(try books.sequels(tool.store) == ["x X"])
     }
 
-    /// A store that was filled from another store's export shares its numbers until both stores have assigned new ones.
-    @Test func aStoreFilledFromAnExportSharesItsObjectNumbers() throws {
+    /// The copy accepts further exports of the origin until both stores have given the same number to new objects.
+    @Test func aStoreFilledFromAnExportHasTheObjectNumbersOfItsOrigin() throws {
         let copy = tool.store + " copy"
         try books.make(tool.store, ["a", "b"], author: "ann")
         _ = try PersistentContainer(path: copy, model: BookStores.model)
@@ -101,8 +100,8 @@ import Testing
         #expect(try books.put(tool.store, file, "--key", "isbn").output.contains("0 inserted, 0 updated, 3 unchanged"))
     }
 
-    /// A number names a different row in each store.
-    @Test func numbersOfTwoStoresInOneFileLinkRowsOfTheirStore() throws {
+    /// Both stores gave the numbers 1 and 2, but to different books.
+    @Test func inAFileWithRowsOfTwoStoresEachNumberRefersToARowOfItsStore() throws {
         let (first, second) = (tool.store + " 1", tool.store + " 2")
         try books.make(first, ["a", "b"])
         try books.make(second, ["c", "d", "e"])
@@ -131,7 +130,7 @@ import Testing
     @Test(arguments: [
         "{\"isbn\":\"z\"}", "{\"@id\":null,\"@store\":\"STORE\",\"isbn\":\"z\"}", "{\"@id\":9,\"isbn\":\"z\"}",
     ])
-    func aRowWithoutNumberOrStoreAmongForeignNumbersIsReportedAsABadRow(row: String) throws {
+    func aRowWithoutNumberOrStoreInAnotherStoresExportIsABadRow(row: String) throws {
         let copy = tool.store + " copy"
         try books.make(tool.store, ["a"])
         let identifier = try #require(try PersistentContainer(path: tool.store).storeIdentifier?.uuidString)
@@ -159,7 +158,7 @@ import Testing
         }
         #expect(try stores() == [true, true])
         #expect(try books.put(copy, tool.file("c.csv", "isbn\nc\n"), "--key", "isbn").status == 0)
-        // Books link to authors, so both files name the same store.
+        // After a new book in the copy, neither file names the origin, because books link to authors.
         #expect(try stores() == [false, false])
     }
 

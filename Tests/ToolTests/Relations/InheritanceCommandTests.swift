@@ -51,7 +51,7 @@ import Testing
         let applied = try tool.run(
             "apply", tool.store, again, "--entity", "Tome", "--key", "code", "--cache", "all", "--output", "json")
         let moved = try #require(applied["rows"] as? [[String: Any]], "\(applied.error)")
-        // The batch also has the changes that no batch has reported before.
+        // The batch also has the deletion, which no command has reported.
         #expect(moved.map { $0["kind"] as? String } == ["delete", "move"])
         #expect(moved.map { $0["entity"] as? String } == ["Tome", "Tome"])
         let other = try tool.file("other.jsonl", #"{"op":"delete","key":4}"# + "\n")

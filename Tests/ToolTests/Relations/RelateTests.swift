@@ -72,7 +72,7 @@ import Testing
         #expect(try tool.run("check", tool.store).status == 0)
     }
 
-    @Test func aMissingRelatedEntityIsCreated() throws {
+    @Test func createRelatedAlsoCreatesAMissingEntity() throws {
         #expect(
             try importBooks().error.contains(
                 "--relate names the entity Author, which the store lacks; import Author first"))

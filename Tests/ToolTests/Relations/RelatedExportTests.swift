@@ -3,7 +3,7 @@ import Foundation
 import FetchIndexTestSupport
 import Testing
 
-/// Importing the exports of a store with relationships into an empty store makes an equal store.
+/// Exports of stores with relationships, and imports of rows with object numbers.
 @Suite struct RelatedExportTests {
     private let tool: Tool
 

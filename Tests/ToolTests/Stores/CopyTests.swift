@@ -173,15 +173,15 @@ import Testing
             #expect(try tool.run("check", tool.store).status == 0, "seed \(KillTests.seed), kill \(kill)")
             #expect(try count(tool.store) == Self.rows)
         }
-        #expect(try tool.run("backup", tool.store, backup).status == 0, "what a kill leaves is overwritten")
+        #expect(try tool.run("backup", tool.store, backup).status == 0, "the files of a killed backup are overwritten")
         #expect(try tool.run("compact", tool.store).status == 0)
         #expect(access(tool.store + "/data.mdb.partial", F_OK) != 0)
         #expect(access(backup + "/data.mdb.partial", F_OK) != 0)
         #expect(try outcome(tool.store) == "hit")
     }
 
-    /// Compactions begin shortly before or after processes that write and read the store, and every third compaction is
-    /// killed. No commit is lost, and no process is refused.
+    /// Compactions begin shortly before or after processes that write and read the store. Every third compaction is
+    /// killed if it still runs. No commit is lost, and the store refuses neither the writer nor the reader.
     @Test func compactionsAmongOtherProcessesLoseNoData() throws {
         var generator = SeededGenerator(seed: KillTests.seed + 8)
         var compacted = 0

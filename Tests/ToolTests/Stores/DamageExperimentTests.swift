@@ -17,7 +17,7 @@ import Testing
         case record, node, log, unique, header, meta  // a byte of a value
         case bit, pageHeader, metaPage, zeroed, swapped, random, cut
 
-        /// The table whose value is damaged; nil for pages.
+        /// The table in which a value is damaged; nil if bytes at any place in pages are damaged or missing.
         var table: String? {
             switch self {
             case .record: "records"
@@ -114,7 +114,8 @@ import Testing
             error: try String(contentsOfFile: errorPath, encoding: .utf8))
     }
 
-    /// The compared part of an output, without times and outcomes.
+    /// What is compared of a command's output: a JSON document without its outcome, or all bytes of another output. Nil
+    /// if the document is malformed.
     private func contents(_ name: String, _ output: Data) -> NSObject? {
         guard ["scan", "where", "hit", "behind", "changes"].contains(name) else { return output as NSData }
         guard var json = (try? JSONSerialization.jsonObject(with: output)) as? [String: Any] else { return nil }
@@ -138,7 +139,7 @@ import Testing
         return contents == self.contents(name, whole.output) ? .right : .wrong
     }
 
-    /// The ranges of values in the file, by table.
+    /// The byte ranges of all values in the data file, by table.
     private func values() throws -> [String: [Range<Int>]] {
         guard let file = try DataFile(inFolder: pristine), let metas = try MetaPage.both(of: file) else { return [:] }
         let length = try file.length()
@@ -235,7 +236,7 @@ import Testing
                 if found["check"] == .right, found.values.contains(.wrong) { unnoticed += 1 }
             }
         }
-        #expect(unnoticed == 0, "check found nothing, and something was wrong")
+        #expect(unnoticed == 0, "`check` found no defects in a copy that gave a wrong result")
         let counts = Outcome.allCases.map { "\(table[$0] ?? 0) \($0)" }.joined(separator: ", ")
         print(
             "summary: \(Kind.allCases.count * Self.copies) damaged copies, \(commands("").count) commands each: \(counts)"

@@ -9,7 +9,7 @@ import Testing
 
     init() throws { tool = try Tool() }
 
-    /// Runs a command with some of the descriptors 0 to 2 closed, and the others on files.
+    /// Runs a command with some of the descriptors 0 to 2 closed, and the other ones open on files.
     private func run(_ arguments: [String], closing closed: [Int]) throws -> Tool.Result {
         let output = tool.folder.path + "/out", error = tool.folder.path + "/err"
         let process = tool.process([])

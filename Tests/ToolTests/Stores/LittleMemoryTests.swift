@@ -8,7 +8,7 @@ import Testing
 
     init() throws { tool = try Tool() }
 
-    @Test func aStoreIsWrittenWithASmallerMap() throws {
+    @Test func anImportSucceedsWithLittleAddressSpace() throws {
         var text = "id\tsection\tsize\n"
         for number in 0..<60_000 { text += "id-\(number)\ts\(number % 50)\t\(number)\n" }
         let rows = try tool.file("rows.tsv", text)

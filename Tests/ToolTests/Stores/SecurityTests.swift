@@ -67,8 +67,9 @@ import Testing
         try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
     }
 
-    /// Values, names and arguments have escapes, carriage returns and 8-bit controls.
-    @Test func noControlCharacterIsPrinted() throws {
+    /// Values, names and arguments have escapes, carriage returns and 8-bit controls. Only files of values (CSV, TSV,
+    /// exports) keep these characters.
+    @Test func tablesJSONAndErrorsHaveNoControlCharacters() throws {
         let evil = "\u{1B}[31m\u{9B}2J\u{7F}\r\u{8}%@%n%s\u{2028}"
         let json = try #require(
             String(data: JSONEncoder().encode(["id": "1", "title": evil]), encoding: .utf8))
@@ -109,7 +110,7 @@ import Testing
     }
 
     /// Values and names have direction controls, zero-width spaces and other invisible characters.
-    @Test func noHiddenCharacterIsPrinted() throws {
+    @Test func tablesJSONAndErrorsHaveNoHiddenCharacters() throws {
         let evil = "a\u{202E}b\u{2066}c\u{61C}d\u{200B}e\u{FEFF}f\u{AD}g\u{E0001}h\u{200D}i\u{3164}"
         let file = try tool.file("e.csv", "id,title\n1,\(evil)\n2,می\u{200C}خواهم\n3,👩\u{200D}🚀\n")
         #expect(try tool.run("import", tool.store, file, "--entity", evil, "--key", "id").status == 0)
@@ -137,7 +138,7 @@ import Testing
         #expect(try tool.run("export", tool.store, "--entity", evil, "--format", "csv").output.contains(evil))
     }
 
-    @Test func linksInTheStoresFolderAreNotFollowed() throws {
+    @Test func symbolicLinksInTheStoresFolderAreNotFollowed() throws {
         let file = try tool.file("a.csv", "id\n1\n")
         _ = try tool.run("import", tool.store, file, "--entity", "Row", "--key", "id")
         let victim = try tool.file("victim", "precious")

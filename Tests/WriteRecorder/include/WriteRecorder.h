@@ -32,13 +32,15 @@ enum {
 /// Begins to count the calls on files below a folder. `trace` is the descriptor of the trace file; -1 for no trace.
 void recorder_begin(const char *folder, int trace);
 
-/// After `after` more calls, the next call fails or is the last, as `fate` says. Calls on RECORDER_OTHER files don't
-/// count.
+/// After `after` more calls, the next call has the given fate: it fails with the code `error`, or the process is killed.
+/// Calls on RECORDER_OTHER files don't count.
 void recorder_arm(int fate, long after, int error);
+/// Ends the effect of `recorder_arm`.
 void recorder_disarm(void);
 
-/// The number of calls that were made to fail since the recorder was armed, and the kind of file of the last one.
+/// The number of calls since the recorder was armed that had a fate.
 long recorder_met(void);
+/// The kind of the file of the last of these calls.
 int recorder_met_file(void);
 
 /// The number of counted calls so far.

@@ -4,16 +4,19 @@ internal import FetchIndexModels
 
 // Columns that an export writes beside attributes: object numbers, and the store that gave them.
 extension EntityPreparation {
-    /// Returns the names, such as `@id` and `@store`, whose columns are attributes. A column of such a name is an
-    /// attribute unless it has what an export writes: object numbers, or identifiers of stores. If the entity has no
-    /// links (a new one has none), the file must have both columns in this form. If a stored entity has links and gets
-    /// no columns, the first number decides, so that a later text is a bad row.
+    /// Returns the names of columns that are called like an export's `@id` and `@store` but are attributes: because
+    /// their type is given, because they are the key, because another column has the name with one more @, or because
+    /// they don't have what an export writes (object numbers, identifiers of stores). For an entity that no
+    /// relationship involves, such as a new one, the file must have both columns as an export writes them; otherwise
+    /// both are attributes. For other entities, if the request adds no columns, only the first value of `@id` is
+    /// checked, so that a later text is a bad row.
     func attributeNames(_ stored: Entity?) throws -> Set<String> {
         guard let file else { return [] }
         let types = types(of: [])
         var names: Set<String> = []
-        /// Returns the place of the column that an export writes under a name, with one more @ for each attribute that
-        /// has the name.
+        /// Returns the index of the column that an export writes under a name. If another column has the name with one
+        /// more @, that column is the export's, and the first one is an attribute. Returns nil if the column is missing
+        /// or is an attribute.
         func exported(_ name: String) -> Int? {
             var name = name
             while all.contains("@" + name) {
@@ -42,7 +45,8 @@ extension EntityPreparation {
         return names
     }
 
-    /// Returns the places whose columns have values, which are all object numbers or all store identifiers.
+    /// Returns the indexes of the columns as an export writes them: of `number` if it has values, all of which are
+    /// object numbers, and of `store` if it has values, all of which are identifiers of stores.
     private func placesOfExport(number: Int?, store: Int?, _ rows: any RowSource) throws -> Set<Int> {
         var (left, found) = (Set([number, store].compactMap { $0 }), Set<Int>())
         try read(rows) { row in

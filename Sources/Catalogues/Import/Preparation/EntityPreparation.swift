@@ -5,10 +5,10 @@ internal import FetchIndexValues
 /// Creates or changes an entity so that a file's rows fit it.
 ///
 ///     the store lacks it                       it's created with the file's columns, or those of the given types
-///     it has no objects and no relations       it's created anew if columns or types differ
+///     it has no objects and no relations       it's created anew if columns or types differ, unless columns are added
 ///     any other stored entity                  it keeps its types; it gets missing columns if the request says so
 ///
-/// An entity may have no objects because an import failed, after it inferred wrong types.
+/// The second case is for an entity that has no objects because an import failed after it had inferred wrong types.
 struct EntityPreparation {
     let request: ImportRequest
     let container: PersistentContainer
@@ -115,7 +115,7 @@ struct EntityPreparation {
         let types = types(of: columns)
         guard try differs(stored, from: columns, types, isEmpty: isEmpty) else { return false }
         if try container.dropEmptyEntity(named: entity) { return true }
-        // Another process has filled it.
+        // Another process has added objects to the entity, so the file must fit it.
         _ = try differs(stored, from: columns, types, isEmpty: false)
         return false
     }

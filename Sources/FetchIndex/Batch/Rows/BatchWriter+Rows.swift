@@ -1,7 +1,7 @@
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
-// The parts of a batch writer that an import of rows with related objects uses.
+// The functions of a batch writer for `ImportTransaction` and `RowLinker`.
 extension BatchWriter {
     /// The writer's entity as a table with columns of related objects.
     func table(with columns: [RelatedColumn]) -> RowTable { RowTable(entityNumber, entity, key: constraint, columns) }

@@ -1,8 +1,8 @@
 internal import FetchIndexModels
 internal import FetchIndexRecords
 
-/// A column whose fields name related objects of the rows' objects. It's a foreign key, which is an attribute too, or a
-/// column of a file that isn't an attribute.
+/// A column whose fields name objects that are related to the row's object. It's a foreign key, which is an attribute
+/// too, or a column of a file that isn't an attribute.
 package final class RelatedColumn {
     package enum Kind {
         /// One object.
@@ -95,7 +95,7 @@ package final class RelatedColumn {
     /// relationship isn't ordered, and rows can't name other rows.
     var isPlain: Bool { kind == .one && key != nil && !isOrdered && !reference.isUnique && !mayNameRows }
     private let mayNameRows: Bool
-    /// The slots of the reference.
+    /// The slots of the reference: the related object's key, and the position.
     var slots: Set<Int> { [reference.slot, reference.position] }
 
     /// Forgets the objects that were found by their values. Called between transactions, because another writer may

@@ -14,7 +14,7 @@ package enum RelatedObject {
 
     var isAbsent: Bool { if case .absent = self { true } else { false } }
 
-    /// The links that the row sets; nil if it sets none, or names its object by a value.
+    /// The links that the row sets, empty for `none`; nil if the row lacks the column, or names its object by a value.
     var links: [RowLink]? {
         switch self {
         case .absent, .named: nil
@@ -43,7 +43,8 @@ package struct RowLink {
 /// A row of a file with related objects.
 struct LinkedRow {
     let record: [UInt8]
-    /// The object number that the file gives the row; nil if a new object gets the next free number.
+    /// The object number that the row gets or has in this store; nil if the key decides, or a new object gets the next
+    /// free number.
     let number: UInt64?
     /// The related objects, one entry for each column.
     let related: [RelatedObject]

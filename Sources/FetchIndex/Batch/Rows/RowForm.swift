@@ -55,7 +55,7 @@ package struct RowForm {
 
     package var mayUpdate: Bool { omissions != nil }
 
-    /// The default value of an attribute, with or without a column; nil if it has none.
+    /// The default value of an attribute, with or without a column; nil if the attribute has no default value.
     package func defaultValue(ofSlot slot: Int) -> Value? { defaultPlaces[slot].map { defaultValues[$0] } }
 
     /// Notes which columns a row lacks, so that a stored object keeps its values of these attributes. O(1) for a row

@@ -11,7 +11,7 @@ struct RowOmissions {
     private var required: Set<Int> = []
     /// The slots that a row with a field in each column leaves out; nil if each attribute has a column.
     private let whole: KeptSlots?
-    /// The results for earlier rows, by the slots whose columns the row lacked.
+    /// The results of `kept` for earlier rows, by the slots whose columns a row lacked.
     private var known: [[Int]: KeptSlots] = [:]
     private static let mostKnown = 4096
     private var last: (slots: [Int], kept: KeptSlots)?

@@ -18,8 +18,9 @@ package final class RowTable {
         (entityNumber, self.entity, self.key, self.columns) = (number, entity, key, columns)
     }
 
-    /// Makes a table whose rows have foreign keys. Returns nil if the key isn't unique. Leaves out a reference whose
-    /// attribute or relationship the model doesn't have. Throws `StoreError` for an unknown entity or key.
+    /// Makes a table whose rows have foreign keys. Returns nil if the key isn't unique. Leaves out a reference if the
+    /// model lacks its attribute or relationship, or if the entity's records have no reference for the relationship.
+    /// Throws `ModelError` for an unknown entity or key, and `RequestError` if a reference's key isn't unique.
     package convenience init?(_ name: String, key: String, references: [Reference] = [], in model: Model) throws {
         let number = try model.number(of: name)
         let entity = model.entities[number]

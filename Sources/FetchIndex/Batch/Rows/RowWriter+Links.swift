@@ -62,7 +62,7 @@ extension RowWriter {
             let record = try linkEntity.record(old.span.bytes, setting: positions)
             return try transaction.update(known, record.span.bytes)
         }
-        // On an ordered side, a new link without a given position becomes the last one.
+        // In an ordered relationship, a new link without a given position becomes the last one.
         if column.isOrderedHere, link.position == nil {
             positions[column.reference.position] = try lastPosition(column.reference, of: object)
         }

@@ -28,7 +28,7 @@ extension RowWriter {
         )
     }
 
-    /// Returns the to-one references that a row sets, and those links of the row that can't be made yet.
+    /// Returns the to-one references that a row sets, and its to-one links that can't be made yet.
     private func references(
         of row: LinkedRow, _ old: [UInt8]?
     ) throws -> (made: [(RelatedColumn, RowLink?)], missing: [(RelatedColumn, RowLink)]) {
@@ -131,8 +131,9 @@ extension RowWriter {
 
     // MARK: Positions
 
-    /// The position of a row's object among the related objects of the object that it refers to: the given position,
-    /// otherwise its old position, otherwise the last position. Null if the inverse relationship isn't ordered.
+    /// The position of a row's object among the related objects of the object that it refers to: the given position;
+    /// otherwise its old position, if it referred to that object before; otherwise the last position. Null if it refers
+    /// to no object, or if the inverse relationship isn't ordered.
     func position(of link: RowLink?, _ column: RelatedColumn, _ old: [UInt8]?) throws -> Value {
         guard let link, column.isOrdered else { return .null }
         if let given = link.position { return .data(Data(given)) }

@@ -54,9 +54,9 @@ struct RowWriter {
     // MARK: References by values
 
     /// Sets a record's references to the objects that its foreign keys, or the row's other columns, name by values.
-    /// Returns the record and the names of missing objects of foreign keys. An object that another column names is
-    /// inserted if it's missing and the column allows that; otherwise throws `invalidValue`. O(log n) for each object
-    /// that isn't known from an earlier row.
+    /// Returns the record, and the names of the missing objects that foreign keys name. An object that another column
+    /// names is inserted if it's missing and the column allows that; otherwise throws `invalidValue`. O(log n) for each
+    /// named object; O(1) for an object that another column named in an earlier row.
     func linked(
         _ record: [UInt8], naming related: [RelatedObject] = []
     ) throws -> (record: [UInt8], missing: [WaitingRows.Name]) {

@@ -8,7 +8,7 @@ package import FetchIndexEssentials
 ///
 /// For `export`. Users read rows with ``FetchedOrder/forEachRow(from:limit:_:)``, and related objects with a context.
 package struct EntityExport {
-    /// An exported relationship. A relationship and its inverse are exported as one of the two.
+    /// An exported relationship. Only one of a relationship and its inverse is exported.
     package struct Relationship {
         package let name: String
         /// The number of the destination entity. Related objects may be of its subentities.

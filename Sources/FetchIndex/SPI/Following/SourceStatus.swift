@@ -20,13 +20,13 @@ package struct SourceStatus: Codable, Equatable, Sendable {
     package var time: Double
     package var process: Int
     package var state: State
-    /// The number of bytes in the source's log that the store hasn't received; nil if unknown. `lagSeconds` is the
-    /// delay of the store in seconds.
+    /// The number of bytes in the source's log that the store hasn't received; nil if unknown.
     package var lagBytes: Int?
+    /// The delay of the store in seconds; nil if unknown.
     package var lagSeconds: Double?
-    /// The slot's state in PostgreSQL's words (`wal_status`). `retainedBytes` is the size of the log that the source
-    /// keeps for the slot.
+    /// The slot's state in PostgreSQL's words (`wal_status`).
     package var slotState: String?
+    /// The size of the log that the source keeps for the slot, in bytes.
     package var retainedBytes: Int?
     /// The reason for the state, if any.
     package var reason: String?

@@ -100,7 +100,7 @@ class RowList {
     this.redraw();
   }
 
-  // Handles a scroll whose event has not arrived yet: browsers send it with the next frame. Must be called before setting the place.
+  // Handles a scroll whose event has not arrived yet: browsers send it with the next frame. Must be called before scrollTop is set.
   #takeScroll() {
     const isWaiting = this.#frame.scrollTop !== this.#lastScroll;
     if (isWaiting) this.#scrolled();

@@ -22,7 +22,7 @@ const browser = {
     await this.read();
   },
 
-  // Reads the view again, unless its state is the one shown.
+  // Reads the view, and shows it unless the page already shows its state or a newer one.
   async read() {
     const name = this.name;
     let view;

@@ -2,7 +2,8 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 internal import FetchIndexValues
 
-/// The bounds of the values of some records, by slot. Slots of attributes that were added later are missing.
+/// The bounds of the values of some records, by slot. If an attribute is added to the entity later, its slot is
+/// missing.
 package struct RecordBounds: Equatable, Sendable {
     private var slots: [ValueBounds]
 

@@ -2,8 +2,8 @@ internal import FetchIndexPlatform
 internal import FetchIndexValues
 
 /// The places of a zone for which its columns have valid codes. A place is an object number's index in the zone.
-/// Writing a column takes as long as changing some rows, so it's written once for many changes; until then, the changed
-/// places are listed here.
+/// Writing a column takes as long as changing several objects, so it's written once for many changes; until then, the
+/// changed places are listed here.
 struct CodedPlaces: Equatable {
     /// The maximum number of changed places. If there are more, the columns are rebuilt.
     static let mostChanges = 512
@@ -35,7 +35,8 @@ struct CodedPlaces: Equatable {
     }
 
     /// Whether the columns must be rebuilt, given that the object numbers below `next` are allocated. They must be if
-    /// they would become at least twice as long, or complete. So a zone that grows slowly is read about twice.
+    /// they would get at least `mostChanges` more codes and become at least twice as long, or if they would become
+    /// complete. So a zone that grows slowly is read about twice.
     func areDue(of zone: ZoneKey, _ next: UInt64) -> Bool {
         let rest = Int(Zone.length) - end
         return rest > 0 && zone.usedLength(next) - end >= min(rest, max(Self.mostChanges, end))

@@ -11,7 +11,7 @@ extension Entity {
 /// The columns of a zone, while a transaction inserts all objects of the zone in order.
 struct OpenColumns {
     private(set) var builders: [TextColumnBuilder]
-    /// The place at which the next object must be inserted.
+    /// The place of the next object: the index of its number in the zone.
     private(set) var end: Int
 
     init(of entity: Entity, from start: Int) {
@@ -32,7 +32,8 @@ struct OpenColumns {
 
 extension StoreWriter {
     /// Replaces the columns of a zone in which the object numbers below `next` are allocated. Builds them from the
-    /// zone's records, unless `built` has them. If a record is damaged, the zone gets no columns. O(numbers of a zone).
+    /// zone's records, unless `built` has them. If a record is damaged, the zone gets no columns. Returns the places
+    /// for which the new columns have codes. O(numbers of a zone).
     func writeColumns(of key: ZoneKey, _ next: UInt64, _ built: OpenColumns?) throws -> CodedPlaces {
         try deleteColumns(of: key)
         let end = key.usedLength(next)

@@ -2,8 +2,9 @@ internal import FetchIndexPlatform
 internal import FetchIndexModels
 
 /// The texts that a zone's objects have in a slot, in dictionary encoding: each different text once, and one code per
-/// object number. A scan tests each text once, and reads only objects with codes of matching texts (Abadi, Madden and
-/// Ferreira, "Integrating Compression and Execution in Column-Oriented Database Systems", SIGMOD 2006).
+/// place. A place is an object number's index in the zone. A scan tests each text once, and reads only objects with
+/// codes of matching texts (Abadi, Madden and Ferreira, "Integrating Compression and Execution in Column-Oriented
+/// Database Systems", SIGMOD 2006).
 ///
 ///     length of a code 1 | number of texts varint | of each: length varint, bytes | codes, little-endian | checksum 4
 struct TextColumn: ~Escapable {
@@ -14,9 +15,11 @@ struct TextColumn: ~Escapable {
     /// The maximum length of a text in bytes. If a text is longer, its zone has no column of this slot.
     static let longestText = 64
 
-    /// The code of object numbers without an object, and the code of null. Codes of texts are greater.
+    /// The code of an object number without an object.
     static let absent = 0
+    /// The code of null.
     static let null = 1
+    /// The code of the first text. The codes of the following texts ascend by one.
     static let firstText = 2
     /// The length of a lookup table with an element per code: a power of two that is greater than all codes.
     static let codeCount = 2048

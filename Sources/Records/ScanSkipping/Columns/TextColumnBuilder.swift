@@ -1,14 +1,16 @@
 internal import FetchIndexPlatform
 
-/// Builds a column from the texts that the records of a zone, or of a part of a batch, have in a slot.
+/// Builds a column from the texts that the records of a zone, or of a part of a batch, have in a slot. A place is the
+/// index of an object number in the zone, or of a record in the part.
 struct TextColumnBuilder: Sendable {
     let slot: Int
     /// Whether the builder gave up, because there were too many different texts or a text was too long.
     private(set) var hasGivenUp = false
     /// The code of each place.
     private var codes: [UInt16]
-    /// The bytes of the different texts, one after another, and the offset at which each text ends.
+    /// The bytes of the different texts, one after another.
     private var bytes: [UInt8] = []
+    /// The offset in `bytes` at which each text ends.
     private var ends: [Int] = []
     /// A hash table of the texts' codes with open addressing. 0 marks an empty element.
     private var table = [UInt16](repeating: 0, count: Self.tableLength)

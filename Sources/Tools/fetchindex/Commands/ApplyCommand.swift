@@ -48,7 +48,7 @@ struct ApplyCommand: ParsableCommand {
         var printer: BatchPrinter?
         if let cacheName {
             // The cache's entity may be a superentity of `entity`, because an order can include the objects of
-            // subentities.
+            // subentities. In that case the request keeps the cache's entity.
             var known: ReadableRequest?
             if case .readable(let found)? = try? container.pinnedState().request(ofCache: cacheName) { known = found }
             let isOfBase =
@@ -84,7 +84,7 @@ struct ApplyCommand: ParsableCommand {
             try settle(writer)
         } catch let error as BadInput {
             try settle(writer)
-            // The open transaction isn't committed. The transactions before it are.
+            // The open transaction isn't committed. The transactions before it are committed already.
             let done = transactions == 1 ? "1 transaction before it is" : "\(transactions) transactions before it are"
             throw Failure("\(error); \(done) applied")
         } catch {

@@ -98,7 +98,8 @@ struct FetchCommand: ParsableCommand {
             let outcome = OutcomeReport(order.outcome, ContinuousClock.now - start)
             bar.finish()
             if let plan {
-                // If nothing filters, sorts or groups, the first rows are the first objects.
+                // If nothing filters, sorts or groups, the first rows are the objects with the lowest numbers, and only
+                // their records are read.
                 let hasAllByNumber =
                     definition.predicate == nil && definition.sortKeys.isEmpty && definition.sectionKey == nil
                     && definition.aggregates.isEmpty

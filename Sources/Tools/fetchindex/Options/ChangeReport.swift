@@ -16,8 +16,8 @@ struct ChangeDetails {
 
     init(entity: String) { self.entity = entity }
 
-    /// Makes all details from the order after the change. `commit` is the commit before the change; nil means the one
-    /// that the cache had.
+    /// Makes all details from the order after the change. `commit` is the commit before the change; nil means the
+    /// commit that the cache had.
     init(_ definition: OrderDefinition, _ order: FetchedOrder, since commit: UInt64? = nil) {
         entity = definition.entity
         namesEntities = true
@@ -35,7 +35,7 @@ struct ChangeReport: Encodable {
         let kind: String
         var from: Int?
         var to: Int?
-        /// Nil for the section of null.
+        /// The section's name; nil for the section of null.
         @NullWhenMissing private(set) var name: String?
     }
 
@@ -48,13 +48,17 @@ struct ChangeReport: Encodable {
         let entity: String?
         /// Whether the object's entity is a subentity of the request's entity.
         let isOfSubentity: Bool
-        /// All values before and after the change. In the batches of `apply`, only deleted objects have values.
+        /// All values before the change; nil for a new object. In the batches of `apply`, only deleted objects have them.
         var old: [String: JSONValue]?
+        /// All values after the change; nil for a deleted object, and in the batches of `apply`.
         var new: [String: JSONValue]?
         var from: [Int]?
         var to: [Int]?
-        /// Null for the section of null; left out if the order has no sections, and in the batches of `apply`.
+        /// The name of the section that the row left, or stayed in; null for the section of null. Left out for a new row,
+        /// if the order has no sections, and in the batches of `apply`.
         var fromSectionName: JSONValue?
+        /// The name of the section that the row is in after the change; null for the section of null. Left out for a
+        /// deleted row, if the order has no sections, and in the batches of `apply`.
         var toSectionName: JSONValue?
 
         private enum CodingKeys: CodingKey {

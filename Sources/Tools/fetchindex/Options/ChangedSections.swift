@@ -9,8 +9,9 @@ final class ChangedSections {
     private var gone: [Int: String?] = [:]
     /// The new indexes of moved sections, by old index.
     private var moved: [Int: Int] = [:]
-    /// `left`: old indexes of deleted and moved sections. `came`: new indexes of inserted and moved sections. Both are ascending.
+    /// The old indexes of deleted and moved sections, in ascending order.
     private var left: [Int] = []
+    /// The new indexes of inserted and moved sections, in ascending order.
     private var came: [Int] = []
     private var names: [Int: String?] = [:]
 
@@ -48,7 +49,8 @@ final class ChangedSections {
         if let name = gone[index] { return name }
         if let new = moved[index] { return try name(ofNew: new) }
         // The section was neither deleted nor moved. Such sections keep their relative order, so the new index is the
-        // old one minus the sections that left before it plus those that came before it.
+        // old one, minus the number of sections before it that were deleted or moved away, plus the number of sections
+        // before it that were inserted or moved there.
         var new = index - left.count { $0 < index }
         for arrival in came where arrival <= new { new += 1 }
         return try name(ofNew: new)

@@ -58,8 +58,8 @@ struct FetchRowWriter {
     }
 }
 
-/// Writes sections of an order as a catalogue. The columns are name, index title, number of rows, aggregates, and,
-/// before the aggregates, the object's number if sections are by related objects.
+/// Writes sections of an order as a catalogue. The columns are the name, the index title, the number of rows, the
+/// object's number if sections are by related objects, and the aggregates.
 struct FetchSectionWriter {
     let order: FetchedOrder
     let format: CatalogueFormat
@@ -100,7 +100,7 @@ struct FetchSectionWriter {
 extension CatalogueWriter {
     static let pieceLength = 1 << 18
 
-    /// Writes the collected bytes to standard output if they have the length of a piece.
+    /// Writes the collected bytes to standard output if there are at least `pieceLength` of them.
     mutating func writeOutPiece() throws {
         if bytes.count < Self.pieceLength { return }
         Output.bytes(bytes)

@@ -89,7 +89,7 @@ struct ModelOptions: ParsableArguments {
         for name in drop { attributes.remove(at: try index(of: name)) }
         for text in add {
             let (name, type, value) = try Self.declaration(text, "--add", hasValue: true)
-            // A subentity may already have an attribute of this name.
+            // A subentity may already have an attribute of this name, which stays as it is.
             if superentity != nil, entity.attributes.contains(where: { $0.name == name }) { continue }
             attributes.append(
                 AttributeDescription(name, type, isOptional: value.isNull, defaultValue: value))

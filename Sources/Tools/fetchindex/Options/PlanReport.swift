@@ -4,7 +4,8 @@ internal import FetchIndexInspection
 /// The report of `fetch --explain`: the way in which rows were found, and the number of records that were read for it.
 struct PlanReport: Encodable {
     struct Plan: Encodable {
-        /// scan, order, uniqueKey, related, identifiers, or, if the fetch's own cache was used, cache.
+        /// The way in which the rows were found: scan, order, uniqueKey, related or identifiers; cache if the fetch's
+        /// own cache was used.
         let source: String
         var name: String?
         var attribute: String?
@@ -40,7 +41,7 @@ struct PlanReport: Encodable {
             sentence = "the cache \"\(cacheName ?? "")\", caught up from the log"
             self.plan = plan("cache", name: cacheName, rowsRead: change.rows.count)
         case (.rebuilt, _):
-            // A cache is built from all records.
+            // A cache is built from all records, so the plan isn't used.
             sentence = "scan of all records"
             self.plan = plan("scan", rowsRead: planned.rowCount)
         case (.computed, .scan) where firstRows.map { $0 < planned.rowCount } ?? false:

@@ -8,7 +8,7 @@ struct RelationshipFile: Codable {
     var isToMany: Bool?
     var isOrdered: Bool?
     var isOptional: Bool?
-    /// nullify, cascade, deny or noAction.
+    /// The delete rule: nullify, cascade, deny or noAction; nullify by default.
     var deleteRule: String?
     var minCount: Int?
     var maxCount: Int?

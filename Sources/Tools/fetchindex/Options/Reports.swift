@@ -30,7 +30,7 @@ struct OutcomeReport: Encodable {
 }
 
 struct SectionReport: Encodable {
-    /// Nil for the section of null.
+    /// The section's name; nil for the section of null.
     @NullWhenMissing private(set) var name: String?
     let indexTitle: String
     let count: Int

@@ -47,7 +47,7 @@ import Testing
         #expect(same.novels.isEmpty)
     }
 
-    @Test func aSaveWithALinkToADeletedObjectFailsOrDropsTheLink() throws {
+    @Test func aSaveWithALinkToADeletedObjectFailsOrDropsTheLinkIfTheStoreTrumps() throws {
         let novel = context.novel("b")
         let label = context.label("t")
         try context.save()
@@ -102,7 +102,7 @@ import Testing
         try context.save()
     }
 
-    @Test func anOverwrittenDeletionKeepsLinksToTheObject() throws {
+    @Test func overwritingAnotherContextsDeletionKeepsLinksToTheObject() throws {
         let store = try LiveStore(.club)
         let context = store.container.newContext()
         let ann = context.person("ann")

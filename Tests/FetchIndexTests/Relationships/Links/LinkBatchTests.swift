@@ -30,7 +30,7 @@ import Testing
         #expect(ann.buddy == nil && ann.email == "ann@example.org")
     }
 
-    @Test func aBatchInsertNeedsRequiredRelationships() throws {
+    @Test func aBatchInsertWithoutARequiredRelationshipIsRefused() throws {
         let request = BatchInsertRequest(entityName: "Note", rows: [["n", .null]])
         #expect(throws: StoreError.invalidValue(entity: "Note", attribute: "author", "is required")) {
             try context.execute(request)

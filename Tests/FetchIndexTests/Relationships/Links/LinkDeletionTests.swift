@@ -24,7 +24,7 @@ import Testing
         #expect(ann.teams.isEmpty && note.team == nil)
     }
 
-    @Test func aReferenceThatTheRuleNoActionLeavesReadsAsNil() throws {
+    @Test func aRelationshipToADeletedObjectReadsAsNilUnderTheRuleNoAction() throws {
         let ann = context.person("ann")
         let team = context.team("t", ann)
         let note = Club.Note(context: context)

@@ -26,7 +26,7 @@ import Testing
         #expect(seen == 5 && ann.fans.compactMap(\.email) == ["0", "1", "2", "3", "4"])
     }
 
-    @Test func thousandsOfLinksAreInTheOrderOfIDs() throws {
+    @Test func thousandsOfRelatedObjectsAreInTheOrderOfTheirIDs() throws {
         let ann = context.person("ann")
         let teams = (0..<3000).map { number in
             let team = Club.Team(context: context)

@@ -45,7 +45,9 @@ import Testing
     }
 
     /// A deletion cascades to a new object, and a merge comes between the deletion and its undo.
-    @Test(arguments: [true, false]) func undoRestoresACascadeAfterAMerge(isProcessed: Bool) throws {
+    @Test(arguments: [true, false]) func aDeletionThatCascadesToANewObjectCanBeUndoneAndRedoneAfterAMerge(
+        isProcessed: Bool
+    ) throws {
         let container = try PersistentContainer(
             temporaryWith: Model(entities: [
                 Entity(

@@ -13,11 +13,11 @@ final class ChangedRows {
     private(set) var numbers: [UInt64] = []
     private var objects = ObjectNumbers()
     private var bounds: ClosedRange<UInt64>?
-    /// The numbers of rows by outcome, which the writer has counted too.
+    /// The number of these rows for each outcome. The writer's counts include them.
     private(set) var counts = BatchWriter.Counts()
     /// Whether an object has several rows.
     private(set) var hasDoubles = false
-    /// Whether `rows` has all rows; false, and `rows` is empty, after there were too many.
+    /// Whether `rows` has all of these rows; false if they were too many, in which case `rows` is empty.
     private(set) var isComplete = true
 
     var count: Int { numbers.count }
@@ -44,8 +44,9 @@ final class ChangedRows {
         bounds = min(bounds?.lowerBound ?? number, number)...max(bounds?.upperBound ?? number, number)
     }
 
-    /// Returns the last row of each object, at the place of the object's first row. Returns nil if a row lacks a value
-    /// that an earlier row of the same object has, because the object's values then come from both rows.
+    /// Returns the last row of each object, in the order in which the objects had their first rows. Returns nil if a
+    /// row lacks a value that an earlier row of the same object has, because the object's values then come from both
+    /// rows.
     func lastRows() -> RowBatch? {
         var places: [UInt64: Int] = [:]
         var last: [Int] = []

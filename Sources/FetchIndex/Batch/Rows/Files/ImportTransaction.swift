@@ -18,7 +18,8 @@ package struct ImportTransaction {
     private let writer: BatchWriter
     private var linker: RowLinker
     private let columns: [RelatedColumn]
-    /// Whether changes may wait for the next transaction. An import with `--replace` has only one transaction.
+    /// Whether changes may wait for the next transaction; false for an import with `--replace`, which has only one
+    /// transaction.
     private let mayWait: Bool
     private var changed = ChangedRows()
     private var waiting: RowBatch?

@@ -21,8 +21,9 @@ package struct RowLinks {
     package init(giver: NumberGiver = .own, related: [RelatedObject]) { (self.giver, self.related) = (giver, related) }
 }
 
-/// Decides whose objects the numbers of a file name: objects of this store, or of a store with which it shares numbers.
-/// The numbers of any other store never name objects here.
+/// Decides which object numbers in a file are valid in this store: the numbers that were given by this store, or by a
+/// store with which it shares numbers. A store that has never had objects adopts the numbers of the first file, if it's
+/// imported without a key. Numbers of any other store name no objects here.
 package struct NumberOwner {
     /// Whether a key decides which object a row is.
     package let isKeyed: Bool
@@ -32,7 +33,7 @@ package struct NumberOwner {
     /// The originals whose new numbers are free here, because this copy has allocated no numbers of its own.
     private let followed: Set<UUID>
     /// The entities that have had only objects with numbers of the origin, so that the origin's new numbers are free
-    /// here.
+    /// here; all entities if the store has no origin.
     private let following: Set<Int>
     /// Whether the store has never had objects, so that it adopts the numbers of the first file.
     private let isNew: Bool
@@ -70,7 +71,7 @@ package struct NumberOwner {
         return giver
     }
 
-    /// Whether a giver's number names an object here, or is free for a new one.
+    /// Whether a giver's number may name an object here, or is free for a new object.
     package func isKnown(_ number: UInt64, of entity: Int, by giver: NumberGiver) -> Bool {
         guard case .other(let store) = giver else { return true }
         if originals.contains(where: { $0.store == store && $0.shares(number, of: entity) }) { return true }

@@ -2,7 +2,7 @@
 /// object without reading the links of other objects.
 struct WaitingLinks<Link> {
     private struct Entry {
-        /// The place of the link among all links, which are in the order of their rows.
+        /// The number of links that were added before this link.
         let order: Int
         let line: Int
         let link: Link

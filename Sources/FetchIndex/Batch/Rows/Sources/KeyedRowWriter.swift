@@ -17,7 +17,7 @@ package final class KeyedRowWriter {
     private var unlinked: [RecordKey] = []
     private let waiting: WaitingRows
 
-    /// Begins the transaction, after other writers have ended. Throws `StoreError`.
+    /// Waits until other writers have ended, and begins the transaction. Throws `StoreError`.
     package init(
         in container: PersistentContainer, author: String, changesRecords: Bool = true,
         waiting: WaitingRows = WaitingRows()
@@ -92,7 +92,7 @@ package final class KeyedRowWriter {
                 object = holder
             }
             if isCatchingUp, oldKey != row.key, row.isPartial {
-                // The object with the old key may belong to a later row, which has other values.
+                // The object with the old or the new key may belong to a later row, which has other values.
                 if let object { try delete(object, table) }
                 return false
             }

@@ -38,13 +38,15 @@ struct CacheReport: Encodable {
     let builds: Int?
     let catchUps: Int?
     let hits: Int
-    /// The times of the first build, the last update and the last hit, in ISO 8601.
+    /// The time of the first build, in ISO 8601.
     let created: String?
+    /// The time of the last update, in ISO 8601.
     let updated: String?
+    /// The time of the last hit, in ISO 8601.
     let lastHit: String?
     var defects: [String]?
 
-    /// Throws `StoreError.unknownCache` if no cache has this name.
+    /// Reads the facts about a cache. Throws `StoreError.unknownCache` if no cache has this name.
     init(_ cache: String, in state: PinnedState) throws {
         let statistics = try state.statistics(ofCache: cache)
         let facts = statistics.cache
