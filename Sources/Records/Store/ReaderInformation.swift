@@ -52,7 +52,8 @@ private struct RecentCommits {
             guard let header = try? snapshot.commitHeader(commit) else { break }
             // In a compact copy, LMDB numbers transactions from 1 again. So if an older commit has a greater number, it
             // was made in the original, and every reader of the copy sees it.
-            if header.transaction <= transaction || header.transaction > headers.last?.transaction ?? snapshot.transactionNumber
+            if header.transaction <= transaction
+                || header.transaction > headers.last?.transaction ?? snapshot.transactionNumber
             {
                 return
             }
