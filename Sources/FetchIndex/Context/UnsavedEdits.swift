@@ -5,10 +5,11 @@ internal import FetchIndexRecords
 // The states of unsaved edits, and the transitions between them:
 //
 //     transition  before                              after                       result
-//     edit        an object gets unsaved values   ->  unsaved, unprocessed
+//     edit        any                             ->  unsaved, unprocessed        if restored: unprocessed alone
 //     process     unprocessed                     ->  reported                    changes since the last report
-//     save        unsaved                         ->  none                        new objects get permanent keys
-//     advance     reported, over the old state    ->  reported, over the new one  changes from one to the other
+//     save        unsaved, unprocessed            ->  reported, until `advance`   new objects get permanent keys
+//     advance     reported, over the old state    ->  unsaved ones are reported,  changes from one to the other
+//                                                     over the new state
 //     roll back   unsaved, unprocessed, reported  ->  none                        changes back to the saved records
 //     undo        is an edit
 //

@@ -91,5 +91,38 @@
             try expectOne(state) { try controller.performFetch() }
             #expect(controller.fetchedObjects?.count == (state == .behind || state == .deletedAndBehind ? 4 : 3))
         }
+
+        @Test(arguments: State.allCases) private func aMergeAssessesTheCacheOfAControllerOnce(state: State) throws {
+            let context = store.container.newContext()
+            let controller = try controller(in: context)
+            try controller.performFetch()
+            try bringCache(to: state)
+            let count = store.container.cacheEngine.hits?.assessmentCount ?? 0
+            try context.mergeChanges()
+            #expect(store.container.cacheEngine.hits?.assessmentCount == count + 1)
+            #expect(controller.fetchedObjects?.count == (state == .behind || state == .deletedAndBehind ? 4 : 3))
+        }
+
+        /// A save of many objects assesses the cache in two states: on a second thread in the state before, to prepare the
+        /// order, and in the state that it writes.
+        @Test(arguments: [State.current, .deleted], [(1, 1), (100, 2)])
+        private func aSaveAssessesTheCacheOnceInEachState(
+            state: State, saved: (objects: Int, states: Int)
+        ) throws {
+            try insert(100)
+            let context = store.container.newContext()
+            let controller = try controller(in: context)
+            try controller.performFetch()
+            try bringCache(to: state)
+            for number in 0..<saved.objects {
+                let book = try #require(controller.fetchedObjects?[number] as? Book)
+                book.price += 1000
+            }
+            context.processPendingChanges()
+            let count = store.container.cacheEngine.hits?.assessmentCount ?? 0
+            try context.save()
+            #expect(store.container.cacheEngine.hits?.assessmentCount == count + saved.states)
+            #expect(controller.fetchedObjects?.count == 103)
+        }
     }
 #endif
