@@ -114,7 +114,8 @@ extension ManagedObjectContext {
     /// nothing for a new or deleted object, or for an object of another context.
     public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
         guard object.core === core, case .saved = object.status else { return }
-        object.base = nil
+        // The store no longer has the record of an object that was deleted elsewhere.
+        if !mergeChanges || !object.isGoneFromStore { object.base = nil }
         if mergeChanges || object.changes.isEmpty { return }
         willChange(object)
         let targets = object.linkedTargets

@@ -4,17 +4,18 @@ internal import FetchIndexValues
 
 /// The links that unsaved edits add to the saved links or remove from them, by the object to which the links lead.
 struct LinkEdits {
+    /// An object to which links lead, and the name of these links.
     struct Side: Hashable {
         let name: EntityLinks.Name
         let target: RecordKey
     }
 
     /// A link, with the key by which it is sorted among the links to the same object. The sort key has the form of
-    /// stored links' keys: position, then the object at the other side if the link is many-to-many, then holder.
+    /// stored links' keys: position, then the other joined object if the link is many-to-many, then holder.
     struct Link: Equatable {
         let side: Side
         let sortKey: [UInt8]
-        /// The object at the other side of a many-to-many link; nil for other links.
+        /// The object that a many-to-many link joins with the target; nil for links of other relationships.
         let other: RecordKey?
     }
 
@@ -29,7 +30,7 @@ struct LinkEdits {
             sortKeys.lazy.map { LinkList.Place(sortKey: $0.value, holder: $0.key) }
         }
 
-        /// The last link. O(1), but O(links) once the last link was removed.
+        /// The last of these links, if any. O(1), but O(links) once the last link was removed.
         var last: LinkList.Place? { greatest ?? places.max() }
 
         func place(ofOther other: RecordKey) -> LinkList.Place? {
@@ -59,8 +60,14 @@ struct LinkEdits {
     /// replace the links that were recorded for the object before.
     mutating func note(_ holder: RecordKey, _ links: [(saved: Link?, current: Link?)]) {
         for (saved, current) in known.removeValue(forKey: holder) ?? [] {
-            if let saved { removed[saved.side]?.remove(holder) }
-            if let current { added[current.side]?.remove(current, holder) }
+            if let saved {
+                removed[saved.side]?.remove(holder)
+                if removed[saved.side]?.isEmpty == true { removed[saved.side] = nil }
+            }
+            if let current {
+                added[current.side]?.remove(current, holder)
+                if added[current.side]?.sortKeys.isEmpty == true { added[current.side] = nil }
+            }
         }
         let changed = links.filter { $0.saved != $0.current }
         if changed.isEmpty { return }
@@ -71,7 +78,7 @@ struct LinkEdits {
         }
     }
 
-    /// The objects that gained or lost a link by unsaved edits, including edits that were undone since.
+    /// The objects that gained or lost a link by unsaved edits.
     var targets: Set<RecordKey> { Set((Array(added.keys) + Array(removed.keys)).map(\.target)) }
 }
 

@@ -118,4 +118,21 @@ import Testing
         let people = try found.fetch(FetchRequest<Club.Person>(sortKeys: [SortKey("name")]))
         #expect(people.map(\.name) == ["ann", "bob"] && people[1].buddy === people[0])
     }
+
+    /// The store has no record any more from which a refresh could read the values that weren't edited.
+    @Test func refreshingAnEditedObjectAfterItsDeletionKeepsItsValues() throws {
+        let novel = context.novel("b")
+        try context.save()
+        novel.price = 7
+        let other = store.container.newContext()
+        other.delete(try other.existingObject(with: novel.objectID))
+        try other.save()
+        try context.mergeChanges()
+        context.refresh(novel, mergeChanges: true)
+        #expect(novel.title == "b" && novel.price == 7)
+        context.mergePolicy = .overwrite
+        try context.save()
+        let found = try store.container.newContext().fetch(FetchRequest<Novel>(sortKeys: []))
+        #expect(found.map(\.title) == ["b"] && found.map(\.price) == [7])
+    }
 }
